@@ -1,0 +1,38 @@
+# Everything runs in .venv, which .ci/venv makes and fills.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint clean
+BIN := .venv/bin
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+help:
+	@echo 'make demo [URDF=arm.urdf] [ARGS=...]   a simulated arm that floats and tracks'
+	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
+	@echo 'make test-all [ARGS=...]               all tests'
+	@echo 'make bench [ARGS=...]                  measure the speed, beside other libraries'
+	@echo 'make lint                              check style and structure only'
+	@echo 'make clean                             remove all that these made'
+	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
+
+demo:
+	@.ci/venv plot
+	@$(BIN)/robodyn demo $(if $(URDF),--urdf "$(URDF)") $(ARGS)
+
+test:
+	@.ci/venv plot,test
+	@$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+test-all:
+	@.ci/venv plot,test
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench:
+	@.ci/venv plot,test
+	@$(BIN)/robodyn benchmark $(ARGS)
+
+lint:
+	@.ci/venv plot,test
+	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
+
+clean:
+	rm -rf .venv .pytest_cache .hypothesis build install log robodyn_ros.egg-info
+	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

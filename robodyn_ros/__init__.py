@@ -1,0 +1,3 @@
+"""
+Rigid-body dynamics of a URDF robot, and ROS 2 nodes that control and simulate it.
+"""

@@ -1,0 +1,272 @@
+"""Rigid-body dynamics of one robot: the checked calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Mapping, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.dynamics import kernels, machine
+from robodyn_ros.dynamics.kernel import as_doubles, Kernel, LARGEST_COMPILED, source_digest
+from robodyn_ros.dynamics.tree import as_tuple, Tree
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+
+_BACKENDS = ('auto', 'compiled', 'python')
+
+
+class _Frame(NamedTuple):
+    body: int
+    rotation: tuple
+    translation: tuple
+
+
+class Dynamics:
+    """
+    Dynamics of a robot: `M(q) qdd + C(q, qd) qd + g(q) = tau + J^T w`.
+
+    Joint arrays are float64 of length `nv`, in the order of `model.joint_names`: rad and m,
+    rad/s and m/s, N m and N. Every method also takes batches: (N, nv) arrays in, one more
+    leading axis out. 6-vectors have their linear part first. `out=` avoids an allocation and
+    may be one of the arguments.
+
+    An algorithm is compiled for this robot at its first call, and kept in a cache on disk.
+    Methods of arrays alone are then replaced on the instance by built-in functions of machine
+    code; their signature and behaviour stay.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot.
+    backend : {'auto', 'compiled', 'python'}
+        'python' runs the same algorithms on Python floats: slow, transparent, and what 'auto'
+        takes for robots of more joints than straight-line code serves well.
+    cache : path, optional
+        Folder for compiled code; `$ROBODYN_CACHE_DIR` or the user's cache folder by default.
+        False compiles in memory.
+
+    Raises
+    ------
+    ArgumentError
+        At a call: wrong shape or type, naming the argument; an unknown link.
+    KernelError
+        Compilation failed.
+
+    """
+
+    def __init__(self, model: RobotModel, backend: str = 'auto', cache: Path | bool | None = None):
+        if backend not in _BACKENDS:
+            raise ArgumentError(f'backend {backend!r} is none of {", ".join(_BACKENDS)}')
+        self.model = model
+        self.nv = model.nv
+        self.tree = Tree.from_model(model)
+        self.compiled = backend == 'compiled' or (
+            backend == 'auto' and len(self.tree.parent) <= LARGEST_COMPILED)
+        self._cache = machine.default_cache() if cache is None else (
+            Path(cache) if cache else None)
+        self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
+        self._kernels: dict[Any, Callable] = {}
+
+    # --- dynamics ---------------------------------------------------------------------------
+
+    def inverse_dynamics(self, q, qd, qdd, wrenches: Mapping[str, Any] | None = None, out=None):
+        """
+        Return the joint forces for a motion (recursive Newton-Euler).
+
+        Parameters
+        ----------
+        q, qd, qdd : (nv,) or (N, nv)
+            Position, velocity, acceleration.
+        wrenches : mapping of str to (6,), optional
+            Wrench that the environment applies to a link, at the link's origin, in base axes.
+        out : (nv,) or (N, nv), optional
+            Where the result goes.
+
+        Returns
+        -------
+        tau : (nv,) or (N, nv)
+            `M qdd + C qd + g - sum J^T w`.
+
+        """
+        loads = self._wrench_forces(q, wrenches)
+        tau = self._call('inverse_dynamics', q, qd, qdd, out=out)
+        return tau if loads is None else np.subtract(tau, loads, out=tau)
+
+    def gravity(self, q, out=None):
+        """Return g(q), the joint forces that hold the robot still; (nv,) or (N, nv)."""
+        return self._call('gravity', q, out=out)
+
+    def bias(self, q, qd, out=None):
+        """Return C(q, qd) qd + g(q); (nv,) or (N, nv)."""
+        return self._call('bias', q, qd, out=out)
+
+    def mass_matrix(self, q, out=None):
+        """Return M(q), symmetric positive definite; (nv, nv) or (N, nv, nv)."""
+        return self._call('mass_matrix', q, out=out)
+
+    def forward_dynamics(self, q, qd, tau, wrenches: Mapping[str, Any] | None = None, out=None):
+        """
+        Return the accelerations that joint forces cause.
+
+        Parameters
+        ----------
+        q, qd, tau : (nv,) or (N, nv)
+            Position, velocity, joint forces.
+        wrenches : mapping of str to (6,), optional
+            As for `inverse_dynamics`.
+        out : (nv,) or (N, nv), optional
+            Where the result goes.
+
+        Returns
+        -------
+        qdd : (nv,) or (N, nv)
+            `M^-1 (tau - C qd - g + sum J^T w)`.
+
+        """
+        loads = self._wrench_forces(q, wrenches)
+        if loads is not None:
+            tau = np.add(tau, loads)
+        return self._call('forward_dynamics', q, qd, tau, out=out)
+
+    # --- kinematics -------------------------------------------------------------------------
+
+    def forward_kinematics(self, q, link: str, out=None):
+        """Return the pose of a link in the base frame; (4, 4) or (N, 4, 4), homogeneous."""
+        return self._call('forward_kinematics', q, link=link, out=out)
+
+    def jacobian(self, q, link: str, out=None):
+        """
+        Return the Jacobian of a link's origin, in base axes; (6, nv) or (N, 6, nv).
+
+        Rows are linear first, then angular: `J qd` is the twist of the link, `J^T w` the joint
+        forces that stand for a wrench on it.
+        """
+        return self._call('jacobian', q, link=link, out=out)
+
+    def jacobian_dot_qd(self, q, qd, link: str, out=None):
+        """Return dJ/dt qd of a link's origin, in base axes; (6,) or (N, 6)."""
+        return self._call('jacobian_dot_qd', q, qd, link=link, out=out)
+
+    def center_of_mass(self, q, out=None):
+        """Return the centre of mass of all moving bodies, in the base frame; (3,) or (N, 3)."""
+        return self._call('center_of_mass', q, out=out)
+
+    # --- energies ---------------------------------------------------------------------------
+
+    def kinetic_energy(self, q, qd):
+        """Return 1/2 qd^T M qd in J; a float, or (N,)."""
+        return _scalar(self._call('kinetic_energy', q, qd))
+
+    def potential_energy(self, q):
+        """Return - sum m g . p of the moving bodies in J, zero at the base; a float, or (N,)."""
+        return _scalar(self._call('potential_energy', q))
+
+    # --- what may change at run time --------------------------------------------------------
+
+    def update(self, model: RobotModel) -> None:
+        """
+        Take gravity and payloads from a model that differs in nothing else; no compilation.
+
+        Raises
+        ------
+        ArgumentError
+            The model is another robot, or has payloads on other links: make a new `Dynamics`.
+
+        """
+        if model.structure_key != self.model.structure_key:
+            raise ArgumentError('update() takes this robot with other gravity or payload numbers;'
+                                ' make a new Dynamics for another robot or another payload link')
+        self._runtime[:] = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
+        self.model = model
+
+    # --- kernels ----------------------------------------------------------------------------
+
+    def kernel(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
+               name: str | None = None) -> Kernel:
+        """
+        Compile a function of your own that builds on `kernels`.
+
+        Parameters
+        ----------
+        function : callable
+            `function(tree, runtime, *arguments)` over lists of scalars, see `kernels`.
+        arguments : mapping of str to int
+            Name and length of each array argument.
+        shape : tuple of int
+            Shape of the result.
+        name : str, optional
+            Identifies a function of a module, so that its compiled code is found again without
+            a trace; leave it out for closures and for functions under work.
+
+        """
+        key = name and (f'{self.model.structure_key}|{source_digest(function)}|{name}'
+                        f'|{tuple(arguments.items())}|{shape}')
+        return Kernel(lambda runtime, *arrays: function(self.tree, runtime, *arrays), arguments,
+                      shape, self._runtime, key, self.compiled, self._cache)
+
+    def warm(self, *names: str) -> None:
+        """Compile methods now (by name), so that no later call does."""
+        for name in names:
+            self._find(name, None)
+
+    def _call(self, name: str, *arrays, link: str | None = None, out=None):
+        function = self._kernels.get((name, link))
+        if function is None:
+            function = self._find(name, link)
+        return function(*arrays) if out is None else function(*arrays, out=out)
+
+    def _find(self, name: str, link: str | None) -> Callable:
+        arguments, shape = self._signature(name)
+        algorithm = getattr(kernels, name)
+        if link is None:
+            kernel = self.kernel(algorithm, arguments, shape, name)
+        else:
+            frame = self._frame(link)
+
+            def of_link(tree, runtime, *arrays):
+                return algorithm(tree, runtime, *arrays, frame)
+
+            kernel = self.kernel(of_link, arguments, shape, f'{name}|{frame}')
+        method = getattr(type(self), name)
+        function = kernel.builtin(name, method.__doc__, kernel)
+        self._kernels[name, link] = function
+        if link is None and not name.endswith('_energy'):
+            # from now on the instance's attribute is machine code, and the method its fallback
+            setattr(self, name, kernel.builtin(name, method.__doc__, method.__get__(self)))
+        return function
+
+    def _signature(self, name: str) -> tuple[dict[str, int], tuple[int, ...]]:
+        n = self.nv
+        states = {'q': n, 'qd': n, 'qdd': n, 'tau': n}
+        taken, shape = {
+            'inverse_dynamics': (('q', 'qd', 'qdd'), (n,)),
+            'gravity': (('q',), (n,)),
+            'bias': (('q', 'qd'), (n,)),
+            'mass_matrix': (('q',), (n, n)),
+            'forward_dynamics': (('q', 'qd', 'tau'), (n,)),
+            'forward_kinematics': (('q',), (4, 4)),
+            'jacobian': (('q',), (6, n)),
+            'jacobian_dot_qd': (('q', 'qd'), (6,)),
+            'center_of_mass': (('q',), (3,)),
+            'kinetic_energy': (('q', 'qd'), (1,)),
+            'potential_energy': (('q',), (1,)),
+        }[name]
+        return {each: states[each] for each in taken}, shape
+
+    def _frame(self, link: str) -> _Frame:
+        frame = self.model.link(link)
+        return _Frame(int(frame.body), as_tuple(frame.rotation), as_tuple(frame.translation))
+
+    def _wrench_forces(self, q, wrenches):
+        """Return sum J^T w, or None."""
+        total = None
+        for link, wrench in (wrenches or {}).items():
+            w = as_doubles(wrench, f'wrench on {link}', 6)
+            forces = np.einsum('...ij,...i->...j', self.jacobian(q, link), w)
+            total = forces if total is None else total + forces
+        return total
+
+
+def _scalar(values: np.ndarray):
+    return float(values[0]) if values.ndim == 1 else values[:, 0]

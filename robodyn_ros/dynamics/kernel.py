@@ -1,0 +1,234 @@
+"""A kernel of one robot as a checked call: arrays in, one array out."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+import hashlib
+import inspect
+from pathlib import Path
+from typing import Callable, Mapping
+
+import numpy as np
+
+from robodyn_ros.dynamics import codegen, entry, machine
+from robodyn_ros.dynamics.program import flatten, Program, trace
+from robodyn_ros.exceptions import ArgumentError
+
+# straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
+LARGEST_COMPILED = 150
+
+
+class Kernel:
+    """
+    One algorithm for one robot, compiled at the first call.
+
+    Parameters
+    ----------
+    function : callable
+        `function(runtime, *arguments)` over lists of scalars; returns scalars, nested in any way.
+    arguments : mapping of str to int
+        Name and length of each array argument.
+    shape : tuple of int
+        Shape of the result of one state.
+    runtime : (k,) array
+        Parameters that all calls share and that may change between calls.
+    key : str or None
+        Names all that the traced program depends on, for the cache on disk; None: the program
+        itself is the key (it is then traced at every start).
+    compiled : bool
+        False runs `function` on Python floats: the reference, and the path for huge robots.
+    cache : Path or None
+        Folder for compiled code.
+
+    """
+
+    def __init__(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
+                 runtime: np.ndarray, key: str | None = None, compiled: bool = True,
+                 cache: Path | None = None):
+        self.names = tuple(arguments)
+        self.sizes = tuple(arguments.values())
+        self.shape = tuple(shape)
+        self.runtime = runtime
+        self._function = function
+        self._key = key
+        self._cache = cache
+        self._program: Program | None = None
+        self._single: Callable | None = None
+        self._batch: Callable | None = None
+        self._code: list[machine.Code] = []
+        if not compiled:
+            self._single, self._batch = self._interpret, self._interpret_rows
+
+    def __call__(self, *arrays, out: np.ndarray | None = None) -> np.ndarray:
+        """
+        Return the result for one state, or row by row for a batch.
+
+        Parameters
+        ----------
+        *arrays : (n,) or (N, n) array_like
+            One per argument. With at least one batch, single states stand for every row.
+        out : array, optional
+            Where the result goes; float64, of the result's shape.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong number, shape or type of an argument, naming it.
+
+        """
+        checked, count = self._check(arrays)
+        shape = self.shape if count is None else (count, *self.shape)
+        result = self._target(out, shape, checked if count is not None else ())
+        if count is None:
+            self.single(result, *checked)
+        elif count:
+            self._run_batch(count, result, checked)
+        if out is not None and result is not out:
+            out[...] = result
+        return result if out is None else out
+
+    @property
+    def single(self) -> Callable:
+        """Unchecked call `single(out, *arrays)` on contiguous float64 arrays."""
+        if self._single is None:
+            self._single = self._compile_single()
+        return self._single
+
+    def warm(self) -> None:
+        """Compile, or load from the cache, now."""
+        self.single
+
+    def builtin(self, name: str, doc: str, fallback: Callable) -> Callable:
+        """
+        Return the fastest way to call this kernel.
+
+        A function implemented in machine code, where this interpreter allows it; arguments
+        that it does not take at once go to `fallback`.
+        """
+        self.warm()
+        if not self._code or not entry.supported():
+            return fallback
+        return entry.make_entry(self._code[0], name, doc, fallback, self.runtime, self.shape)
+
+    def program(self) -> Program:
+        """Return the traced program."""
+        if self._program is None:
+            self._program = trace(self._function, (len(self.runtime), *self.sizes))
+        return self._program
+
+    def _check(self, arrays) -> tuple[list[np.ndarray], int | None]:
+        if len(arrays) != len(self.names):
+            raise ArgumentError(f'takes {len(self.names)} arrays ({", ".join(self.names)}), '
+                                f'got {len(arrays)}')
+        checked = [as_doubles(array, name, size)
+                   for array, name, size in zip(arrays, self.names, self.sizes)]
+        counts = {name: len(array) for name, array in zip(self.names, checked)
+                  if array.ndim == 2}
+        if len(set(counts.values())) > 1:
+            raise ArgumentError(f'batches of different lengths: {counts}', **counts)
+        if not counts:
+            return checked, None
+        count = next(iter(counts.values()))
+        rows = [np.ascontiguousarray(np.broadcast_to(array, (count, size)))
+                for array, size in zip(checked, self.sizes)]
+        return rows, count
+
+    def _target(self, out, shape, inputs) -> np.ndarray:
+        if out is None:
+            return np.empty(shape)
+        if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
+            described = (f'{out.dtype} array of shape {out.shape}'
+                         if isinstance(out, np.ndarray) else type(out).__name__)
+            raise ArgumentError(f'out must be a float64 array of shape {shape}, got {described}')
+        if not out.flags.writeable:
+            raise ArgumentError('out is read-only')
+        usable = out.flags.carray and not any(np.may_share_memory(out, each) for each in inputs)
+        return out if usable else np.empty(shape)
+
+    def _interpret(self, out: np.ndarray, *arrays: np.ndarray) -> None:
+        result = self._function(self.runtime.tolist(), *(array.tolist() for array in arrays))
+        out.flat = flatten(result)
+
+    def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> None:
+        for row in range(count):
+            self._interpret(out[row], *(array[row] for array in arrays))
+
+    def _load(self, kind: str, make_ir: Callable[[], str]) -> machine.Code:
+        if self._key is None:
+            text = make_ir()
+            return machine.load(hashlib.sha256(text.encode()).hexdigest(), lambda: text,
+                                self._cache)
+        return machine.load(f'{kind}|{self._key}', make_ir, self._cache)
+
+    def _compile_single(self) -> Callable:
+        code = self._load('single', lambda: '\n'.join((
+            codegen.kernel_ir(self.program(), machine.pointer_type()),
+            entry.entry_ir(self.sizes, self.shape))))
+        self._code.append(code)
+        address = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
+            code.address('kernel'))
+        runtime = self.runtime.ctypes.data
+
+        def single(out, *arrays):
+            address(runtime, *(array.ctypes.data for array in arrays), out.ctypes.data)
+
+        return single
+
+    def _run_batch(self, count: int, out: np.ndarray, arrays) -> None:
+        if self._batch is None:
+            self._batch = self._compile_batch()
+        self._batch(count, out, arrays)
+
+    def _compile_batch(self) -> Callable:
+        code = self._load('batch', lambda: codegen.batch_ir(
+            self.program(), machine.pointer_type()))
+        self._code.append(code)
+        address = ctypes.CFUNCTYPE(
+            None, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
+                code.address('batch'))
+
+        def batch(count, out, arrays):
+            address(count, self.runtime.ctypes.data, *(array.ctypes.data for array in arrays),
+                    out.ctypes.data)
+
+        return batch
+
+
+def as_doubles(array, name: str, size: int) -> np.ndarray:
+    """
+    Return an argument as a C-contiguous float64 array of shape (size,) or (N, size).
+
+    Raises
+    ------
+    ArgumentError
+        Not numbers, or not that shape.
+
+    """
+    try:
+        given = np.asarray(array)
+        if given.dtype.kind not in 'fiub':
+            raise ArgumentError(f'{name} must be real numbers, got {given.dtype}', name=name)
+        converted = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f'{name} is not an array of numbers: {error}', name=name) from error
+    if given.ndim not in (1, 2) or given.shape[-1] != size:
+        raise ArgumentError(
+            f'{name} must have shape ({size},), or (N, {size}) for a batch; got {given.shape}',
+            name=name, shape=given.shape)
+    return converted if converted.flags.aligned else converted.copy()
+
+
+def source_digest(function: Callable) -> str:
+    """Return a digest of the source that a function's trace can depend on."""
+    return _folders_digest((Path(__file__).parent, Path(inspect.getfile(function)).parent))
+
+
+@lru_cache(maxsize=None)
+def _folders_digest(folders: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted({path for folder in folders for path in folder.glob('*.py')}):
+        digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
+    return digest.hexdigest()

@@ -1,0 +1,171 @@
+"""
+From LLVM IR to machine code in this process, through a cache on disk.
+
+A cache entry is one object file under a name that hashes everything it depends on: the robot,
+the kernel's source, this package's code generator, LLVM, and the processor. It carries a digest
+of its own content, so a torn, corrupt or foreign entry is rebuilt, never run. Entries are
+written to a temporary file and renamed: processes that start together cannot disturb each
+other. Where the cache folder cannot be used, code is compiled in memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import hashlib
+import os
+from pathlib import Path
+import stat
+import tempfile
+from typing import Callable
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from robodyn_ros.exceptions import KernelError
+
+_MAGIC = b'robodyn-object-1\n'
+_DIGEST_SIZE = 32
+
+
+class Code:
+    """
+    Machine code of one module; keeps it alive.
+
+    Attributes
+    ----------
+    from_cache : bool
+        Whether it was loaded rather than compiled.
+
+    """
+
+    def __init__(self, object_code: bytes, from_cache: bool):
+        self.from_cache = from_cache
+        backing = llvm.parse_assembly('')
+        self._engine = llvm.create_mcjit_compiler(backing, _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Return the address of a function."""
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise KernelError(f'compiled code has no function {name!r}', function=name)
+        return address
+
+
+def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
+    """
+    Return machine code for a key, from the cache or from its IR.
+
+    Parameters
+    ----------
+    key : str
+        Names everything that the IR depends on.
+    make_ir : callable
+        Makes the IR; called only when the cache has no sound entry.
+    cache : Path or None
+        Folder of the cache; None compiles in memory.
+
+    """
+    path = None
+    if cache is not None and _is_private(cache):
+        name = hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
+        path = cache / f'{name}.o'
+        object_code = _read(path)
+        if object_code is not None:
+            try:
+                return Code(object_code, True)
+            except (RuntimeError, KernelError):
+                pass  # of a sound digest but not loadable here: rebuilt below
+    object_code = compile_ir(make_ir())
+    if path is not None:
+        _write(path, object_code)
+    return Code(object_code, False)
+
+
+def compile_ir(text: str) -> bytes:
+    """Return the object file of a module."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise KernelError(f'LLVM refused a generated kernel: {error}') from error
+    return _target_machine().emit_object(module)
+
+
+def pointer_type() -> str:
+    """Return how this LLVM writes a pointer to double."""
+    return 'ptr' if llvm.llvm_version_info[0] >= 16 else 'double*'
+
+
+def default_cache() -> Path:
+    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder."""
+    chosen = os.environ.get('ROBODYN_CACHE_DIR')
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    return Path(base) / 'robodyn_ros'
+
+
+@lru_cache(maxsize=1)
+def _target_machine():
+    if llvm.llvm_version_info[0] < 20:
+        llvm.initialize()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2, reloc='default',
+        codemodel='jitdefault', jit=True)
+
+
+@lru_cache(maxsize=1)
+def _features() -> str:
+    try:
+        return llvm.get_host_cpu_features().flatten()
+    except RuntimeError:
+        return ''  # LLVM cannot tell on this processor: its baseline is safe
+
+
+@lru_cache(maxsize=1)
+def _environment() -> str:
+    return '|'.join((llvmlite.__version__, str(llvm.llvm_version_info),
+                     llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()))
+
+
+def _is_private(folder: Path) -> bool:
+    """Make the folder; return whether this user, and nobody else, can put code there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = folder.stat()
+    except OSError:
+        return False
+    if not hasattr(os, 'geteuid'):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC)
+    digest, content = data[head:head + _DIGEST_SIZE], data[head + _DIGEST_SIZE:]
+    if data[:head] != _MAGIC or hashlib.sha256(path.stem.encode() + content).digest() != digest:
+        return None
+    return content
+
+
+def _write(path: Path, content: bytes) -> None:
+    digest = hashlib.sha256(path.stem.encode() + content).digest()
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix='.part')
+    except OSError:
+        return  # a read-only or full disk costs a compilation, nothing else
+    try:
+        with os.fdopen(handle, 'wb') as file:
+            file.write(_MAGIC + digest + content)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)

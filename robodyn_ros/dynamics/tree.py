@@ -1,0 +1,83 @@
+"""The kernels' view of a robot: the model's arrays as plain floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robodyn_ros.model import RobotModel
+
+
+@dataclass(frozen=True)
+class Tree:
+    """
+    Moving bodies with one joint each, parents before children.
+
+    Everything here is compiled into a kernel as constants. What may change while a robot runs
+    (gravity and payloads) is not here: kernels take it as their first argument, see
+    `runtime_parameters`.
+
+    Attributes
+    ----------
+    nv : int
+        Number of generalised coordinates.
+    parent : tuple of int
+        Body above each body; -1 is the immovable base.
+    prismatic : tuple of bool
+        Whether the joint slides; otherwise it turns.
+    axis : tuple of vector
+        Unit joint axis, in the body's own frame.
+    rotation, translation : tuple of matrix, tuple of vector
+        Pose of the body in its parent at joint position zero: `x_parent = R x + p`.
+    mass, first_moment, inertia : tuples
+        m in kg, h = m c in kg m, and J about the body's origin in kg m^2, all in body axes.
+    coordinate, multiplier, offset : tuples
+        Joint position `multiplier * q[coordinate] + offset`: identity, or a mimic joint.
+    payload_bodies : tuple of int
+        The body that carries each payload slot.
+
+    """
+
+    nv: int
+    parent: tuple
+    prismatic: tuple
+    axis: tuple
+    rotation: tuple
+    translation: tuple
+    mass: tuple
+    first_moment: tuple
+    inertia: tuple
+    coordinate: tuple
+    multiplier: tuple
+    offset: tuple
+    payload_bodies: tuple
+
+    @classmethod
+    def from_model(cls, model: RobotModel) -> Tree:
+        """Return the tree of a model."""
+        return cls(nv=model.nv, payload_bodies=tuple(model.payload_bodies), **{
+            name: as_tuple(getattr(model, name))
+            for name in ('parent', 'prismatic', 'axis', 'rotation', 'translation', 'mass',
+                         'first_moment', 'inertia', 'coordinate', 'multiplier', 'offset')})
+
+    @property
+    def bodies(self) -> range:
+        """Indices of the bodies, parents first."""
+        return range(len(self.parent))
+
+    @property
+    def coupled(self) -> bool:
+        """Whether a coordinate moves more than one joint (mimic joints)."""
+        return len(self.parent) != self.nv or self.coordinate != tuple(range(self.nv))
+
+    def path_to(self, body: int) -> list[int]:
+        """Return the bodies from the base to `body`, inclusive."""
+        path = []
+        while body >= 0:
+            path.append(body)
+            body = self.parent[body]
+        return path[::-1]
+
+
+def as_tuple(array) -> tuple:
+    """Return an array as nested tuples of Python numbers."""
+    return tuple(as_tuple(row) if row.ndim else row.item() for row in array)

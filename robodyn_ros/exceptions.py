@@ -1,0 +1,89 @@
+"""
+Exceptions of robodyn_ros: one family, each carrying the evidence it was raised on.
+"""
+import difflib
+from typing import Any, Iterable
+
+
+class RobodynError(ValueError):
+    """
+    Base of every error that bad input can cause.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, with names and values, and what to do about it.
+    **evidence
+        The names and values of the message, kept in the attribute ``evidence``.
+    """
+
+    def __init__(self, message: str, **evidence: Any) -> None:
+        super().__init__(message)
+        self.evidence: dict[str, Any] = evidence
+
+
+class ModelError(RobodynError):
+    """
+    The URDF, or what is asked of the robot model, makes no sense.
+    """
+
+
+class KernelError(RobodynError):
+    """
+    Machine code for a robot could not be generated, compiled or loaded.
+    """
+
+
+class ArgumentError(RobodynError):
+    """
+    An argument of a library call has a wrong type, shape or value.
+    """
+
+
+class TrajectoryError(RobodynError):
+    """
+    A trajectory cannot be followed as it was given.
+    """
+
+
+class ParameterError(RobodynError):
+    """
+    A parameter is missing, unknown or outside its range.
+    """
+
+
+def shown(value: object, width: int = 60) -> str:
+    """
+    Return the repr of a value, cut to a length that fits in a message.
+    """
+    text = repr(value)
+    return text if len(text) <= width else text[:width - 3] + '...'
+
+
+def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
+    """
+    Say which known names come near to an unknown one, or list the known ones.
+
+    Parameters
+    ----------
+    name : object
+        The name that was not found.
+    known : iterable of str
+        The names that would have been found.
+    most : int
+        How many names to list when none comes near.
+
+    Returns
+    -------
+    str
+        A sentence to end an error message with.
+    """
+    names = list(known)
+    if not names:
+        return 'there are none'
+    lowered = {known_name.lower(): known_name for known_name in names}
+    close = difflib.get_close_matches(str(name)[:200].lower(), lowered, n=3, cutoff=0.5)
+    if close:
+        return 'did you mean ' + ' or '.join(repr(lowered[match]) for match in close) + '?'
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return 'known are: ' + ', '.join(names[:most]) + more

@@ -1,0 +1,63 @@
+"""
+Attributes of URDF elements: present where required, and numbers where numbers belong.
+"""
+import math
+import re
+from xml.etree.ElementTree import Element
+
+from robodyn_ros.exceptions import ModelError, shown
+
+REQUIRED = {
+    'joint': ('name', 'type'), 'link': ('name',), 'parent': ('link',), 'child': ('link',),
+    'axis': ('xyz',), 'mass': ('value',), 'inertia': ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'),
+    'limit': ('effort', 'velocity'), 'mimic': ('joint',),
+}
+REQUIRED_CHILDREN = {'joint': ('parent', 'child'), 'inertial': ('mass',)}
+WORDS = ('name', 'type', 'link', 'joint')
+TRIPLES = ('xyz', 'rpy')
+# What strtod reads in C++; Python's float() would also take 1_000 and other scripts' digits.
+NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+
+
+def check_attributes(part: Element) -> None:
+    """
+    Check a ``link`` or ``joint`` element and all elements in it.
+
+    Raises
+    ------
+    ModelError
+        If a required attribute or element is missing, or a number is not a finite number.
+    """
+    owner = f'{part.tag} {part.get("name", "")!r}'
+    for element in part.iter():
+        where = owner if element is part else f'{owner} <{element.tag}>'
+        for name in REQUIRED.get(element.tag, ()):
+            if not element.get(name, '').strip():
+                raise ModelError(f'{where}: attribute {name!r} is missing or empty; give it',
+                                 owner=owner, element=element.tag, attribute=name)
+        for tag in REQUIRED_CHILDREN.get(element.tag, ()):
+            if element.find(tag) is None:
+                raise ModelError(f'{where}: element <{tag}> is missing; give it',
+                                 owner=owner, element=element.tag, child=tag)
+        for name, text in element.attrib.items():
+            if name not in WORDS:
+                _check_numbers(where, name, text)
+
+
+def _check_numbers(where: str, name: str, text: str) -> None:
+    count = 3 if name in TRIPLES else 1
+    words = text.split()
+    if len(words) != count:
+        form = 'three numbers separated by blanks' if count == 3 else 'one number'
+        raise ModelError(f'{where}: {name}={shown(text)} must be {form}',
+                         where=where, attribute=name, value=text)
+    for word in words:
+        if word.lower().lstrip('+-') in ('nan', 'inf', 'infinity'):
+            raise ModelError(f'{where}: {name}={shown(text)} is not finite; give a finite number',
+                             where=where, attribute=name, value=text)
+        if not NUMBER.fullmatch(word):
+            raise ModelError(f'{where}: {name}={shown(text)} is not a number',
+                             where=where, attribute=name, value=text)
+        if not math.isfinite(float(word)):
+            raise ModelError(f'{where}: {name}={shown(text)} is too large for a number; '
+                             'give a finite number', where=where, attribute=name, value=text)

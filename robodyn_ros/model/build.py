@@ -1,0 +1,161 @@
+"""
+From a selected description to the arrays of a RobotModel: order, lumping, coordinates.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model.description import Description, read_description
+from robodyn_ros.model.frame import Frame, frame_at_origin, rotation_about
+from robodyn_ros.model.inertia import parallel_axis, rotate_inertia
+from robodyn_ros.model.joints import Joint, Mimic
+from robodyn_ros.model.links import Link
+from robodyn_ros.model.mimic import Coordinate, coordinates
+from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.review import review_description, review_fields
+from robodyn_ros.model.selection import Selection, select
+
+
+def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str | None,
+                tip: str | None, locked: Mapping[str, float] | None) -> dict[str, Any]:
+    """
+    Return the fields of the RobotModel of a URDF, by name.
+
+    Raises
+    ------
+    ModelError
+        If the URDF or the selection is faulty.
+    """
+    notes = Notes()
+    description = read_description(source, notes)
+    selection = select(description, base, tip, locked, notes)
+    review_description(description, selection, notes)
+    with np.errstate(over='ignore', invalid='ignore'):  # refused by name in _check_finite
+        bodies = _lump(description, selection)
+        fields = {**bodies.fields(), **_coordinate_fields(bodies, selection, notes)}
+    _check_finite(fields)
+    review_fields(fields, notes)
+    return {'name': description.name, 'base_link': selection.base, 'gravity': gravity,
+            **fields, 'warnings': notes.lines()}
+
+
+class _Bodies:
+    """
+    The bodies found so far; entry 0 of the lumped lists is the immovable base.
+    """
+
+    def __init__(self) -> None:
+        self.joints: list[Joint] = []
+        self.frames: list[Frame] = []  # of the joints, in their parent bodies
+        self.links: dict[str, Frame] = {}
+        self.mass = [0.0]
+        self.first_moment = [np.zeros(3)]
+        self.inertia = [np.zeros((3, 3))]
+
+    def move(self, joint: Joint, frame: Frame) -> Frame:
+        """
+        Start a body at a moving joint and return the frame of its link.
+        """
+        self.joints.append(joint)
+        self.frames.append(frame)
+        self.mass.append(0.0)
+        self.first_moment.append(np.zeros(3))
+        self.inertia.append(np.zeros((3, 3)))
+        return frame_at_origin(len(self.joints) - 1)
+
+    def add(self, link: Link, frame: Frame) -> None:
+        """
+        Lump a link into its body.
+        """
+        self.links[link.name] = frame
+        slot = frame.body + 1
+        com = frame.rotation @ link.com + frame.translation
+        self.mass[slot] += link.mass
+        self.first_moment[slot] = self.first_moment[slot] + link.mass * com
+        self.inertia[slot] = self.inertia[slot] + parallel_axis(
+            rotate_inertia(link.inertia, frame.rotation), link.mass, com)
+
+    def fields(self) -> dict[str, Any]:
+        """
+        Return the fields of the model that describe its bodies.
+        """
+        return {
+            'body_names': tuple(joint.child for joint in self.joints),
+            'body_joints': tuple(joint.name for joint in self.joints),
+            'parent': [frame.body for frame in self.frames],
+            'prismatic': [joint.kind == 'prismatic' for joint in self.joints],
+            'axis': [joint.axis for joint in self.joints],
+            'rotation': [frame.rotation for frame in self.frames],
+            'translation': [frame.translation for frame in self.frames],
+            'mass': self.mass[1:],
+            'first_moment': self.first_moment[1:],
+            'inertia': self.inertia[1:],
+            'links': self.links,
+            'base_mass': self.mass[0],
+            'base_first_moment': self.first_moment[0],
+        }
+
+
+def _lump(description: Description, selection: Selection) -> _Bodies:
+    bodies = _Bodies()
+    bodies.add(description.links[selection.base], frame_at_origin(-1))
+    for joint in selection.joints:  # parents first
+        frame = bodies.links[joint.parent].after(joint.rotation, joint.translation)
+        if joint.kind == 'fixed':
+            pass
+        elif joint.name in selection.locked:
+            frame = frame.after(*_displacement(joint, selection.locked[joint.name]))
+        else:
+            frame = bodies.move(joint, frame)
+        bodies.add(description.links[joint.child], frame)
+    return bodies
+
+
+def _displacement(joint: Joint, position: float) -> tuple[NDArray, NDArray]:
+    if joint.kind == 'prismatic':
+        return np.eye(3), position * joint.axis
+    if joint.moves:
+        return rotation_about(joint.axis, position), np.zeros(3)
+    return np.eye(3), np.zeros(3)  # floating and planar joints are locked at 0 only
+
+
+def _coordinate_fields(bodies: _Bodies, selection: Selection, notes: Notes) -> dict[str, Any]:
+    found = coordinates(bodies.joints, selection.mimics, notes)
+    index = {name: position for position, name in enumerate(found)}
+    mimics = [selection.mimics.get(joint.name, Mimic(joint.name, 1.0, 0.0))
+              for joint in bodies.joints]
+    listed: list[Coordinate] = list(found.values())
+    return {
+        'joint_names': tuple(found),
+        'lower': [one.lower for one in listed],
+        'upper': [one.upper for one in listed],
+        'velocity_limit': [one.leader.velocity for one in listed],
+        'effort_limit': [one.leader.effort for one in listed],
+        'damping': [one.damping for one in listed],
+        'friction': [one.friction for one in listed],
+        'continuous': [one.continuous for one in listed],
+        'coordinate': [index[mimic.joint] for mimic in mimics],
+        'multiplier': [mimic.multiplier for mimic in mimics],
+        'offset': [mimic.offset for mimic in mimics],
+    }
+
+
+def _check_finite(fields: dict[str, Any]) -> None:
+    # every number was finite, but products of absurd ones overflow
+    for what in ('translation', 'mass', 'first_moment', 'inertia'):
+        for name, value in zip(fields['body_names'], fields[what]):
+            if not np.all(np.isfinite(value)):
+                raise ModelError(f'link {name!r}: its {what.replace("_", " ")}, with all that is '
+                                 'fixed to it, is too large for a number; correct the masses, '
+                                 'inertias and distances', link=name)
+    others = [fields['base_first_moment'], [fields['base_mass']], fields['damping'],
+              fields['friction']]
+    others += [frame.translation for frame in fields['links'].values()]
+    if not all(np.all(np.isfinite(value)) for value in others):
+        raise ModelError('masses, distances or friction of the URDF add up to more than a number '
+                         'can hold; correct them')

@@ -1,0 +1,95 @@
+"""
+What a URDF says about its links and joints, each checked on its own.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+import os
+from typing import Callable
+from xml.etree import ElementTree
+
+from urdf_parser_py import urdf
+
+from robodyn_ros.exceptions import ModelError, shown
+from robodyn_ros.model.attributes import check_attributes
+from robodyn_ros.model.joints import Joint, read_joint
+from robodyn_ros.model.links import Link, read_link
+from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.urdf import read_urdf
+
+NOT_FOR_FIXED = ('axis', 'limit', 'dynamics', 'mimic')
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """
+    Links and joints by name, in document order.
+    """
+
+    name: str
+    links: dict[str, Link]
+    joints: dict[str, Joint]
+
+
+def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Description:
+    """
+    Read and check the links and joints of a URDF, not yet how they hang together.
+
+    Parameters
+    ----------
+    source : str, bytes or path
+        The XML itself or the path of a file.
+    notes : Notes
+        Takes the warnings.
+
+    Raises
+    ------
+    ModelError
+        Naming the link or joint, the value and the remedy.
+    """
+    robot = read_urdf(source, notes)
+    name = robot.get('name', '').strip()
+    if not name:
+        notes.add('the <robot> element has no name; it is called "robot" here')
+    if robot.get('version', '1.0') != '1.0':
+        notes.add(f'URDF version {shown(robot.get("version"))} is read as version 1.0')
+    links = _read_all(robot, 'link', urdf.Link, read_link, notes)
+    if not links:
+        raise ModelError('the URDF has no links; a robot needs at least two, and a joint')
+    return Description(name or 'robot', links,
+                       _read_all(robot, 'joint', urdf.Joint, read_joint, notes))
+
+
+def _read_all(robot: ElementTree.Element, tag: str, kind: type,
+              read: Callable, notes: Notes) -> dict:
+    found = {}
+    for element in robot.findall(tag):
+        name = element.get('name', '')
+        if name in found:
+            raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a name '
+                             'of its own', **{tag: name})
+        if element.get('type') == 'fixed':
+            _strip_fixed(element, notes)
+        check_attributes(element)
+        found[name] = read(_parse(kind, element), notes)
+    return found
+
+
+def _strip_fixed(element: ElementTree.Element, notes: Notes) -> None:
+    # exporters write axes of 0 0 0 and zero limits into fixed joints
+    for tag in NOT_FOR_FIXED:
+        child = element.find(tag)
+        if child is not None:
+            element.remove(child)
+            if tag == 'mimic':
+                notes.add('a fixed joint cannot mimic another; its <mimic> is ignored',
+                          element.get('name', ''))
+
+
+def _parse(kind: type, element: ElementTree.Element) -> urdf.xmlr.Object:
+    # one element at a time, so that whatever the parser raises can be put down to it
+    try:
+        return kind.from_xml_string(ElementTree.tostring(element, encoding='unicode'))
+    except Exception as error:
+        raise ModelError(f'{element.tag} {element.get("name")!r} cannot be parsed: '
+                         f'{" ".join(str(error).split())}', name=element.get('name')) from error

@@ -1,0 +1,81 @@
+"""
+Links: mass, centre of mass and inertia, checked.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from urdf_parser_py import urdf
+
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model.frame import rotation_from_rpy
+from robodyn_ros.model.inertia import (
+    inertia_tensor, negative_share, principal_moments_and_axes, rotate_inertia, triangle_excess)
+from robodyn_ros.model.notes import Notes
+
+ROUNDING = 1e-6  # share of the largest principal moment that rounded digits may explain
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """
+    Mass (kg), centre of mass (m) and inertia about it (kg m^2), all in link axes.
+    """
+
+    name: str
+    has_inertial: bool
+    mass: float
+    com: NDArray
+    inertia: NDArray
+
+
+def read_link(link: urdf.Link, notes: Notes) -> Link:
+    """
+    Check a parsed link and turn its inertia into link axes.
+
+    Raises
+    ------
+    ModelError
+        If the mass is negative or the inertia has a negative principal moment.
+    """
+    inertial = link.inertial
+    if inertial is None:
+        return Link(link.name, False, 0.0, np.zeros(3), np.zeros((3, 3)))
+    xyz, rpy = pose(inertial.origin)
+    tensor = np.zeros((3, 3))
+    if inertial.inertia is not None:
+        tensor = inertia_tensor(*(getattr(inertial.inertia, key) for key in urdf.Inertia.KEYS))
+    elif inertial.mass > 0.0:
+        notes.add('link has a mass but no <inertia>, it is taken as a point mass', link.name)
+    if inertial.mass < 0.0:
+        raise ModelError(f'link {link.name!r}: mass {inertial.mass:g} kg is negative; '
+                         'give 0 or more', link=link.name, mass=inertial.mass)
+    _check_inertia(link.name, inertial.mass, tensor, notes)
+    rotated = rotate_inertia(tensor, rotation_from_rpy(rpy))
+    return Link(link.name, True, inertial.mass, np.array(xyz, dtype=float), rotated)
+
+
+def pose(origin: urdf.Pose | None) -> tuple[list[float], list[float]]:
+    """
+    Return xyz and rpy of an ``origin`` element, zeros where it does not give them.
+    """
+    if origin is None:
+        return [0.0] * 3, [0.0] * 3
+    return origin.xyz or [0.0] * 3, origin.rpy or [0.0] * 3
+
+
+def _check_inertia(name: str, mass: float, tensor: NDArray, notes: Notes) -> None:
+    moments, _ = principal_moments_and_axes(tensor)
+    printed = ', '.join(f'{moment:.4g}' for moment in moments)
+    if negative_share(moments) > ROUNDING:
+        raise ModelError(
+            f'link {name!r}: inertia has a negative principal moment, they are {printed} kg m^2; '
+            'no real body has that: check the signs and sizes of ixy, ixz, iyz (URDF wants the '
+            'tensor elements)', link=name, moments=moments.tolist())
+    if triangle_excess(moments) > ROUNDING:
+        notes.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
+                  'inequality (the largest exceeds the sum of the others), no real body has them')
+    if mass == 0.0 and np.any(tensor):
+        notes.add('link has inertia but no mass', name)

@@ -1,0 +1,123 @@
+"""
+Joints that mimic others: chains resolved to the joint that leads, and what they do to it.
+"""
+from __future__ import annotations
+
+import math
+from typing import Iterable
+
+from robodyn_ros.exceptions import ModelError, near_matches
+from robodyn_ros.model.joints import Joint, Mimic
+from robodyn_ros.model.notes import Notes
+
+
+def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:
+    """
+    Return, for every joint that mimics another, the leading joint it follows in the end.
+
+    Raises
+    ------
+    ModelError
+        If a joint mimics an unknown or fixed joint or, directly or not, itself.
+    """
+    resolved: dict[str, Mimic] = {}
+    for joint in joints.values():
+        path: list[Joint] = []
+        seen: set[str] = set()
+        while joint.mimic is not None and joint.name not in resolved:
+            if joint.name in seen:
+                names = ', '.join(repr(link.name) for link in path[:5])
+                raise ModelError(f'joint {joint.name!r} mimics itself, by way of {names}; let one '
+                                 'of them lead', joint=joint.name)
+            seen.add(joint.name)
+            path.append(joint)
+            joint = _leader(joint, joints)
+        for follower in reversed(path):
+            resolved[follower.name] = _chained(follower.mimic, resolved)
+    return resolved
+
+
+def _leader(joint: Joint, joints: dict[str, Joint]) -> Joint:
+    name = joint.mimic.joint
+    if name not in joints:
+        raise ModelError(f'joint {joint.name!r} mimics joint {name!r}, which does not exist; '
+                         + near_matches(name, joints), joint=joint.name, mimic=name)
+    if not joints[name].moves or not joint.moves:
+        which = joints[name] if not joints[name].moves else joint
+        raise ModelError(f'joint {joint.name!r} mimics joint {name!r}, but {which.name!r} is '
+                         f'{which.kind}; remove <mimic> or correct the type', joint=joint.name,
+                         mimic=name)
+    return joints[name]
+
+
+def _chained(mimic: Mimic, resolved: dict[str, Mimic]) -> Mimic:
+    upper = resolved.get(mimic.joint)
+    if upper is None:
+        return mimic
+    chained = Mimic(upper.joint, mimic.multiplier * upper.multiplier,
+                    mimic.multiplier * upper.offset + mimic.offset)
+    if not math.isfinite(chained.multiplier) or not math.isfinite(chained.offset):
+        raise ModelError(f'mimicking joint {mimic.joint!r} multiplies up to {chained.multiplier}, '
+                         f'offset {chained.offset}; give smaller multipliers', joint=mimic.joint)
+    return chained
+
+
+class Coordinate:
+    """
+    Limits and friction of one leading joint together with the joints that follow it.
+    """
+
+    def __init__(self, leader: Joint) -> None:
+        self.leader = leader
+        self.lower, self.upper = leader.lower, leader.upper
+        self.damping, self.friction = leader.damping, leader.friction
+        self.continuous = leader.kind == 'continuous'
+
+    def include(self, follower: Joint, mimic: Mimic, notes: Notes) -> None:
+        """
+        Take up a follower: position = multiplier * leader + offset.
+        """
+        factor = abs(mimic.multiplier)
+        self.damping += factor * factor * follower.damping
+        self.friction += factor * follower.friction
+        bounded = math.isfinite(follower.lower) or math.isfinite(follower.upper)
+        if self.continuous and (bounded or not mimic.multiplier.is_integer()):
+            self.continuous = False  # a full turn of the leader is another pose of the follower
+        if factor > 0.0:
+            self._narrow(follower, mimic)
+        elif not follower.lower <= mimic.offset <= follower.upper:
+            notes.add('multiplier of <mimic> is 0 and its offset is outside the limits of the '
+                      'joint', follower.name)
+
+    def _narrow(self, follower: Joint, mimic: Mimic) -> None:
+        ends = sorted((end - mimic.offset) / mimic.multiplier
+                      for end in (follower.lower, follower.upper))
+        lower, upper = max(self.lower, ends[0]), min(self.upper, ends[1])
+        if lower > upper:
+            raise ModelError(
+                f'joint {follower.name!r} mimics {self.leader.name!r} with multiplier '
+                f'{mimic.multiplier:g} and offset {mimic.offset:g}, but no position of the '
+                f'leader in {self.lower:g} .. {self.upper:g} keeps the follower within its limits '
+                f'{follower.lower:g} .. {follower.upper:g}; correct limits or mimic',
+                joint=follower.name, mimic=self.leader.name)
+        self.lower, self.upper = lower, upper
+
+
+def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],
+                notes: Notes) -> dict[str, Coordinate]:
+    """
+    Return the coordinates of the moving joints, in their order, by name of the leading joint.
+
+    Raises
+    ------
+    ModelError
+        If a follower's limits leave its leader no position.
+    """
+    moving = list(joints)
+    found = {joint.name: Coordinate(joint) for joint in moving if joint.name not in mimics}
+    for joint in moving:
+        if joint.name in mimics:
+            mimic = mimics[joint.name]
+            found[mimic.joint].include(joint, mimic, notes)
+            notes.add(f'joint mimics {mimic.joint!r} and is no coordinate of its own', joint.name)
+    return found

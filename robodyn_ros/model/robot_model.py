@@ -1,0 +1,264 @@
+"""
+The robot as frozen arrays: all that dynamics, control and simulation know of it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+import hashlib
+import os
+from types import MappingProxyType
+from typing import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.exceptions import ModelError, near_matches, shown
+from robodyn_ros.model.build import build_model
+from robodyn_ros.model.frame import Frame, read_only
+from robodyn_ros.model.payload import Payload
+
+_ARRAYS = {
+    'lower': float, 'upper': float, 'velocity_limit': float, 'effort_limit': float,
+    'damping': float, 'friction': float, 'continuous': bool, 'gravity': float,
+    'parent': np.intp, 'prismatic': bool, 'axis': float, 'rotation': float,
+    'translation': float, 'mass': float, 'first_moment': float, 'inertia': float,
+    'coordinate': np.intp, 'multiplier': float, 'offset': float, 'base_first_moment': float,
+}
+_COMPILED = ('continuous', 'parent', 'prismatic', 'axis', 'rotation', 'translation', 'mass',
+             'first_moment', 'inertia', 'coordinate', 'multiplier', 'offset',
+             'base_mass', 'base_first_moment', 'payload_bodies')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobotModel:
+    """
+    A tree of nb moving bodies on an immovable base, driven by nv coordinates.
+
+    Bodies come parents first, depth-first in the order the URDF lists its joints. Each
+    hangs on one moving joint; what is fixed or locked to it is lumped into it. The frame of
+    a body is its link frame, which is its joint frame, as in URDF. Arrays are read-only;
+    SI units, rad and N m for revolute joints, m and N for prismatic ones.
+
+    Parameters
+    ----------
+    name, base_link : str
+        Name of the robot; the link that is the immovable base.
+    joint_names : tuple of str
+        The nv independent coordinates; joints that mimic another are not among them.
+    lower, upper, velocity_limit, effort_limit : (nv,) array
+        Limits, infinite where there are none; positions narrowed by mimicking joints.
+    damping, friction : (nv,) array
+        Viscous and Coulomb friction, mimicking joints included.
+    continuous : (nv,) array of bool
+        Where q and q + 2 pi are the same pose.
+    gravity : (3,) array
+        In the frame of the base (m/s^2).
+    body_names, body_joints : tuple of str
+        The link a body is named after; its joint, mimicking ones included.
+    parent : (nb,) array of intp
+        Index of the body above, -1 for the base.
+    prismatic : (nb,) array of bool
+        Whether the joint slides instead of turning.
+    axis : (nb, 3) array
+        Unit joint axis in the frame of the body.
+    rotation, translation : (nb, 3, 3) array, (nb, 3) array
+        Pose of the joint frame at position 0 in the parent body: x_parent = R x + p.
+    mass, first_moment, inertia : (nb,), (nb, 3), (nb, 3, 3) array
+        Mass, mass times centre of mass, and inertia about the body origin, body axes.
+    coordinate, multiplier, offset : (nb,) array
+        Position of joint i = multiplier[i] * q[coordinate[i]] + offset[i].
+    links : mapping of str to Frame
+        Where every link sits in its body.
+    base_mass, base_first_moment : float, (3,) array
+        What is lumped into the base.
+    payloads : tuple of Payload
+        At most one for a link.
+    warnings : tuple of str
+        What is odd about the robot but no reason to refuse it.
+    """
+
+    name: str
+    base_link: str
+    joint_names: tuple[str, ...]
+    lower: NDArray
+    upper: NDArray
+    velocity_limit: NDArray
+    effort_limit: NDArray
+    damping: NDArray
+    friction: NDArray
+    continuous: NDArray
+    gravity: NDArray
+    body_names: tuple[str, ...]
+    body_joints: tuple[str, ...]
+    parent: NDArray
+    prismatic: NDArray
+    axis: NDArray
+    rotation: NDArray
+    translation: NDArray
+    mass: NDArray
+    first_moment: NDArray
+    inertia: NDArray
+    coordinate: NDArray
+    multiplier: NDArray
+    offset: NDArray
+    links: Mapping[str, Frame]
+    base_mass: float
+    base_first_moment: NDArray
+    payloads: tuple[Payload, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, dtype in _ARRAYS.items():
+            object.__setattr__(self, name, read_only(getattr(self, name), dtype))
+        object.__setattr__(self, 'links', MappingProxyType(dict(self.links)))
+
+    def __reduce__(self):
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values['links'] = dict(self.links)
+        return RobotModel, tuple(values.values())
+
+    def __repr__(self) -> str:
+        return (f'RobotModel({self.name!r}, base_link={self.base_link!r}, '
+                f'joint_names={self.joint_names!r}, nb={self.nb})')
+
+    @classmethod
+    def from_urdf(cls, source: str | bytes | os.PathLike, gravity: ArrayLike = (0.0, 0.0, -9.81),
+                  base: str | None = None, tip: str | None = None,
+                  locked: Mapping[str, float] | None = None) -> RobotModel:
+        """
+        Read a robot from a URDF.
+
+        Parameters
+        ----------
+        source : str, bytes or path
+            The XML itself, or the path of a file. A string that starts with ``<`` is XML.
+        gravity : (3,) array
+            In the frame of the base (m/s^2).
+        base : str, optional
+            Link to take as the immovable base, default the root. What lies above or beside
+            it is left out.
+        tip : str, optional
+            Link at the end of the chain of joints that move. All others are locked at 0, or
+            as near to it as their limits allow, and keep their mass.
+        locked : mapping of str to float, optional
+            Joints to lock, with their positions. Joints that mimic them are locked too.
+
+        Raises
+        ------
+        ModelError
+            If the URDF or the selection is faulty; the message names joint or link, value
+            and remedy.
+        """
+        return cls(**build_model(source, checked_gravity(gravity), base, tip, locked))
+
+    @property
+    def nv(self) -> int:
+        """
+        Number of independent coordinates.
+        """
+        return len(self.joint_names)
+
+    @property
+    def nb(self) -> int:
+        """
+        Number of moving bodies.
+        """
+        return len(self.body_names)
+
+    @property
+    def total_mass(self) -> float:
+        """
+        Mass of base, bodies and payloads (kg).
+        """
+        return float(self.base_mass + self.mass.sum() + sum(load.mass for load in self.payloads))
+
+    @property
+    def payload_bodies(self) -> tuple[int, ...]:
+        """
+        Index of the body that holds each payload.
+        """
+        return tuple(self.links[load.link].body for load in self.payloads)
+
+    @property
+    def payload_parameters(self) -> NDArray:
+        """
+        Payload rows (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) about the body origins.
+        """
+        rows = [load.parameters_in_body(self.links[load.link]) for load in self.payloads]
+        return np.array(rows, dtype=float).reshape(len(rows), 10)
+
+    @property
+    def structure_key(self) -> str:
+        """
+        Digest of all that is compiled into machine code for this robot.
+
+        Gravity, payload numbers, limits, friction and names are left out: they are arguments
+        of the compiled functions, or of no concern to them.
+        """
+        digest = hashlib.sha256()
+        parts = [np.asarray(getattr(self, name)) for name in _COMPILED]
+        for frame in self.links.values():
+            parts += [np.asarray(frame.body), frame.rotation, frame.translation]
+        for part in parts:
+            # adding 0 turns -0 into 0; the shape keeps neighbouring arrays apart
+            digest.update(repr(part.shape).encode() + (part.astype('<f8') + 0.0).tobytes())
+        return digest.hexdigest()
+
+    def link(self, name: str) -> Frame:
+        """
+        Return where a link sits in its body.
+
+        Raises
+        ------
+        ModelError
+            If there is no such link; the message lists names that come near.
+        """
+        if not isinstance(name, str) or name not in self.links:
+            raise ModelError(f'robot {self.name!r} has no link {shown(name)}; '
+                             + near_matches(name, self.links), link=name)
+        return self.links[name]
+
+    def with_gravity(self, gravity: ArrayLike) -> RobotModel:
+        """
+        Return the same robot under another gravity, (3,), in the frame of the base (m/s^2).
+        """
+        return replace(self, gravity=checked_gravity(gravity))
+
+    def with_payload(self, link: str, mass: float, com: ArrayLike = (0.0, 0.0, 0.0),
+                     inertia: ArrayLike | None = None) -> RobotModel:
+        """
+        Return the robot with a payload on a link, in place of the one it held there.
+
+        Parameters
+        ----------
+        link : str
+            Link that holds it; not one of the immovable base.
+        mass, com, inertia
+            As in `Payload`; without inertia it is a point mass.
+
+        Raises
+        ------
+        ModelError
+            If there is no such moving link, or the payload is not physical.
+        """
+        if self.link(link).body < 0:
+            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
+                             'no joint feels its weight; name a link that moves', link=link)
+        load = Payload(link, mass, com, np.zeros((3, 3)) if inertia is None else inertia)
+        slots = {old.link: old for old in self.payloads}
+        slots[link] = load
+        return replace(self, payloads=tuple(slots.values()))
+
+
+def checked_gravity(gravity: ArrayLike) -> NDArray:
+    """
+    Return gravity as an array, or raise ModelError if it is not three finite numbers.
+    """
+    try:
+        array = read_only(gravity)
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None or array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise ModelError(f'gravity {shown(gravity)} must be three finite numbers in the frame '
+                         'of the base, such as (0, 0, -9.81)', gravity=gravity)
+    return array

@@ -1,0 +1,174 @@
+"""
+Which part of the tree is the robot: base, tip and locked joints.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from numbers import Real
+from typing import Mapping
+
+from robodyn_ros.exceptions import ModelError, near_matches, shown
+from robodyn_ros.model.description import Description
+from robodyn_ros.model.joints import Joint, Mimic
+from robodyn_ros.model.mimic import resolve_mimics
+from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.tree import Children, descend, joints_below
+
+OUTSIDE = 1e-9  # how far outside its limits a joint may be locked: rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """
+    The part of a description that is modelled.
+
+    Parameters
+    ----------
+    base : str
+        The link that is the immovable base.
+    joints : list of Joint
+        All joints below it, depth-first in document order.
+    children : dict
+        The joints below every link.
+    locked : dict of str to float
+        Joints that could move but do not, and their positions.
+    mimics : dict of str to Mimic
+        What the joints follow that are no coordinate of their own.
+    """
+
+    base: str
+    joints: list[Joint]
+    children: Children
+    locked: dict[str, float]
+    mimics: dict[str, Mimic]
+
+    @property
+    def moving(self) -> list[Joint]:
+        """
+        The joints that move, coordinates and followers.
+        """
+        return [joint for joint in self.joints
+                if joint.kind != 'fixed' and joint.name not in self.locked]
+
+
+def select(description: Description, base: str | None, tip: str | None,
+           locked: Mapping[str, float] | None, notes: Notes) -> Selection:
+    """
+    Decide what is the base, which joints move and where the others are locked.
+
+    Raises
+    ------
+    ModelError
+        If the tree is faulty, a name does not exist, or a joint cannot be locked or moved.
+    """
+    root, children = joints_below(description)
+    mimics = resolve_mimics(description.joints)
+    base = root if base is None else _known_link(description, 'base', base)
+    joints = descend(base, children)
+    positions = _checked_locks(description, joints, mimics, locked)
+    if tip is not None:
+        chain = _chain(base, _known_link(description, 'tip', tip), joints)
+        _lock_beside(chain, joints, mimics, positions, notes)
+    _lock_followers(description, joints, mimics, positions, notes)
+    selection = Selection(base, joints, children, positions, mimics)
+    _check_moving(selection)
+    return selection
+
+
+def _known_link(description: Description, role: str, name: str) -> str:
+    if name not in description.links:
+        raise ModelError(f'{role} link {shown(name)} does not exist; '
+                         + near_matches(name, description.links), link=name)
+    return name
+
+
+def _checked_locks(description: Description, joints: list[Joint], mimics: dict[str, Mimic],
+                   locked: Mapping[str, float] | None) -> dict[str, float]:
+    if locked is None:
+        return {}
+    if not isinstance(locked, Mapping):
+        raise ModelError(f'locked joints {shown(locked)} must be a mapping of joint name to '
+                         "position, such as {'finger_joint': 0.0}", locked=locked)
+    below = {joint.name for joint in joints}
+    positions = {}
+    for name, value in locked.items():
+        if name not in description.joints:
+            raise ModelError(f'locked joint {shown(name)} does not exist; '
+                             + near_matches(name, description.joints), joint=name)
+        if name in mimics:
+            raise ModelError(f'locked joint {name!r} mimics {mimics[name].joint!r}; lock that one '
+                             'and this one is locked with it', joint=name)
+        position = _checked_position(description.joints[name], value)
+        if name in below:
+            positions[name] = position
+    return positions
+
+
+def _checked_position(joint: Joint, value: object) -> float:
+    number = isinstance(value, Real) and math.isfinite(value)
+    if not number:
+        raise ModelError(f'locked joint {joint.name!r}: position {shown(value)} must be a finite '
+                         'number', joint=joint.name, position=value)
+    if joint.kind == 'fixed':
+        raise ModelError(f'locked joint {joint.name!r} is fixed already; leave it out',
+                         joint=joint.name)
+    if not joint.moves and value != 0:
+        raise ModelError(f'locked joint {joint.name!r} is {joint.kind}; it can only be locked '
+                         f'at 0, not at {value:g}', joint=joint.name, position=value)
+    if not joint.lower - OUTSIDE <= value <= joint.upper + OUTSIDE:
+        raise ModelError(
+            f'locked joint {joint.name!r}: position {value:g} is outside its limits '
+            f'{joint.lower:g} .. {joint.upper:g}; lock it inside them (rad or m)',
+            joint=joint.name, position=value, lower=joint.lower, upper=joint.upper)
+    return float(value)
+
+
+def _chain(base: str, tip: str, joints: list[Joint]) -> set[str]:
+    above = {joint.child: joint for joint in joints}
+    chain = set()
+    link = tip
+    while link != base:
+        if link not in above:
+            raise ModelError(f'tip link {tip!r} is not below base link {base!r}; choose a base '
+                             'above it', base=base, tip=tip)
+        chain.add(above[link].name)
+        link = above[link].parent
+    return chain
+
+
+def _lock_beside(chain: set[str], joints: list[Joint], mimics: dict[str, Mimic],
+                 positions: dict[str, float], notes: Notes) -> None:
+    for joint in joints:
+        beside = joint.kind != 'fixed' and joint.name not in chain and joint.name not in mimics
+        if beside and joint.name not in positions:
+            positions[joint.name] = joint.nearest_to_zero()
+            notes.add('joint is not between base and tip, it is locked',
+                      f'{joint.name} at {positions[joint.name]:g}')
+
+
+def _lock_followers(description: Description, joints: list[Joint], mimics: dict[str, Mimic],
+                    positions: dict[str, float], notes: Notes) -> None:
+    below = {joint.name for joint in joints}
+    for joint in joints:
+        mimic = mimics.get(joint.name)
+        if mimic is None or mimic.joint in below and mimic.joint not in positions:
+            continue
+        led = positions.get(mimic.joint)
+        if led is None:  # the leader is left out with what is above or beside the base
+            led = description.joints[mimic.joint].nearest_to_zero()
+        positions[joint.name] = mimic.multiplier * led + mimic.offset
+        notes.add(f'joint is locked, because it mimics {mimic.joint!r}, which is',
+                  f'{joint.name} at {positions[joint.name]:g}')
+
+
+def _check_moving(selection: Selection) -> None:
+    for joint in selection.moving:
+        if not joint.moves:
+            raise ModelError(
+                f'joint {joint.name!r} is {joint.kind}, which this fixed-base model cannot move; '
+                f'make it fixed, lock it at 0, or take link {joint.child!r} as the base',
+                joint=joint.name, type=joint.kind)
+    if not selection.moving:
+        raise ModelError(f'nothing moves below base link {selection.base!r}: all joints are fixed '
+                         'or locked; choose another base, tip or locked', base=selection.base)

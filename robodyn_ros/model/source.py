@@ -1,0 +1,68 @@
+"""
+Where a URDF comes from: text, bytes or a file, of bounded size.
+"""
+import os
+from pathlib import Path
+import stat
+
+from robodyn_ros.exceptions import ModelError, shown
+
+MAX_BYTES = 32 * 1024 * 1024
+
+
+def read_source(source: str | bytes | os.PathLike) -> str | bytes:
+    """
+    Return the XML that a source is or points to.
+
+    Parameters
+    ----------
+    source : str, bytes or path
+        Bytes, or a string that starts with ``<``, are the XML itself; any other string, or
+        a path object, names a file.
+
+    Raises
+    ------
+    ModelError
+        If there is no such regular file, or it is empty, unreadable or larger than 32 MiB.
+    """
+    if isinstance(source, (bytes, bytearray)):
+        return _checked(bytes(source), 'the URDF')
+    if isinstance(source, str) and (not source.strip() or _is_xml(source)):
+        return _checked(source.lstrip('\ufeff \t\r\n'), 'the URDF')
+    if not isinstance(source, (str, os.PathLike)):
+        raise ModelError(f'a URDF must be given as a path or as XML text, not as '
+                         f'{type(source).__name__} {shown(source)}', source=shown(source))
+    return _checked(_read_file(source), f'URDF file {shown(os.fspath(source), 200)}')
+
+
+def _is_xml(text: str) -> bool:
+    return text[:200].lstrip('\ufeff \t\r\n').startswith('<') or text.lstrip().startswith('<')
+
+
+def _read_file(source: str | os.PathLike) -> bytes:
+    name = shown(os.fspath(source), 200)
+    try:
+        path = Path(os.fsdecode(source)).expanduser()
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ModelError(f'URDF file {name} is a directory; name a file in it', path=name)
+        if not stat.S_ISREG(mode):  # a pipe or a device could be read for ever
+            raise ModelError(f'URDF file {name} is not a regular file', path=name)
+        with open(path, 'rb') as stream:
+            return stream.read(MAX_BYTES + 1)
+    except ModelError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # no such file, NUL, no such home
+        reason = getattr(error, 'strerror', None) or error
+        raise ModelError(
+            f'cannot read URDF file {name}: {reason}; a string that does not start with "<" is '
+            'taken as the path of a file', path=name) from error
+
+
+def _checked(text: str | bytes, what: str) -> str | bytes:
+    if not text.strip():
+        raise ModelError(f'{what} is empty; is robot_description set, did xacro succeed?')
+    if len(text) > MAX_BYTES:
+        raise ModelError(f'{what} is larger than {MAX_BYTES // 2**20} MiB, which no robot needs; '
+                         'is this really a URDF?', size=len(text))
+    return text

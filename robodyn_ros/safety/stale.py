@@ -1,0 +1,125 @@
+"""
+Silence of a source, judged by when its messages arrive and by their stamps.
+
+Arrival times come from one local clock that never goes back (steady); stamps
+from the sender's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+import math
+
+from robodyn_ros.exceptions import ParameterError
+
+
+class Freshness(IntEnum):
+    """What the age of the newest good message asks for."""
+
+    FRESH = 0
+    HOLD = 1
+    STOP = 2
+
+
+@dataclass(slots=True)
+class StaleVerdict:
+    """
+    Verdict on a source; the monitor reuses one object.
+
+    Attributes
+    ----------
+    level : Freshness
+    age : float
+        Seconds since the newest good data was measured; infinite before any.
+    reason : str
+        Why it is not fresh, in words; empty while it is.
+
+    """
+
+    level: Freshness
+    age: float
+    reason: str
+
+
+class StaleMonitor:
+    """
+    Tells how old a source's data is.
+
+    A message counts only if its stamp is newer than the one before it and
+    within `max_skew` of the clock; others leave the age growing. A zero stamp
+    is judged by arrival alone.
+
+    Parameters
+    ----------
+    hold_after, stop_after : float
+        Seconds of age after which to hold and to stop.
+    max_skew : float
+        Most seconds between stamp and clock; infinite if the clocks are known
+        to differ. A stamp older than the message's arrival adds to its age.
+
+    """
+
+    def __init__(self, hold_after: float, stop_after: float, max_skew: float = 1.0):
+        if not 0.0 < hold_after <= stop_after:
+            raise ParameterError(
+                f'stale.hold is {hold_after} s and stale.stop {stop_after} s; needed is '
+                f'0 < hold <= stop', value=(hold_after, stop_after))
+        if not max_skew > 0.0:
+            raise ParameterError(f'max_skew is {max_skew} s; it must be above 0', value=max_skew)
+        self.hold_after, self.stop_after, self.max_skew = hold_after, stop_after, max_skew
+        self._verdict = StaleVerdict(Freshness.STOP, math.inf, '')
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all messages, as before the first."""
+        self._measured = -math.inf
+        self._stamp = 0.0
+        self._remark = 'nothing received yet'
+
+    def received(self, now: float, stamp: float = 0.0, clock: float | None = None) -> bool:
+        """
+        Take note of a message; returns whether it counts.
+
+        Parameters
+        ----------
+        now : arrival, local clock, seconds.
+        stamp : the message's stamp in seconds, 0 if it has none.
+        clock : time of the stamps' clock at arrival; `now` if left out.
+
+        """
+        if stamp == 0.0:
+            self._accept(now, 0.0)
+            return True
+        before, self._stamp = self._stamp, stamp
+        delay = (now if clock is None else clock) - stamp
+        if not abs(delay) <= self.max_skew:
+            self._remark = (f'stamps are {abs(delay):.3f} s {"behind" if delay > 0.0 else "ahead of"}'
+                            f' the clock; check time synchronisation and use_sim_time')
+        elif stamp == before:
+            self._remark = f'the stamp is frozen at {stamp:.6f} s'
+        elif stamp < before:
+            self._remark = f'the stamp went back by {before - stamp:.6f} s'
+        else:
+            self._accept(now, max(delay, 0.0) if math.isfinite(self.max_skew) else 0.0)
+            return True
+        return False
+
+    def _accept(self, now: float, delay: float) -> None:
+        self._measured = now - delay
+        self._remark = 'arrived late' if delay >= self.hold_after else 'silent'
+
+    def check(self, now: float) -> StaleVerdict:
+        """Return how stale the source is at `now`, local clock."""
+        verdict = self._verdict
+        if now < self._measured:
+            # A local clock set back must not hide silence until it catches up.
+            self._measured = now
+        age = verdict.age = now - self._measured
+        if age < self.hold_after:
+            verdict.level, verdict.reason = Freshness.FRESH, ''
+        else:
+            stop = not age < self.stop_after
+            verdict.level = Freshness.STOP if stop else Freshness.HOLD
+            verdict.reason = f'no good data for {age:.3f} s: {self._remark}'
+        return verdict

@@ -1,0 +1,151 @@
+"""
+The last hand on the torque before it leaves: rate limit, clamp, finite check.
+
+Whatever the control law returns, what is sent is finite, within the effort
+limits and no further from the last torque than the rate allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.safety.limits import clamp_effort, limit_rate
+
+
+@dataclass(slots=True, eq=False)
+class Verdict:
+    """
+    What the supervisor had to do; it reuses one object.
+
+    Attributes
+    ----------
+    saturated, rate_limited : numpy.ndarray
+        (nv,) bool masks.
+    fault : str or None
+        Why the desired torque was not used.
+
+    """
+
+    saturated: np.ndarray
+    rate_limited: np.ndarray
+    fault: str | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the desired torque was usable, limited or not."""
+        return self.fault is None
+
+
+class Supervisor:
+    """
+    Bounds the torque, cycle by cycle.
+
+    Parameters
+    ----------
+    effort_limit : (nv,) N m or N, infinite where there is none.
+    rate_limit : float or (nv,) N m/s or N/s, infinite where there is none.
+    joint_names : for messages; numbered if left out.
+    margin : part of the effort limit that may be used, 0 to 1.
+    max_dt : longest period in seconds that the rate limit credits, so that a
+        pause does not permit a jump.
+
+    """
+
+    def __init__(self, effort_limit, rate_limit, joint_names: Sequence[str] | None = None,
+                 margin: float = 1.0, max_dt: float = 0.05):
+        limit = np.array(effort_limit, dtype=float, ndmin=1)
+        nv = limit.size
+        self._names = tuple(joint_names or (str(j) for j in range(nv)))
+        if not 0.0 < margin <= 1.0:
+            raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
+                                 value=margin)
+        if not 0.0 < max_dt < np.inf:
+            raise ParameterError(f'max_dt is {max_dt} s; it must be above 0 and finite',
+                                 value=max_dt)
+        self._limit = self._checked('effort limit', limit, lowest=0.0) * margin
+        rate = np.array(np.broadcast_to(np.asarray(rate_limit, dtype=float), (nv,)))
+        self._rate = self._checked('rate limit', rate, lowest=np.nextafter(0.0, 1.0))
+        self._max_dt = max_dt
+        self._last = np.zeros(nv)
+        self._step = np.zeros(nv)
+        self._slowed = np.zeros(nv)
+        self._out = np.zeros(nv)
+        self._finite = np.zeros(nv, dtype=bool)
+        self._verdict = Verdict(np.zeros(nv, dtype=bool), np.zeros(nv, dtype=bool), None)
+
+    @property
+    def last(self) -> np.ndarray:
+        """(nv,) the torque sent last, a copy."""
+        return self._last.copy()
+
+    def reset(self, torque) -> None:
+        """
+        Start from `torque`: what is measured, or gravity, at activation.
+
+        It is cut to the effort limit; joints whose value is not finite start
+        from zero.
+        """
+        torque = np.nan_to_num(np.asarray(torque, dtype=float), nan=0.0, posinf=0.0, neginf=0.0)
+        self._last[:] = np.clip(torque, -self._limit, self._limit)
+
+    def supervise(self, desired: np.ndarray, fallback: np.ndarray,
+                  dt: float) -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque to send and a verdict, both overwritten by the next call.
+
+        Parameters
+        ----------
+        desired : (nv,) from the control law.
+        fallback : (nv,) gravity plus damping, used if `desired` is not finite.
+        dt : seconds since the last call; a period that is not above 0 keeps
+            the last torque.
+
+        """
+        verdict = self._verdict
+        verdict.fault = None
+        torque = self._usable(desired, fallback)
+        if dt > 0.0:
+            np.multiply(self._rate, min(dt, self._max_dt), out=self._step)
+        else:
+            self._step.fill(0.0)
+        limit_rate(torque, self._last, self._step, self._slowed, verdict.rate_limited)
+        clamp_effort(self._slowed, self._limit, self._out, verdict.saturated)
+        if self._is_finite(self._out):
+            self._last[:] = self._out
+        else:
+            verdict.fault = 'the supervised torque is not finite; the last one is sent again'
+            self._out[:] = self._last
+        return self._out, verdict
+
+    def _usable(self, desired, fallback):
+        if self._is_finite(desired):
+            return desired
+        self._verdict.fault = f'desired torque: {self._complaint(desired)}; sent gravity + damping'
+        if self._is_finite(fallback):
+            return fallback
+        self._verdict.fault = (f'desired torque: {self._complaint(desired)}; gravity + damping: '
+                               f'{self._complaint(fallback)}; sent the last torque again')
+        return self._last
+
+    def _is_finite(self, torque) -> bool:
+        if torque.shape != self._last.shape:
+            return False
+        return bool(np.isfinite(torque, out=self._finite).all())
+
+    def _complaint(self, torque) -> str:
+        if torque.shape != self._last.shape:
+            return f'{torque.shape} values for {self._last.size} joints'
+        j = int(np.argmin(np.isfinite(torque)))
+        return f"{torque[j]} for joint '{self._names[j]}'"
+
+    def _checked(self, what, values, lowest):
+        for name, value in zip(self._names, values):
+            if not value >= lowest:
+                raise ParameterError(f"{what} of joint '{name}' is {value}; it must be "
+                                     f'{"0 or more" if lowest == 0.0 else "above 0"}',
+                                     joint=name, value=float(value))
+        return values

@@ -1,0 +1,174 @@
+"""
+Acceptance of a received trajectory: limits at the points and between them.
+
+Everything a goal can be refused for on geometry is raised here, with the
+joint, the point, the value and the limit in words and as evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.trajectory.points import arrange_points, TrajectoryPoint, unwrap_continuous
+from robodyn_ros.trajectory.reference import Reference
+from robodyn_ros.trajectory.result import ResultCode
+from robodyn_ros.trajectory.spline import Trajectory
+
+# Points computed to lie on a limit miss it by rounding.
+ROUNDING = 1e-6
+
+
+def check_trajectory(model, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+                     start: Reference, *, start_delay: float = 0.0,
+                     allow_partial_joints: bool = False, held=None, start_tolerance=None,
+                     velocity_slack: float = 0.1, position_slack: float = 1e-3) -> Trajectory:
+    """
+    Turn received points into a trajectory that leaves from `start` now, or raise.
+
+    Parameters
+    ----------
+    model : RobotModel
+        Its joint_names, lower, upper, velocity_limit and continuous are used.
+    joint_names, points : as received.
+    start : Reference
+        What is being asked of the joints now, in model order.
+    start_delay : float
+        Seconds from now to the message's stamp, negative for the past, 0 for
+        a zero stamp. Points at or before now are dropped.
+    allow_partial_joints : bool
+        Joints that are not named stay at `held` (default: the start).
+    held : (nv,), optional
+    start_tolerance : float or (nv,), optional
+        How far a first point at time 0 may be from the start.
+    velocity_slack : float
+        Part by which the interpolated velocity may exceed its limit between
+        points; the points themselves may not.
+    position_slack : float
+        The same for positions, in rad or m.
+
+    Returns
+    -------
+    Trajectory
+        Time 0 is now.
+
+    Raises
+    ------
+    TrajectoryError
+        With evidence: code (ResultCode) and, where they apply, joint, point,
+        time, value, limit.
+
+    """
+    if allow_partial_joints:
+        held = start.q if held is None else held
+    arrays = arrange_points(joint_names, points, model.joint_names,
+                            held if allow_partial_joints else None)
+    times = arrays.times + start_delay
+    _check_end(arrays, times, start_delay, model.joint_names)
+    positions = unwrap_continuous(arrays.positions, start.q, model.continuous)
+    _check_points(model, positions, arrays.velocities)
+    if start_tolerance is not None and times[0] == 0.0:
+        _check_start(model.joint_names, positions[0], start.q, start_tolerance)
+    trajectory = Trajectory.from_points(
+        times, positions, arrays.velocities, arrays.accelerations, arrays.efforts, start=start)
+    check_path(model, trajectory, start, velocity_slack, position_slack)
+    return trajectory
+
+
+def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: float = 0.1,
+               position_slack: float = 1e-3) -> None:
+    """
+    Raise if the interpolated path leaves the position or velocity limits.
+
+    A start beyond a limit does not count against a path that leads back:
+    the path may go as far as the start.
+    """
+    path = trajectory.dense()
+    lower = np.minimum(model.lower, start.q) - position_slack
+    upper = np.maximum(model.upper, start.q) + position_slack
+    excess = np.maximum(path.q - upper, lower - path.q)
+    worst = _worst(excess)
+    if worst is not None:
+        i, j = worst
+        limit = model.upper[j] if path.q[i, j] > upper[j] else model.lower[j]
+        _reject(f"joint '{model.joint_names[j]}' would pass its limit {limit:g} between points: "
+                f'position {path.q[i, j]:g} at {path.times[i]:.3f} s; add points or velocities '
+                f'there', joint=model.joint_names[j], time=path.times[i], value=path.q[i, j],
+                limit=limit)
+    bound = np.maximum(model.velocity_limit, np.abs(start.qd)) * (1.0 + velocity_slack)
+    worst = _worst(np.abs(path.qd) - bound - ROUNDING)
+    if worst is not None:
+        i, j = worst
+        speed, limit = abs(path.qd[i, j]), model.velocity_limit[j]
+        _reject(f"joint '{model.joint_names[j]}' would move at {speed:.4g} at "
+                f'{path.times[i]:.3f} s, above its velocity limit {limit:g}; '
+                f'{_slower(speed, limit)}', joint=model.joint_names[j], time=path.times[i],
+                value=speed, limit=limit)
+
+
+def _slower(speed, limit) -> str:
+    if limit == 0.0:
+        return 'the model gives this joint a velocity limit of 0: correct the URDF'
+    return f'stretch the times by {speed / limit:.2f}'
+
+
+def _worst(excess):
+    i, j = np.unravel_index(np.argmax(excess), excess.shape)
+    return (i, j) if excess[i, j] > 0.0 else None
+
+
+def _check_end(arrays, times, start_delay, names) -> None:
+    if times[-1] <= 0.0:
+        text = (f'the trajectory ended {-times[-1]:.3f} s ago: its stamp lies '
+                f'{-start_delay:.3f} s in the past; send stamp 0 to start now'
+                if start_delay else 'the trajectory ends at time 0; the arm needs time to get '
+                'there: give the last point a time_from_start above 0')
+        _reject(text, value=times[-1], limit=0.0, code=ResultCode.OLD_HEADER_TIMESTAMP)
+    if arrays.velocities is None:
+        return
+    moving = np.flatnonzero(np.abs(arrays.velocities[-1]) > ROUNDING)
+    if moving.size:
+        j, last = moving[0], len(times) - 1
+        value = arrays.velocities[-1, j]
+        _reject(f"point {last}, joint '{names[j]}': the last velocity is {value:g}; it must be "
+                f'0, or the arm would have to stop at once', joint=names[j], point=last,
+                value=value, limit=0.0)
+
+
+def _check_points(model, positions, velocities) -> None:
+    _check_bound(model, positions - model.upper, positions, model.upper,
+                 'position {:g} is above the upper limit {:g}')
+    _check_bound(model, model.lower - positions, positions, model.lower,
+                 'position {:g} is below the lower limit {:g}')
+    if velocities is not None:
+        speed = np.abs(velocities)
+        _check_bound(model, speed - model.velocity_limit, velocities, model.velocity_limit,
+                     'velocity {:g} is above the limit {:g}')
+
+
+def _check_bound(model, excess, values, limit, text) -> None:
+    beyond = np.argwhere(excess > ROUNDING)
+    if beyond.size:
+        i, j = beyond[0]
+        name = model.joint_names[j]
+        _reject(f"point {i}, joint '{name}': " + text.format(values[i, j], limit[j]),
+                joint=name, point=int(i), value=values[i, j], limit=limit[j])
+
+
+def _check_start(names, first, start, tolerance) -> None:
+    away = np.abs(first - start)
+    tolerance = np.broadcast_to(tolerance, away.shape)
+    worst = _worst((away - tolerance)[None])
+    if worst is not None:
+        j = worst[1]
+        _reject(f"point 0, joint '{names[j]}': the trajectory starts at {first[j]:g}, the joint "
+                f'is at {start[j]:g}; plan again from where the arm is',
+                joint=names[j], point=0, value=first[j], limit=tolerance[j])
+
+
+def _reject(message, code=ResultCode.INVALID_GOAL, **evidence):
+    plain = {key: float(value) if isinstance(value, np.floating) else value
+             for key, value in evidence.items()}
+    raise TrajectoryError(message, code=code, **plain)

@@ -1,0 +1,69 @@
+"""
+Torque that a trajectory would need, against what the motors have.
+
+The model enters as a function, so that this file needs nothing but arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.trajectory.result import ResultCode
+from robodyn_ros.trajectory.spline import Trajectory
+
+# A limit of zero has no multiples; it compares as this many N m.
+SMALLEST_LIMIT = 1e-9
+
+
+def check_feasibility(
+        trajectory: Trajectory,
+        inverse_dynamics: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+        effort_limit, joint_names: Sequence[str], step: float = 0.01,
+        max_samples: int = 5000) -> None:
+    """
+    Raise if some motor would need more torque than it has.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Its added efforts count.
+    inverse_dynamics : callable
+        (N, nv) positions, velocities, accelerations to (N, nv) torques.
+    effort_limit : (nv,)
+        Available torque; infinite where unlimited.
+    joint_names : in model order.
+    step, max_samples : sampling of the path, see `Trajectory.dense`.
+
+    Raises
+    ------
+    TrajectoryError
+        Names the joint that exceeds its limit the most, with evidence joint,
+        time, value (needed) and limit (available).
+
+    """
+    path = trajectory.dense(step, max_samples)
+    q, qd, qdd = (np.ascontiguousarray(part) for part in (path.q, path.qd, path.qdd))
+    needed = inverse_dynamics(q, qd, qdd) + path.effort
+    limit = np.maximum(np.asarray(effort_limit, dtype=float), SMALLEST_LIMIT)
+    share = np.abs(needed) / limit
+    # What is not a number is certainly not available.
+    share[~np.isfinite(needed)] = np.inf
+    i, j = np.unravel_index(np.argmax(share), share.shape)
+    if share[i, j] <= 1.0:
+        return
+    name, time = joint_names[j], float(path.times[i])
+    torque, available = float(needed[i, j]), float(effort_limit[j])
+    raise TrajectoryError(
+        f"joint '{name}' would need {torque:.4g} at {time:.3f} s, its motor has {available:g}; "
+        f'{_remedy(path, joint_names, i, j)}', code=ResultCode.INVALID_GOAL, joint=name,
+        time=time, value=torque, limit=available)
+
+
+def _remedy(path, joint_names, i, j) -> str:
+    others = np.flatnonzero(np.abs(path.effort[i]) > 0.0)
+    if j in others:
+        return f'{path.effort[i, j]:.4g} of it are the effort given in the points'
+    return 'move more slowly, or through poses that need less torque'

@@ -1,0 +1,171 @@
+"""
+Received points, brought into the model's joint order by name.
+
+The node turns a trajectory_msgs/JointTrajectory into `TrajectoryPoint`s;
+from here on nothing knows about messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.exceptions import near_matches, TrajectoryError
+from robodyn_ros.trajectory.result import ResultCode
+
+FIELDS = ('positions', 'velocities', 'accelerations', 'efforts')
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryPoint:
+    """One point as received: values in the order of the message's joints, seconds."""
+
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+    efforts: Sequence[float] = ()
+    time_from_start: float = 0.0
+
+
+class PointArrays(NamedTuple):
+    """Points in model order: (n,) times and (n, nv) arrays, None where not given."""
+
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray | None
+    accelerations: np.ndarray | None
+    efforts: np.ndarray | None
+
+
+def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+                   model_names: Sequence[str], held=None) -> PointArrays:
+    """
+    Map points to the model's joints by name.
+
+    Parameters
+    ----------
+    joint_names : names in the order of the points' values.
+    points : as received.
+    model_names : the model's joints.
+    held : (nv,), optional
+        Where joints that are not named stay. Without it every joint of the
+        model must be named.
+
+    Raises
+    ------
+    TrajectoryError
+        Unknown, repeated or missing joints; no points; wrong sizes; numbers
+        that are not finite; a field that only some points carry; times that
+        are negative or do not increase.
+
+    """
+    columns = _columns(joint_names, model_names, partial=held is not None)
+    if not points:
+        raise _invalid('the trajectory has no points; send at least one')
+    times = _times(points)
+    count, nv = len(points), len(model_names)
+    arranged = []
+    for name in FIELDS:
+        values = _field(name, joint_names, points)
+        if values is None:
+            arranged.append(None)
+            continue
+        rest = held if name == 'positions' and held is not None else np.zeros(nv)
+        rows = np.tile(np.asarray(rest, dtype=float), (count, 1))
+        rows[:, columns] = values
+        arranged.append(rows)
+    if arranged[2] is not None and arranged[1] is None:
+        raise _invalid('the points carry accelerations but no velocities; give both, or neither')
+    return PointArrays(times, *arranged)
+
+
+def unwrap_continuous(positions, start, continuous) -> np.ndarray:
+    """
+    Return positions whose continuous joints turn the short way.
+
+    A continuous joint is one angle: from the start to the first point and
+    from point to point it turns at most half a revolution. A longer turn
+    needs points in between.
+
+    Parameters
+    ----------
+    positions : (n, nv)
+    start : (nv,) where the joints are.
+    continuous : (nv,) bool
+
+    """
+    unwrapped = np.array(positions, dtype=float)
+    columns = np.flatnonzero(continuous)
+    if columns.size:
+        path = np.vstack((np.asarray(start, dtype=float)[columns], unwrapped[:, columns]))
+        unwrapped[:, columns] = np.unwrap(path, axis=0)[1:]
+    return unwrapped
+
+
+def _invalid(message, **evidence):
+    evidence.setdefault('code', ResultCode.INVALID_GOAL)
+    return TrajectoryError(message, **evidence)
+
+
+def _columns(joint_names, model_names, partial) -> list[int]:
+    index = {name: i for i, name in enumerate(model_names)}
+    code = ResultCode.INVALID_JOINTS
+    seen = set()
+    for name in joint_names:
+        if name not in index:
+            raise _invalid(f"the model has no joint '{name}'; {near_matches(name, model_names)}",
+                           joint=name, code=code)
+        if name in seen:
+            raise _invalid(f"joint '{name}' is named twice", joint=name, code=code)
+        seen.add(name)
+    missing = [name for name in model_names if name not in seen]
+    if not seen:
+        raise _invalid('the trajectory names no joints', code=code)
+    if missing and not partial:
+        raise _invalid(
+            f"joint '{missing[0]}' is missing from the trajectory "
+            f'({len(missing)} of {len(model_names)} missing: {", ".join(missing)}); name all '
+            f'joints, or set allow_partial_joints_goal', joint=missing[0], code=code)
+    return [index[name] for name in joint_names]
+
+
+def _times(points) -> np.ndarray:
+    times = np.array([point.time_from_start for point in points], dtype=float)
+    before = -np.inf
+    for i, t in enumerate(times.tolist()):
+        if not np.isfinite(t) or t < 0.0:
+            raise _invalid(f'point {i}: time_from_start is {t:g} s; it must be 0 or more',
+                           point=i, value=t)
+        if t <= before:
+            raise _invalid(f'point {i}: time_from_start {t:g} s does not come after {before:g} s '
+                           f'of point {i - 1}', point=i, value=t, limit=before)
+        before = t
+    return times
+
+
+def _field(name, joint_names, points):
+    sizes = [len(getattr(point, name)) for point in points]
+    if name != 'positions' and not any(sizes):
+        return None
+    for i, size in enumerate(sizes):
+        if size == 0 and any(sizes):
+            raise _invalid(f'point {i} has no {name}, point {_first(sizes)} has; give them '
+                           f'for every point or for none', point=i, value=0)
+        if size != len(joint_names):
+            raise _invalid(f'point {i}: {size} {name} for {len(joint_names)} joints',
+                           point=i, value=size, limit=len(joint_names))
+    values = np.array([getattr(point, name) for point in points], dtype=float)
+    broken = np.argwhere(~np.isfinite(values))
+    if broken.size:
+        i, j = broken[0]
+        raise _invalid(
+            f"point {i}, joint '{joint_names[j]}': {name[:-1]} is {values[i, j]}; it must be "
+            f'a finite number', joint=joint_names[j], point=int(i), value=float(values[i, j]))
+    return values
+
+
+def _first(sizes) -> int:
+    return next(i for i, size in enumerate(sizes) if size)

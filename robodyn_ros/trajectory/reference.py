@@ -1,0 +1,54 @@
+"""
+The motion asked of the joints at one instant.
+
+It stands alone, without splines, so that `robodyn_ros.safety` can share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(slots=True, eq=False)
+class Reference:
+    """
+    Desired position, velocity, acceleration and added effort of every joint.
+
+    Attributes
+    ----------
+    q, qd, qdd : numpy.ndarray
+        (nv,) in rad, rad/s, rad/s^2, or m, m/s, m/s^2, in model order.
+    effort : numpy.ndarray
+        (nv,) feedforward in N m or N, added to what the model computes.
+
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    effort: np.ndarray
+
+    @classmethod
+    def zeros(cls, nv: int) -> Reference:
+        """Return a reference of `nv` joints, all zero; a buffer for `out`."""
+        return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(nv))
+
+    @classmethod
+    def at_rest(cls, q) -> Reference:
+        """Return a reference that stays at `q`."""
+        q = np.array(q, dtype=float)
+        return cls(q, np.zeros_like(q), np.zeros_like(q), np.zeros_like(q))
+
+    def assign(self, other: Reference) -> Reference:
+        """Copy the numbers of `other` into this one's arrays."""
+        self.q[:] = other.q
+        self.qd[:] = other.qd
+        self.qdd[:] = other.qdd
+        self.effort[:] = other.effort
+        return self
+
+    def copy(self) -> Reference:
+        """Return a reference with arrays of its own."""
+        return Reference(self.q.copy(), self.qd.copy(), self.qdd.copy(), self.effort.copy())

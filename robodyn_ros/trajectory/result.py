@@ -1,0 +1,14 @@
+"""How a trajectory ended, in the numbers of control_msgs/FollowJointTrajectory."""
+
+from enum import IntEnum
+
+
+class ResultCode(IntEnum):
+    """Result codes of the FollowJointTrajectory action."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5

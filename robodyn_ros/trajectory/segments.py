@@ -1,0 +1,72 @@
+"""
+Polynomials between knots: what the points carry decides their degree.
+
+Each function returns (segments, 6, nv) coefficients of rising powers of the
+time since the segment's first knot; unused high powers are zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+
+def spline_segments(times, q, start_velocity) -> np.ndarray:
+    """
+    Return the cubic spline through `q` with continuous acceleration (C2).
+
+    It leaves with `start_velocity` (nv,) and arrives at rest.
+    """
+    arrival = np.zeros_like(start_velocity)
+    spline = CubicSpline(times, q, bc_type=((1, start_velocity), (1, arrival)))
+    coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))
+    coefficients[:, :4] = spline.c[::-1].transpose(1, 0, 2)
+    return coefficients
+
+
+def cubic_segments(times, q, qd) -> np.ndarray:
+    """Return cubic Hermite segments through positions and velocities (C1)."""
+    h = np.diff(times)[:, None]
+    slope = np.diff(q, axis=0) / h
+    coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))
+    coefficients[:, 0] = q[:-1]
+    coefficients[:, 1] = qd[:-1]
+    coefficients[:, 2] = (3.0 * slope - 2.0 * qd[:-1] - qd[1:]) / h
+    coefficients[:, 3] = (qd[:-1] + qd[1:] - 2.0 * slope) / h**2
+    return coefficients
+
+
+def quintic_segments(times, q, qd, qdd) -> np.ndarray:
+    """Return quintic segments through positions, velocities and accelerations (C2)."""
+    h = np.diff(times)[:, None]
+    # What the start's position, velocity and acceleration alone would miss
+    # at the end of the segment, in position units.
+    miss_q = q[1:] - (q[:-1] + h * (qd[:-1] + 0.5 * h * qdd[:-1]))
+    miss_qd = h * (qd[1:] - (qd[:-1] + h * qdd[:-1]))
+    miss_qdd = h**2 * (qdd[1:] - qdd[:-1])
+    coefficients = np.empty((len(times) - 1, 6, q.shape[1]))
+    coefficients[:, 0] = q[:-1]
+    coefficients[:, 1] = qd[:-1]
+    coefficients[:, 2] = 0.5 * qdd[:-1]
+    coefficients[:, 3] = (10.0 * miss_q - 4.0 * miss_qd + 0.5 * miss_qdd) / h**3
+    coefficients[:, 4] = (-15.0 * miss_q + 7.0 * miss_qd - miss_qdd) / h**4
+    coefficients[:, 5] = (6.0 * miss_q - 3.0 * miss_qd + 0.5 * miss_qdd) / h**5
+    return coefficients
+
+
+def with_derivatives(coefficients, times, efforts) -> np.ndarray:
+    """
+    Return (segments, 6, 4 nv): position, velocity, acceleration, effort.
+
+    One product of a row of powers with a segment's block then gives the
+    whole reference; efforts (knots, nv) are joined by straight lines.
+    """
+    segments, _, nv = coefficients.shape
+    power = np.arange(6.0)[:, None]
+    blocks = np.zeros((segments, 6, 4, nv))
+    blocks[:, :, 0] = coefficients
+    blocks[:, :5, 1] = power[1:] * coefficients[:, 1:]
+    blocks[:, :4, 2] = (power * (power - 1.0))[2:] * coefficients[:, 2:]
+    blocks[:, 0, 3] = efforts[:-1]
+    blocks[:, 1, 3] = np.diff(efforts, axis=0) / np.diff(times)[:, None]
+    return blocks.reshape(segments, 6, 4 * nv)

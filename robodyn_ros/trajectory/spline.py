@@ -1,0 +1,219 @@
+"""
+Trajectories as quintic segments, sampled once per control cycle.
+
+What the points carry decides the interpolation, as in
+joint_trajectory_controller: positions alone give a cubic spline with
+continuous acceleration, velocities give cubic and accelerations quintic
+segments. Time is seconds since the trajectory's own start.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.exceptions import ArgumentError, TrajectoryError
+from robodyn_ros.trajectory.reference import Reference
+from robodyn_ros.trajectory.result import ResultCode
+from robodyn_ros.trajectory.segments import cubic_segments, quintic_segments
+from robodyn_ros.trajectory.segments import spline_segments, with_derivatives
+
+
+class SampledPath(NamedTuple):
+    """Many instants of a trajectory: (N,) times and (N, nv) arrays."""
+
+    times: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    effort: np.ndarray
+
+
+class Trajectory:
+    """
+    An immutable motion of all joints.
+
+    Before its first point it rests there; from the last point on it rests at
+    the last. Made by `from_points`.
+
+    Attributes
+    ----------
+    begin, end : Reference
+        First and last point, at rest.
+    duration : float
+        Seconds from time 0 to the last point.
+    times : tuple of float
+        The points' times.
+    nv : int
+        Number of joints.
+
+    """
+
+    __slots__ = ('_blocks', '_first', '_last', 'begin', 'duration', 'end', 'nv', 'times')
+
+    def __init__(self, times, blocks, begin: Reference, end: Reference):
+        self.times = tuple(float(t) for t in times)
+        self._first, self._last = self.times[0], self.times[-1]
+        self._blocks = blocks
+        self.begin, self.end = begin, end
+        self.duration = self._last
+        self.nv = begin.q.size
+        for array in (blocks, *_arrays(begin), *_arrays(end)):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_points(cls, times, positions, velocities=None, accelerations=None, efforts=None,
+                    start: Reference | None = None) -> Trajectory:
+        """
+        Join points by polynomials.
+
+        Parameters
+        ----------
+        times : (n,) seconds, strictly increasing.
+        positions : (n, nv)
+        velocities, accelerations, efforts : (n, nv), optional
+            Accelerations need velocities. Efforts are zero by default and
+            change linearly between points.
+        start : Reference, optional
+            What is being asked of the joints at time 0. It becomes the first
+            knot and points at or before time 0 are dropped, so that the
+            reference continues without a step.
+
+        Raises
+        ------
+        ArgumentError
+            Arrays that do not fit together.
+        TrajectoryError
+            Times that do not increase, numbers that are not finite, or no
+            point left after the start.
+
+        """
+        if accelerations is not None and velocities is None:
+            raise TrajectoryError(
+                'the points carry accelerations but no velocities; give both, or neither',
+                code=ResultCode.INVALID_GOAL)
+        times = np.array(times, dtype=float)
+        rows = [positions, velocities, accelerations, efforts]
+        knots = [None if row is None else np.array(row, dtype=float) for row in rows]
+        _check_knots(times, knots)
+        if start is not None:
+            times, knots = _begin_at(times, knots, start)
+        q, qd, qdd, effort = knots
+        effort = np.zeros_like(q) if effort is None else effort
+        departure = np.zeros(q.shape[1]) if start is None else np.asarray(start.qd, dtype=float)
+        coefficients = _interpolate(times, q, qd, qdd, departure)
+        begin, end = Reference.at_rest(q[0]), Reference.at_rest(q[-1])
+        begin.effort[:], end.effort[:] = effort[0], effort[-1]
+        return cls(times, with_derivatives(coefficients, times, effort), begin, end)
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """(segments, 6, nv) of rising powers of the time since the segment's first point."""
+        return self._blocks[:, :, :self.nv]
+
+    def sample(self, t: float, out: Reference | None = None) -> Reference:
+        """Return the reference at `t` seconds, written into `out` if given."""
+        if out is None:
+            out = Reference.zeros(self.nv)
+        if t >= self._last:
+            return out.assign(self.end)
+        if not t >= self._first:
+            return out.assign(self.begin)
+        segment = bisect_right(self.times, t) - 1
+        s = t - self.times[segment]
+        s2 = s * s
+        powers = np.array((1.0, s, s2, s2 * s, s2 * s2, s2 * s2 * s))
+        state = np.dot(powers, self._blocks[segment])
+        nv = self.nv
+        out.q[:] = state[:nv]
+        out.qd[:] = state[nv:2 * nv]
+        out.qdd[:] = state[2 * nv:3 * nv]
+        out.effort[:] = state[3 * nv:]
+        return out
+
+    def dense(self, step: float = 0.01, max_samples: int = 20000) -> SampledPath:
+        """
+        Return the path sampled about every `step` seconds, for checks.
+
+        Every segment contributes both its ends, so that both sides of an
+        acceleration step are seen. Long paths are sampled more coarsely to
+        stay near `max_samples`, with at least four samples per segment.
+        """
+        if len(self.times) == 1:
+            rows = (row[None] for row in _arrays(self.end))
+            return SampledPath(np.array(self.times), *rows)
+        lengths = np.diff(self.times)
+        step = max(step, lengths.sum() / max_samples)
+        counts = np.maximum(np.ceil(lengths / step).astype(int) + 1, 4)
+        segment = np.repeat(np.arange(lengths.size), counts)
+        number = np.arange(segment.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        s = (number / (counts[segment] - 1.0)) * lengths[segment]
+        state = self._blocks[segment, 5]
+        for power in range(4, -1, -1):
+            state = state * s[:, None] + self._blocks[segment, power]
+        return SampledPath(np.array(self.times)[segment] + s, *np.split(state, 4, axis=1))
+
+
+def _arrays(reference):
+    return reference.q, reference.qd, reference.qdd, reference.effort
+
+
+def _check_knots(times, knots) -> None:
+    shape = knots[0].shape
+    if times.ndim != 1 or times.size == 0 or len(shape) != 2 or shape[0] != times.size:
+        raise ArgumentError(
+            f'a trajectory needs (n,) times and (n, joints) positions, n > 0; '
+            f'got {times.shape} and {shape}')
+    for name, row in zip(('velocities', 'accelerations', 'efforts'), knots[1:]):
+        if row is not None and row.shape != shape:
+            raise ArgumentError(f'{name} have shape {row.shape}, positions have {shape}')
+    if not all(np.isfinite(row).all() for row in (times, *knots) if row is not None):
+        raise TrajectoryError('the trajectory holds a number that is not finite',
+                              code=ResultCode.INVALID_GOAL)
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if late.size:
+        point = int(late[0]) + 1
+        raise TrajectoryError(
+            f'point {point}: time {times[point]:g} s does not come after '
+            f'{times[point - 1]:g} s of the point before it',
+            point=point, value=float(times[point]), code=ResultCode.INVALID_GOAL)
+
+
+def _begin_at(times, knots, start):
+    ahead = times > 0.0
+    if not ahead.any():
+        raise TrajectoryError(
+            f'the trajectory ends at {times[-1]:g} s, not after its start; the arm needs time '
+            f'to get there: give the last point a later time',
+            value=float(times[-1]), code=ResultCode.OLD_HEADER_TIMESTAMP)
+    if start.q.shape != knots[0].shape[1:]:
+        raise ArgumentError(f'the start has {start.q.size} joints, '
+                            f'the points have {knots[0].shape[1]}')
+    if knots[3] is None:
+        knots[3] = np.zeros_like(knots[0])
+    pairs = zip(_arrays(start), knots)
+    knots = [None if row is None else np.vstack((head, row[ahead])) for head, row in pairs]
+    return np.concatenate(((0.0,), times[ahead])), knots
+
+
+def _interpolate(times, q, qd, qdd, departure):
+    if times.size == 1:
+        return np.zeros((0, 6, q.shape[1]))
+    with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
+        try:
+            if qd is None:
+                coefficients = spline_segments(times, q, departure)
+            elif qdd is None:
+                coefficients = cubic_segments(times, q, qd)
+            else:
+                coefficients = quintic_segments(times, q, qd, qdd)
+        except (ValueError, np.linalg.LinAlgError):
+            coefficients = np.full(1, np.nan)
+    if not np.isfinite(coefficients).all():
+        raise TrajectoryError(
+            f'points only {np.diff(times).min():g} s apart cannot be interpolated; '
+            f'give them more time', value=float(np.diff(times).min()),
+            code=ResultCode.INVALID_GOAL)
+    return coefficients

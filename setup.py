@@ -1,0 +1,92 @@
+from glob import glob
+import os
+
+from setuptools import find_packages
+from setuptools import setup
+
+package_name = 'robodyn_ros'
+
+
+def share(*folders):
+    """
+    List the files of these folders for `data_files`, each under the share folder of the package.
+
+    Folder structure is kept. The paths stay relative: colcon refuses absolute ones, and builds
+    `--symlink-install` in another folder, where it has linked these files.
+    """
+    placed = {}
+    for folder in folders:
+        for path in sorted(glob(f'{folder}/**', recursive=True)):
+            if os.path.isfile(path) and not path.endswith('.pyc'):
+                target = os.path.join('share', package_name, os.path.dirname(path))
+                placed.setdefault(target, []).append(path)
+    return list(placed.items())
+
+
+# ROS 2 Kilted as wheels, for machines without a ROS installation. Pinned as one set: messages of
+# another release do not load into this rclpy.
+ros = [
+    'ros-rclpy[fastrtps]==9.1.2',
+    'ros-diagnostic-msgs==5.5.1',
+    'ros-geometry-msgs==5.5.1',
+    'ros-lifecycle-msgs==2.3.0',
+    'ros-rcl-interfaces==2.3.0',
+    'ros-rosgraph-msgs==2.3.0',
+    'ros-sensor-msgs==5.5.1',
+    'ros-std-msgs==5.5.1',
+    'ros-std-srvs==5.5.1',
+    'ros-trajectory-msgs==5.5.1',
+]
+lint = [
+    'flake8',
+    'flake8-builtins',
+    'flake8-comprehensions',
+    'flake8-docstrings',
+    'flake8-import-order',
+    'flake8-quotes',
+    'pydocstyle',
+    'ros-ament-flake8',
+    'ros-ament-pep257',
+]
+oracles = [
+    'example-robot-data',
+    'mujoco',
+    'pin',
+]
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(include=[package_name, f'{package_name}.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
+        (f'share/{package_name}', ['package.xml']),
+        *share('launch', 'config', 'urdf'),
+    ],
+    python_requires='>=3.10',
+    # Loose, so that what a ROS distribution ships is good enough.
+    install_requires=[
+        'llvmlite>=0.43',
+        'numpy',
+        'scipy',
+        'urdf-parser-py',
+    ],
+    extras_require={
+        'ros': ros,
+        'plot': ['matplotlib'],
+        'test': ['pytest', 'pytest-timeout', 'hypothesis', *oracles, *lint],
+    },
+    zip_safe=False,
+    maintainer='robodyn_ros maintainers',
+    maintainer_email='maintainers@users.noreply.a-seed-77ad447e.example',
+    description='Rigid-body dynamics from a URDF, compiled for the one robot at hand, and a ROS 2 '
+                'torque controller and simulator that close the loop with it.',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'controller = robodyn_ros.nodes.controller:main',
+            'robodyn = robodyn_ros.cli.main:main',
+            'simulator = robodyn_ros.nodes.simulator:main',
+        ],
+    },
+)

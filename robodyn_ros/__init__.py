@@ -1,3 +1,28 @@
 """
-Rigid-body dynamics of a URDF robot, and ROS 2 nodes that control and simulate it.
+Computed-torque control and gravity compensation for torque-controlled arms, from a URDF.
+
+    from robodyn_ros import Dynamics, RobotModel
+
+    model = RobotModel.from_urdf('arm.urdf')
+    tau = Dynamics(model).inverse_dynamics(q, qd, qdd)
+
+Nothing here needs ROS; the nodes are in `robodyn_ros.nodes`.
 """
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import (
+    ArgumentError, KernelError, ModelError, ParameterError, RobodynError, StateError,
+    TrajectoryError)
+from robodyn_ros.model import RobotModel
+
+__all__ = [
+    'ArgumentError',
+    'Dynamics',
+    'KernelError',
+    'ModelError',
+    'ParameterError',
+    'RobodynError',
+    'RobotModel',
+    'StateError',
+    'TrajectoryError',
+]

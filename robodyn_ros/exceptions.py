@@ -1,6 +1,4 @@
-"""
-Exceptions of robodyn_ros: one family, each carrying the evidence it was raised on.
-"""
+"""Exceptions of robodyn_ros: one family, each carrying the evidence it was raised on."""
 import difflib
 from typing import Any, Iterable
 
@@ -17,45 +15,37 @@ class RobodynError(ValueError):
         The names and values of the message, kept in the attribute ``evidence``.
     """
 
-    def __init__(self, message: str, **evidence: Any) -> None:
+    def __init__(self, message: str, /, **evidence: Any) -> None:
         super().__init__(message)
         self.evidence: dict[str, Any] = evidence
 
 
 class ModelError(RobodynError):
-    """
-    The URDF, or what is asked of the robot model, makes no sense.
-    """
+    """The URDF, or what is asked of the robot model, makes no sense."""
 
 
 class KernelError(RobodynError):
-    """
-    Machine code for a robot could not be generated, compiled or loaded.
-    """
+    """Machine code for a robot could not be generated, compiled or loaded."""
 
 
 class ArgumentError(RobodynError):
-    """
-    An argument of a library call has a wrong type, shape or value.
-    """
+    """An argument of a library call has a wrong type, shape or value."""
 
 
 class TrajectoryError(RobodynError):
-    """
-    A trajectory cannot be followed as it was given.
-    """
+    """A trajectory cannot be followed as it was given."""
+
+
+class StateError(RobodynError):
+    """The arm or the controller is not in a state that allows what was asked."""
 
 
 class ParameterError(RobodynError):
-    """
-    A parameter is missing, unknown or outside its range.
-    """
+    """A parameter is missing, unknown or outside its range."""
 
 
 def shown(value: object, width: int = 60) -> str:
-    """
-    Return the repr of a value, cut to a length that fits in a message.
-    """
+    """Return the repr of a value, cut to a length that fits in a message."""
     text = repr(value)
     return text if len(text) <= width else text[:width - 3] + '...'
 

@@ -5,6 +5,7 @@ An independent judge: it reads the same URDF with its own parser. Differences in
 bridged here and nowhere else: joints are matched by name, a continuous joint of Pinocchio is a
 point (cos, sin) on the circle instead of an angle, and mimic joints, which it leaves free, are tied
 by the coupling q_tree = W q + o, hence tau = W^T tau_tree.
+"""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -126,9 +127,10 @@ class Oracle:
 
     def jacobian(self, q, link):
         """Jacobian (6, n) at the origin of a link in axes of the root, linear rows first."""
-        return pin.computeFrameJacobian(
+        columns = pin.computeFrameJacobian(
             self.model, self.data, self.configuration(q), self._frame(link),
-            pin.LOCAL_WORLD_ALIGNED) @ self.coupling
+            pin.LOCAL_WORLD_ALIGNED)
+        return columns.reshape(6, -1) @ self.coupling  # Pinocchio drops the axis of a single joint
 
     def jacobian_dot_qd(self, q, qd, link):
         """Acceleration of a link at zero joint acceleration."""
@@ -151,14 +153,9 @@ class Oracle:
             self.model, self.data, self.configuration(q), self.coupling @ qd)
 
     def potential_energy(self, q):
-        """Potential energy [J] of the whole robot, the immovable base included."""
-        base = self.model.inertias[0]
-        return (
-            pin.computePotentialEnergy(self.model, self.data, self.configuration(q))
-            - base.mass * self.model.gravity.linear @ base.lever)
+        """Potential energy [J] of the moving bodies."""
+        return pin.computePotentialEnergy(self.model, self.data, self.configuration(q))
 
     def center_of_mass(self, q):
-        """Centre of mass of the whole robot in the root frame, the immovable base included."""
-        moving = pin.centerOfMass(self.model, self.data, self.configuration(q)).copy()
-        mass, base = self.data.mass[0], self.model.inertias[0]
-        return (mass * moving + base.mass * base.lever) / (mass + base.mass)
+        """Centre of mass of the moving bodies in the root frame."""
+        return pin.centerOfMass(self.model, self.data, self.configuration(q)).copy()

@@ -9,7 +9,8 @@ import closed_forms
 import numpy as np
 import pytest
 import reference_systems as systems
-from robodyn_ros import Dynamics, RobotModel
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
 TOLERANCE = 1e-12

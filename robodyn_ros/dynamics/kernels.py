@@ -174,6 +174,12 @@ def bias(tree, runtime, q, qd):
     return inverse_dynamics(tree, runtime, q, qd, [0.0] * tree.nv)
 
 
+def inertial(tree, runtime, q, qdd):
+    """Return M(q) qdd, without gravity and velocities."""
+    rest = [0.0] * tree.nv
+    return inverse_dynamics(tree, [*ZERO, *runtime[3:]], q, rest, qdd)
+
+
 # --- mass matrix ----------------------------------------------------------------------------
 
 def mass_matrix(tree, runtime, q):

@@ -1,6 +1,4 @@
-"""
-Attributes of URDF elements: present where required, and numbers where numbers belong.
-"""
+"""Attributes of URDF elements: present where required, and numbers where numbers belong."""
 import math
 import re
 from xml.etree.ElementTree import Element
@@ -16,7 +14,8 @@ REQUIRED_CHILDREN = {'joint': ('parent', 'child'), 'inertial': ('mass',)}
 WORDS = ('name', 'type', 'link', 'joint')
 TRIPLES = ('xyz', 'rpy')
 # What strtod reads in C++; Python's float() would also take 1_000 and other scripts' digits.
-NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+NUMBER = re.compile(r'[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+LONGEST = 1000  # characters of a name; messages repeat names
 
 
 def check_attributes(part: Element) -> None:
@@ -28,7 +27,7 @@ def check_attributes(part: Element) -> None:
     ModelError
         If a required attribute or element is missing, or a number is not a finite number.
     """
-    owner = f'{part.tag} {part.get("name", "")!r}'
+    owner = f'{part.tag} {shown(part.get("name", ""), 200)}'
     for element in part.iter():
         where = owner if element is part else f'{owner} <{element.tag}>'
         for name in REQUIRED.get(element.tag, ()):
@@ -42,6 +41,9 @@ def check_attributes(part: Element) -> None:
         for name, text in element.attrib.items():
             if name not in WORDS:
                 _check_numbers(where, name, text)
+            elif len(text) > LONGEST:
+                raise ModelError(f'{element.tag} {shown(text)}: {name} is {len(text)} characters '
+                                 f'long, more than {LONGEST}; shorten it', attribute=name)
 
 
 def _check_numbers(where: str, name: str, text: str) -> None:

@@ -1,6 +1,4 @@
-"""
-From a selected description to the arrays of a RobotModel: order, lumping, coordinates.
-"""
+"""From a selected description to the arrays of a RobotModel: order, lumping, coordinates."""
 from __future__ import annotations
 
 import os
@@ -12,13 +10,14 @@ from numpy.typing import NDArray
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model.description import Description, read_description
 from robodyn_ros.model.frame import Frame, frame_at_origin, rotation_about
-from robodyn_ros.model.inertia import parallel_axis, rotate_inertia
+from robodyn_ros.model.inertia import (
+    parallel_axis, principal_moments_and_axes, rotate_inertia)
 from robodyn_ros.model.joints import Joint, Mimic
-from robodyn_ros.model.links import Link
+from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates
 from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.review import review_description, review_fields
-from robodyn_ros.model.selection import Selection, select
+from robodyn_ros.model.selection import select, Selection
 
 
 def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str | None,
@@ -37,6 +36,7 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
     review_description(description, selection, notes)
     with np.errstate(over='ignore', invalid='ignore'):  # refused by name in _check_finite
         bodies = _lump(description, selection)
+        bodies.check_inertias(notes)
         fields = {**bodies.fields(), **_coordinate_fields(bodies, selection, notes)}
     _check_finite(fields)
     review_fields(fields, notes)
@@ -45,9 +45,7 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
 
 
 class _Bodies:
-    """
-    The bodies found so far; entry 0 of the lumped lists is the immovable base.
-    """
+    """The bodies found so far; entry 0 of the lumped lists is the immovable base."""
 
     def __init__(self) -> None:
         self.joints: list[Joint] = []
@@ -56,11 +54,10 @@ class _Bodies:
         self.mass = [0.0]
         self.first_moment = [np.zeros(3)]
         self.inertia = [np.zeros((3, 3))]
+        self.flawed: list[Link] = []
 
     def move(self, joint: Joint, frame: Frame) -> Frame:
-        """
-        Start a body at a moving joint and return the frame of its link.
-        """
+        """Start a body at a moving joint and return the frame of its link."""
         self.joints.append(joint)
         self.frames.append(frame)
         self.mass.append(0.0)
@@ -69,10 +66,10 @@ class _Bodies:
         return frame_at_origin(len(self.joints) - 1)
 
     def add(self, link: Link, frame: Frame) -> None:
-        """
-        Lump a link into its body.
-        """
+        """Lump a link into its body."""
         self.links[link.name] = frame
+        if link.flaw:
+            self.flawed.append(link)
         slot = frame.body + 1
         com = frame.rotation @ link.com + frame.translation
         self.mass[slot] += link.mass
@@ -80,10 +77,17 @@ class _Bodies:
         self.inertia[slot] = self.inertia[slot] + parallel_axis(
             rotate_inertia(link.inertia, frame.rotation), link.mass, com)
 
+    def check_inertias(self, notes: Notes) -> None:
+        """Refuse links with impossible inertia, unless the body they belong to is sound."""
+        for link in self.flawed:
+            slot = self.links[link.name].body + 1
+            if slot > 0 and not _sound(self.mass[slot], self.first_moment[slot],
+                                       self.inertia[slot]):
+                raise ModelError(link.flaw, link=link.name, inertia=link.inertia.tolist())
+            notes.add(f'{link.flaw}; it is fixed to others that make up for it')
+
     def fields(self) -> dict[str, Any]:
-        """
-        Return the fields of the model that describe its bodies.
-        """
+        """Return the fields of the model that describe its bodies."""
         return {
             'body_names': tuple(joint.child for joint in self.joints),
             'body_joints': tuple(joint.name for joint in self.joints),
@@ -114,6 +118,14 @@ def _lump(description: Description, selection: Selection) -> _Bodies:
             frame = bodies.move(joint, frame)
         bodies.add(description.links[joint.child], frame)
     return bodies
+
+
+def _sound(mass: float, first_moment: NDArray, inertia: NDArray) -> bool:
+    if not (np.all(np.isfinite(first_moment)) and np.all(np.isfinite(inertia))):
+        return True  # a matter for _check_finite
+    com = first_moment / mass if mass > 0.0 else np.zeros(3)
+    moments, _ = principal_moments_and_axes(parallel_axis(inertia, -mass, com))
+    return bool(moments[0] >= -ROUNDING * max(moments[-1], 0.0))
 
 
 def _displacement(joint: Joint, position: float) -> tuple[NDArray, NDArray]:

@@ -1,6 +1,4 @@
-"""
-What a URDF says about its links and joints, each checked on its own.
-"""
+"""What a URDF says about its links and joints, each checked on its own."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from urdf_parser_py import urdf
 
 from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.attributes import check_attributes
-from robodyn_ros.model.joints import Joint, read_joint
+from robodyn_ros.model.joints import check_type, Joint, read_joint
 from robodyn_ros.model.links import Link, read_link
 from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.urdf import read_urdf
@@ -22,9 +20,7 @@ NOT_FOR_FIXED = ('axis', 'limit', 'dynamics', 'mimic')
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """
-    Links and joints by name, in document order.
-    """
+    """Links and joints by name, in document order."""
 
     name: str
     links: dict[str, Link]
@@ -65,12 +61,14 @@ def _read_all(robot: ElementTree.Element, tag: str, kind: type,
     found = {}
     for element in robot.findall(tag):
         name = element.get('name', '')
-        if name in found:
-            raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a name '
-                             'of its own', **{tag: name})
         if element.get('type') == 'fixed':
             _strip_fixed(element, notes)
         check_attributes(element)
+        if tag == 'joint':
+            check_type(name, element.get('type'))
+        if name in found:
+            raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a name '
+                             'of its own', **{tag: name})
         found[name] = read(_parse(kind, element), notes)
     return found
 

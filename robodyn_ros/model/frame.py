@@ -1,6 +1,4 @@
-"""
-Poses of frames: rotation matrix and translation, with exact zeros and ones.
-"""
+"""Poses of frames: rotation matrix and translation, with exact zeros and ones."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,18 +11,14 @@ SNAP = 1e-15  # rotation entries this near to 0, 1 or -1 are meant to be exactly
 
 
 def read_only(value: ArrayLike, dtype: type = float) -> NDArray:
-    """
-    Return a C-contiguous copy that cannot be written to.
-    """
+    """Return a C-contiguous copy that cannot be written to."""
     array = np.array(value, dtype=dtype, order='C')
     array.setflags(write=False)
     return array
 
 
 def snap(matrix: ArrayLike) -> NDArray:
-    """
-    Round entries within 1e-15 of 0, 1 and -1, so that they fold as constants later.
-    """
+    """Round entries within 1e-15 of 0, 1 and -1, so that they fold as constants later."""
     array = np.array(matrix, dtype=float)
     for exact in (0.0, 1.0, -1.0):
         array[np.abs(array - exact) <= SNAP] = exact
@@ -32,9 +26,7 @@ def snap(matrix: ArrayLike) -> NDArray:
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> NDArray:
-    """
-    Return Rz(yaw) Ry(pitch) Rx(roll), the rotation of a URDF ``rpy`` attribute (rad).
-    """
+    """Return Rz(yaw) Ry(pitch) Rx(roll), the rotation of a URDF ``rpy`` attribute (rad)."""
     (sr, cr), (sp, cp), (sy, cy) = (
         snap([math.sin(angle), math.cos(angle)]) for angle in np.asarray(rpy, dtype=float))
     return snap([
@@ -45,9 +37,7 @@ def rotation_from_rpy(rpy: ArrayLike) -> NDArray:
 
 
 def rotation_about(axis: ArrayLike, angle: float) -> NDArray:
-    """
-    Return the rotation by an angle (rad) about a unit axis (Rodrigues' formula).
-    """
+    """Return the rotation by an angle (rad) about a unit axis (Rodrigues' formula)."""
     x, y, z = (float(component) for component in np.asarray(axis, dtype=float))
     sine, cosine = snap([math.sin(angle), math.cos(angle)])
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -81,15 +71,11 @@ class Frame:
         return Frame, (self.body, self.rotation, self.translation)
 
     def after(self, rotation: NDArray, translation: NDArray) -> Frame:
-        """
-        Return the pose, in the same body, of a frame given relative to this one.
-        """
+        """Return the pose, in the same body, of a frame given relative to this one."""
         return Frame(self.body, snap(self.rotation @ rotation),
                      self.rotation @ translation + self.translation)
 
 
 def frame_at_origin(body: int) -> Frame:
-    """
-    Return the frame of a body itself.
-    """
+    """Return the frame of a body itself."""
     return Frame(body, np.eye(3), np.zeros(3))

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 def inertia_tensor(ixx: float, ixy: float, ixz: float,
                    iyy: float, iyz: float, izz: float) -> NDArray:
-    """
-    Return the symmetric tensor of its six elements, in the order URDF lists them.
-    """
+    """Return the symmetric tensor of its six elements, in the order URDF lists them."""
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]], dtype=float)
 
 
@@ -39,9 +37,7 @@ def parallel_axis(inertia_com: ArrayLike, mass: float, com: ArrayLike) -> NDArra
 
 
 def rotate_inertia(inertia: ArrayLike, rotation: ArrayLike) -> NDArray:
-    """
-    Return R I R^T, the inertia in axes in which the old axes are the columns of R.
-    """
+    """Return R I R^T, the inertia in axes in which the old axes are the columns of R."""
     r = np.asarray(rotation, dtype=float)
     rotated = r @ np.asarray(inertia, dtype=float) @ r.T
     return 0.5 * (rotated + rotated.T)
@@ -108,17 +104,13 @@ def is_physical(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLike,
 
 
 def negative_share(moments: ArrayLike) -> float:
-    """
-    Return how far the least principal moment is below 0, relative to the largest one.
-    """
+    """Return how far the least principal moment is below 0, relative to the largest one."""
     low, _, high = np.sort(np.asarray(moments, dtype=float))
     scale = max(abs(low), abs(high))
     return max(0.0, -float(low) / float(scale)) if scale > 0.0 else 0.0
 
 
 def triangle_excess(moments: ArrayLike) -> float:
-    """
-    Return how far the largest principal moment exceeds the sum of the others, relatively.
-    """
+    """Return how far the largest principal moment exceeds the sum of the others, relatively."""
     low, middle, high = np.sort(np.asarray(moments, dtype=float))
     return max(0.0, float(high - low - middle) / float(high)) if high > 0.0 else 0.0

@@ -1,6 +1,4 @@
-"""
-Joints: pose, axis, limits, friction and mimicry, checked.
-"""
+"""Joints: pose, axis, limits, friction and mimicry, checked."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,9 +19,7 @@ TYPES = MOVING + ('fixed', 'floating', 'planar')
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """
-    Position of the mimicking joint = multiplier * position of ``joint`` + offset.
-    """
+    """Position of the mimicking joint = multiplier * position of ``joint`` + offset."""
 
     joint: str
     multiplier: float
@@ -32,9 +28,7 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """
-    A joint between two links; x_parent = rotation x_child + translation at position 0.
-    """
+    """A joint between two links; x_parent = rotation x_child + translation at position 0."""
 
     name: str
     kind: str
@@ -53,16 +47,19 @@ class Joint:
 
     @property
     def moves(self) -> bool:
-        """
-        Whether it is of a type that one coordinate describes.
-        """
+        """Whether it is of a type that one coordinate describes."""
         return self.kind in MOVING
 
     def nearest_to_zero(self) -> float:
-        """
-        Return the position within the limits that is nearest to 0.
-        """
+        """Return the position within the limits that is nearest to 0."""
         return min(max(0.0, self.lower), self.upper)
+
+
+def check_type(name: str, kind: str) -> None:
+    """Raise ModelError if a joint is of a type that URDF does not have."""
+    if kind not in TYPES:
+        raise ModelError(f'joint {name!r}: type {kind!r} is not one of URDF; '
+                         + near_matches(kind, TYPES), joint=name, type=kind)
 
 
 def read_joint(joint: urdf.Joint, notes: Notes) -> Joint:
@@ -72,11 +69,8 @@ def read_joint(joint: urdf.Joint, notes: Notes) -> Joint:
     Raises
     ------
     ModelError
-        If type, axis, limits or friction make no sense.
+        If axis, limits or friction make no sense.
     """
-    if joint.type not in TYPES:
-        raise ModelError(f'joint {joint.name!r}: type {joint.type!r} is not one of URDF; '
-                         + near_matches(joint.type, TYPES), joint=joint.name, type=joint.type)
     xyz, rpy = pose(joint.origin)
     lower, upper, velocity, effort = _limits(joint, notes)
     damping, friction = _friction(joint)

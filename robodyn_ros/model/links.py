@@ -1,6 +1,4 @@
-"""
-Links: mass, centre of mass and inertia, checked.
-"""
+"""Links: mass, centre of mass and inertia, checked."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,19 +14,23 @@ from robodyn_ros.model.inertia import (
 from robodyn_ros.model.notes import Notes
 
 ROUNDING = 1e-6  # share of the largest principal moment that rounded digits may explain
+NOTHING = 1e-15  # kg m^2; exporters leave such dust where they mean 0
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """
     Mass (kg), centre of mass (m) and inertia about it (kg m^2), all in link axes.
+
+    ``flaw`` tells what is impossible about the inertia. Whether that is fatal depends on the
+    body the link ends up in: a tiny antenna on a heavy base spoils nothing.
     """
 
     name: str
-    has_inertial: bool
     mass: float
     com: NDArray
     inertia: NDArray
+    flaw: str = ''
 
 
 def read_link(link: urdf.Link, notes: Notes) -> Link:
@@ -38,11 +40,11 @@ def read_link(link: urdf.Link, notes: Notes) -> Link:
     Raises
     ------
     ModelError
-        If the mass is negative or the inertia has a negative principal moment.
+        If the mass is negative.
     """
     inertial = link.inertial
     if inertial is None:
-        return Link(link.name, False, 0.0, np.zeros(3), np.zeros((3, 3)))
+        return Link(link.name, 0.0, np.zeros(3), np.zeros((3, 3)))
     xyz, rpy = pose(inertial.origin)
     tensor = np.zeros((3, 3))
     if inertial.inertia is not None:
@@ -52,30 +54,30 @@ def read_link(link: urdf.Link, notes: Notes) -> Link:
     if inertial.mass < 0.0:
         raise ModelError(f'link {link.name!r}: mass {inertial.mass:g} kg is negative; '
                          'give 0 or more', link=link.name, mass=inertial.mass)
-    _check_inertia(link.name, inertial.mass, tensor, notes)
+    if inertial.mass == 0.0 and np.any(tensor):
+        notes.add('link has inertia but no mass', link.name)
     rotated = rotate_inertia(tensor, rotation_from_rpy(rpy))
-    return Link(link.name, True, inertial.mass, np.array(xyz, dtype=float), rotated)
+    return Link(link.name, inertial.mass, np.array(xyz, dtype=float), rotated,
+                _review_inertia(link.name, tensor, notes))
 
 
 def pose(origin: urdf.Pose | None) -> tuple[list[float], list[float]]:
-    """
-    Return xyz and rpy of an ``origin`` element, zeros where it does not give them.
-    """
+    """Return xyz and rpy of an ``origin`` element, zeros where it does not give them."""
     if origin is None:
         return [0.0] * 3, [0.0] * 3
     return origin.xyz or [0.0] * 3, origin.rpy or [0.0] * 3
 
 
-def _check_inertia(name: str, mass: float, tensor: NDArray, notes: Notes) -> None:
+def _review_inertia(name: str, tensor: NDArray, notes: Notes) -> str:
     moments, _ = principal_moments_and_axes(tensor)
+    if moments[-1] <= NOTHING and moments[0] >= -NOTHING:
+        return ''
     printed = ', '.join(f'{moment:.4g}' for moment in moments)
     if negative_share(moments) > ROUNDING:
-        raise ModelError(
-            f'link {name!r}: inertia has a negative principal moment, they are {printed} kg m^2; '
-            'no real body has that: check the signs and sizes of ixy, ixz, iyz (URDF wants the '
-            'tensor elements)', link=name, moments=moments.tolist())
+        return (f'link {name!r}: inertia has a negative principal moment, they are {printed} '
+                'kg m^2; no real body has that: check the signs and sizes of ixx .. izz (URDF '
+                'wants tensor elements, so ixy = -integral of x y dm)')
     if triangle_excess(moments) > ROUNDING:
         notes.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
                   'inequality (the largest exceeds the sum of the others), no real body has them')
-    if mass == 0.0 and np.any(tensor):
-        notes.add('link has inertia but no mass', name)
+    return ''

@@ -1,6 +1,4 @@
-"""
-Joints that mimic others: chains resolved to the joint that leads, and what they do to it.
-"""
+"""Joints that mimic others: chains resolved to the joint that leads, and what they do to it."""
 from __future__ import annotations
 
 import math
@@ -63,9 +61,7 @@ def _chained(mimic: Mimic, resolved: dict[str, Mimic]) -> Mimic:
 
 
 class Coordinate:
-    """
-    Limits and friction of one leading joint together with the joints that follow it.
-    """
+    """Limits and friction of one leading joint together with the joints that follow it."""
 
     def __init__(self, leader: Joint) -> None:
         self.leader = leader
@@ -74,9 +70,7 @@ class Coordinate:
         self.continuous = leader.kind == 'continuous'
 
     def include(self, follower: Joint, mimic: Mimic, notes: Notes) -> None:
-        """
-        Take up a follower: position = multiplier * leader + offset.
-        """
+        """Take up a follower: position = multiplier * leader + offset."""
         factor = abs(mimic.multiplier)
         self.damping += factor * factor * follower.damping
         self.friction += factor * follower.friction

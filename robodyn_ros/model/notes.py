@@ -1,24 +1,18 @@
-"""
-Warnings about a robot, gathered while it is read; the same one about many parts is one line.
-"""
+"""Warnings about a robot, gathered while it is read; the same one about many parts is one line."""
 
 MOST_NAMES = 3
 MOST_NOTES = 200
 
 
 class Notes:
-    """
-    A list of warnings in which each text appears once, with the names it concerns.
-    """
+    """A list of warnings in which each text appears once, with the names it concerns."""
 
     def __init__(self) -> None:
         self._names: dict[str, list[str]] = {}
         self._left_out = 0
 
     def add(self, text: str, name: str = '') -> None:
-        """
-        Note a warning, and the joint or link it is about.
-        """
+        """Note a warning, and the joint or link it is about."""
         if text not in self._names and len(self._names) >= MOST_NOTES:
             self._left_out += 1
             return
@@ -27,9 +21,7 @@ class Notes:
             names.append(name)
 
     def lines(self) -> tuple[str, ...]:
-        """
-        Return the warnings, each with the names it concerns.
-        """
+        """Return the warnings, each with the names it concerns."""
         lines = [_line(text, names) for text, names in self._names.items()]
         if self._left_out:
             lines.append(f'{self._left_out} further warnings are left out')

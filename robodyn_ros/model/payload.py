@@ -1,6 +1,4 @@
-"""
-Payloads: bodies attached to a link at run time.
-"""
+"""Payloads: bodies attached to a link at run time."""
 from __future__ import annotations
 
 from dataclasses import dataclass

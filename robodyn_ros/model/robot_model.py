@@ -1,6 +1,4 @@
-"""
-The robot as frozen arrays: all that dynamics, control and simulation know of it.
-"""
+"""The robot as frozen arrays: all that dynamics, control and simulation know of it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
@@ -153,37 +151,27 @@ class RobotModel:
 
     @property
     def nv(self) -> int:
-        """
-        Number of independent coordinates.
-        """
+        """Number of independent coordinates."""
         return len(self.joint_names)
 
     @property
     def nb(self) -> int:
-        """
-        Number of moving bodies.
-        """
+        """Number of moving bodies."""
         return len(self.body_names)
 
     @property
     def total_mass(self) -> float:
-        """
-        Mass of base, bodies and payloads (kg).
-        """
+        """Mass of base, bodies and payloads (kg)."""
         return float(self.base_mass + self.mass.sum() + sum(load.mass for load in self.payloads))
 
     @property
     def payload_bodies(self) -> tuple[int, ...]:
-        """
-        Index of the body that holds each payload.
-        """
+        """Index of the body that holds each payload."""
         return tuple(self.links[load.link].body for load in self.payloads)
 
     @property
     def payload_parameters(self) -> NDArray:
-        """
-        Payload rows (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) about the body origins.
-        """
+        """Payload rows (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) about the body origins."""
         rows = [load.parameters_in_body(self.links[load.link]) for load in self.payloads]
         return np.array(rows, dtype=float).reshape(len(rows), 10)
 
@@ -219,9 +207,7 @@ class RobotModel:
         return self.links[name]
 
     def with_gravity(self, gravity: ArrayLike) -> RobotModel:
-        """
-        Return the same robot under another gravity, (3,), in the frame of the base (m/s^2).
-        """
+        """Return the same robot under another gravity, (3,), in the frame of the base (m/s^2)."""
         return replace(self, gravity=checked_gravity(gravity))
 
     def with_payload(self, link: str, mass: float, com: ArrayLike = (0.0, 0.0, 0.0),
@@ -251,9 +237,7 @@ class RobotModel:
 
 
 def checked_gravity(gravity: ArrayLike) -> NDArray:
-    """
-    Return gravity as an array, or raise ModelError if it is not three finite numbers.
-    """
+    """Return gravity as an array, or raise ModelError if it is not three finite numbers."""
     try:
         array = read_only(gravity)
     except (TypeError, ValueError, OverflowError):

@@ -1,11 +1,8 @@
-"""
-Which part of the tree is the robot: base, tip and locked joints.
-"""
+"""Which part of the tree is the robot: base, tip and locked joints."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from numbers import Real
 from typing import Mapping
 
 from robodyn_ros.exceptions import ModelError, near_matches, shown
@@ -45,9 +42,7 @@ class Selection:
 
     @property
     def moving(self) -> list[Joint]:
-        """
-        The joints that move, coordinates and followers.
-        """
+        """The joints that move, coordinates and followers."""
         return [joint for joint in self.joints
                 if joint.kind != 'fixed' and joint.name not in self.locked]
 
@@ -69,7 +64,7 @@ def select(description: Description, base: str | None, tip: str | None,
     positions = _checked_locks(description, joints, mimics, locked)
     if tip is not None:
         chain = _chain(base, _known_link(description, 'tip', tip), joints)
-        _lock_beside(chain, joints, mimics, positions, notes)
+        _lock_beside(chain, joints, mimics, positions)
     _lock_followers(description, joints, mimics, positions, notes)
     selection = Selection(base, joints, children, positions, mimics)
     _check_moving(selection)
@@ -77,7 +72,7 @@ def select(description: Description, base: str | None, tip: str | None,
 
 
 def _known_link(description: Description, role: str, name: str) -> str:
-    if name not in description.links:
+    if not isinstance(name, str) or name not in description.links:
         raise ModelError(f'{role} link {shown(name)} does not exist; '
                          + near_matches(name, description.links), link=name)
     return name
@@ -106,22 +101,25 @@ def _checked_locks(description: Description, joints: list[Joint], mimics: dict[s
 
 
 def _checked_position(joint: Joint, value: object) -> float:
-    number = isinstance(value, Real) and math.isfinite(value)
-    if not number:
+    try:
+        position = math.nan if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        position = math.nan
+    if not math.isfinite(position):
         raise ModelError(f'locked joint {joint.name!r}: position {shown(value)} must be a finite '
                          'number', joint=joint.name, position=value)
     if joint.kind == 'fixed':
         raise ModelError(f'locked joint {joint.name!r} is fixed already; leave it out',
                          joint=joint.name)
-    if not joint.moves and value != 0:
+    if not joint.moves and position != 0.0:
         raise ModelError(f'locked joint {joint.name!r} is {joint.kind}; it can only be locked '
-                         f'at 0, not at {value:g}', joint=joint.name, position=value)
-    if not joint.lower - OUTSIDE <= value <= joint.upper + OUTSIDE:
+                         f'at 0, not at {position:g}', joint=joint.name, position=position)
+    if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
         raise ModelError(
-            f'locked joint {joint.name!r}: position {value:g} is outside its limits '
+            f'locked joint {joint.name!r}: position {position:g} is outside its limits '
             f'{joint.lower:g} .. {joint.upper:g}; lock it inside them (rad or m)',
-            joint=joint.name, position=value, lower=joint.lower, upper=joint.upper)
-    return float(value)
+            joint=joint.name, position=position, lower=joint.lower, upper=joint.upper)
+    return position
 
 
 def _chain(base: str, tip: str, joints: list[Joint]) -> set[str]:
@@ -138,13 +136,11 @@ def _chain(base: str, tip: str, joints: list[Joint]) -> set[str]:
 
 
 def _lock_beside(chain: set[str], joints: list[Joint], mimics: dict[str, Mimic],
-                 positions: dict[str, float], notes: Notes) -> None:
+                 positions: dict[str, float]) -> None:
     for joint in joints:
         beside = joint.kind != 'fixed' and joint.name not in chain and joint.name not in mimics
         if beside and joint.name not in positions:
             positions[joint.name] = joint.nearest_to_zero()
-            notes.add('joint is not between base and tip, it is locked',
-                      f'{joint.name} at {positions[joint.name]:g}')
 
 
 def _lock_followers(description: Description, joints: list[Joint], mimics: dict[str, Mimic],
@@ -157,9 +153,12 @@ def _lock_followers(description: Description, joints: list[Joint], mimics: dict[
         led = positions.get(mimic.joint)
         if led is None:  # the leader is left out with what is above or beside the base
             led = description.joints[mimic.joint].nearest_to_zero()
-        positions[joint.name] = mimic.multiplier * led + mimic.offset
-        notes.add(f'joint is locked, because it mimics {mimic.joint!r}, which is',
-                  f'{joint.name} at {positions[joint.name]:g}')
+        position = positions[joint.name] = mimic.multiplier * led + mimic.offset
+        notes.add(f'joint is locked, because it mimics {mimic.joint!r}, which does not move',
+                  joint.name)
+        if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
+            notes.add(f'joint is locked at {position:g}, outside its limits '
+                      f'{joint.lower:g} .. {joint.upper:g}', joint.name)
 
 
 def _check_moving(selection: Selection) -> None:

@@ -1,6 +1,4 @@
-"""
-Where a URDF comes from: text, bytes or a file, of bounded size.
-"""
+"""Where a URDF comes from: text, bytes or a file, of bounded size."""
 import os
 from pathlib import Path
 import stat

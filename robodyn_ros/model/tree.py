@@ -1,6 +1,4 @@
-"""
-How links and joints hang together: one root, every link below one joint, no loops.
-"""
+"""How links and joints hang together: one root, every link below one joint, no loops."""
 from __future__ import annotations
 
 from robodyn_ros.exceptions import ModelError, near_matches
@@ -38,9 +36,7 @@ def joints_below(description: Description) -> tuple[str, Children]:
 
 
 def descend(base: str, children: Children) -> list[Joint]:
-    """
-    Return the joints below a link, depth-first, siblings in document order.
-    """
+    """Return the joints below a link, depth-first, siblings in document order."""
     order: list[Joint] = []
     stack = children[base][::-1]
     while stack:

@@ -39,7 +39,7 @@ ATTRIBUTES = {
 # Of no concern to dynamics, and too usual to be worth a warning.
 SILENT = {
     'robot': {'gazebo', 'transmission', 'material', 'sensor', 'ros2_control', 'mujoco', 'drake'},
-    'link': {'visual', 'collision', 'gazebo', 'sensor', 'self_collision_checking'},
+    'link': {'visual', 'collision', 'gazebo', 'sensor', 'contact', 'self_collision_checking'},
     'joint': {'safety_controller', 'calibration', 'gazebo'},
 }
 OTHER_FORMATS = {

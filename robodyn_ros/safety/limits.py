@@ -64,8 +64,9 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
     beyond the limit it pushes back like a spring of damping / time_constant.
     It only ever pushes inward and adds to the gravity torque.
 
-    With an inertia m the approach does not overshoot if damping *
-    time_constant > 4 m, and at period dt it is stable if damping * dt < m.
+    With an inertia m the limit is passed by no more than softness *
+    time_constant if damping * time_constant > 4 m; at period dt the brake is
+    stable if damping * dt < m.
 
     Parameters
     ----------
@@ -78,14 +79,14 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
     out : (nv,), optional.
 
     """
-    below = _excess((lower - q) / time_constant - qd, softness)
-    above = _excess((q - upper) / time_constant + qd, softness)
-    out = np.subtract(below, above, out=out)
-    return np.multiply(out, damping, out=out)
-
-
-def _excess(speed, softness):
-    """Return max(speed, 0), rounded off as a parabola up to `softness`."""
-    speed = np.maximum(speed, 0.0)
-    blend = np.minimum(speed, softness)
-    return blend * (speed - 0.5 * blend) / softness
+    out = np.zeros(q.shape) if out is None else out
+    headed = q + time_constant * qd
+    beyond = headed - np.minimum(np.maximum(headed, lower), upper)
+    if not beyond.any():
+        out.fill(0.0)
+        return out
+    excess = np.abs(beyond) / time_constant
+    blend = np.minimum(excess, softness)
+    # max(excess, 0), rounded off as a parabola up to `softness`.
+    excess = blend * (excess - 0.5 * blend) / softness
+    return np.multiply(damping, np.copysign(excess, -beyond), out=out)

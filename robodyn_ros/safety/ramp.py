@@ -47,25 +47,19 @@ class Ramp:
         self.target = self._from = float(value)
         self._begin = self._slope = self._duration = 0.0
 
-    def toward(self, target: float, now: float, duration: float | None = None) -> None:
-        """
-        Move to `target` from time `now`; calling again changes nothing.
-
-        Parameters
-        ----------
-        target : in [0, 1].
-        now : seconds.
-        duration : seconds for this move instead of the ramp's own.
-
-        """
+    def toward(self, target: float, now: float) -> None:
+        """Move to `target` in [0, 1] from time `now`; calling again changes nothing."""
         if target == self.target:
             return
         if not 0.0 <= target <= 1.0:
             raise ArgumentError(f'a ramp moves between 0 and 1, not to {target}', value=target)
         value, slope = self._state(now)
         self._from, self._slope, self._begin = value, slope, now
-        self._duration = self.duration if duration is None else duration
-        self.target = float(target)
+        self.target, self._duration = float(target), self.duration
+        way = self.target - value
+        if slope * way > 0.0:
+            # A cubic that leaves at over three times its mean slope overshoots.
+            self._duration = min(self._duration, 3.0 * way / slope)
 
     def value(self, now: float) -> float:
         """Return the value at `now`."""

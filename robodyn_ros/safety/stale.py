@@ -94,8 +94,9 @@ class StaleMonitor:
         before, self._stamp = self._stamp, stamp
         delay = (now if clock is None else clock) - stamp
         if not abs(delay) <= self.max_skew:
-            self._remark = (f'stamps are {abs(delay):.3f} s {"behind" if delay > 0.0 else "ahead of"}'
-                            f' the clock; check time synchronisation and use_sim_time')
+            side = 'behind' if delay > 0.0 else 'ahead of'
+            self._remark = (f'stamps are {abs(delay):.3f} s {side} the clock; check time '
+                            f'synchronisation and use_sim_time')
         elif stamp == before:
             self._remark = f'the stamp is frozen at {stamp:.6f} s'
         elif stamp < before:
@@ -107,7 +108,9 @@ class StaleMonitor:
 
     def _accept(self, now: float, delay: float) -> None:
         self._measured = now - delay
-        self._remark = 'arrived late' if delay >= self.hold_after else 'silent'
+        self._remark = 'silent'
+        if delay >= self.hold_after:
+            self._remark = f'by their stamps messages arrive {delay:.3f} s late'
 
     def check(self, now: float) -> StaleVerdict:
         """Return how stale the source is at `now`, local clock."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.safety.limits import clamp_effort, limit_rate
 
 
@@ -89,7 +89,11 @@ class Supervisor:
         It is cut to the effort limit; joints whose value is not finite start
         from zero.
         """
-        torque = np.nan_to_num(np.asarray(torque, dtype=float), nan=0.0, posinf=0.0, neginf=0.0)
+        torque = np.array(torque, dtype=float, ndmin=1)
+        if torque.shape != self._last.shape:
+            raise ArgumentError(f'{torque.shape} torques to start from, for '
+                                f'{self._last.size} joints')
+        torque[~np.isfinite(torque)] = 0.0
         self._last[:] = np.clip(torque, -self._limit, self._limit)
 
     def supervise(self, desired: np.ndarray, fallback: np.ndarray,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.exceptions import TrajectoryError
-from robodyn_ros.trajectory.points import arrange_points, TrajectoryPoint, unwrap_continuous
+from robodyn_ros.trajectory.angles import unwrap_continuous
+from robodyn_ros.trajectory.points import arrange_points, TrajectoryPoint
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import Trajectory
@@ -42,7 +43,8 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
         Joints that are not named stay at `held` (default: the start).
     held : (nv,), optional
     start_tolerance : float or (nv,), optional
-        How far a first point at time 0 may be from the start.
+        How far the start may be from where the points would have the joints
+        now, if they begin now or in the past.
     velocity_slack : float
         Part by which the interpolated velocity may exceed its limit between
         points; the points themselves may not.
@@ -69,10 +71,11 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     _check_end(arrays, times, start_delay, model.joint_names)
     positions = unwrap_continuous(arrays.positions, start.q, model.continuous)
     _check_points(model, positions, arrays.velocities)
-    if start_tolerance is not None and times[0] == 0.0:
-        _check_start(model.joint_names, positions[0], start.q, start_tolerance)
-    trajectory = Trajectory.from_points(
-        times, positions, arrays.velocities, arrays.accelerations, arrays.efforts, start=start)
+    rows = (positions, *arrays[2:])
+    if start_tolerance is not None and times[0] <= 0.0:
+        planned = Trajectory.from_points(times, *rows).sample(0.0)
+        _check_start(model.joint_names, planned.q, start.q, start_tolerance)
+    trajectory = Trajectory.from_points(times, *rows, start=start)
     check_path(model, trajectory, start, velocity_slack, position_slack)
     return trajectory
 
@@ -157,15 +160,15 @@ def _check_bound(model, excess, values, limit, text) -> None:
                 joint=name, point=int(i), value=values[i, j], limit=limit[j])
 
 
-def _check_start(names, first, start, tolerance) -> None:
-    away = np.abs(first - start)
+def _check_start(names, planned, start, tolerance) -> None:
+    away = np.abs(planned - start)
     tolerance = np.broadcast_to(tolerance, away.shape)
     worst = _worst((away - tolerance)[None])
     if worst is not None:
         j = worst[1]
-        _reject(f"point 0, joint '{names[j]}': the trajectory starts at {first[j]:g}, the joint "
-                f'is at {start[j]:g}; plan again from where the arm is',
-                joint=names[j], point=0, value=first[j], limit=tolerance[j])
+        _reject(f"joint '{names[j]}' is at {start[j]:g}, the trajectory begins at {planned[j]:g}, "
+                f'more than {tolerance[j]:g} away; plan again from where the arm is',
+                joint=names[j], value=planned[j], limit=tolerance[j])
 
 
 def _reject(message, code=ResultCode.INVALID_GOAL, **evidence):

@@ -16,7 +16,8 @@ import numpy as np
 from robodyn_ros.exceptions import near_matches, TrajectoryError
 from robodyn_ros.trajectory.result import ResultCode
 
-FIELDS = ('positions', 'velocities', 'accelerations', 'efforts')
+FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'acceleration',
+          'efforts': 'effort'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +83,6 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     return PointArrays(times, *arranged)
 
 
-def unwrap_continuous(positions, start, continuous) -> np.ndarray:
-    """
-    Return positions whose continuous joints turn the short way.
-
-    A continuous joint is one angle: from the start to the first point and
-    from point to point it turns at most half a revolution. A longer turn
-    needs points in between.
-
-    Parameters
-    ----------
-    positions : (n, nv)
-    start : (nv,) where the joints are.
-    continuous : (nv,) bool
-
-    """
-    unwrapped = np.array(positions, dtype=float)
-    columns = np.flatnonzero(continuous)
-    if columns.size:
-        path = np.vstack((np.asarray(start, dtype=float)[columns], unwrapped[:, columns]))
-        unwrapped[:, columns] = np.unwrap(path, axis=0)[1:]
-    return unwrapped
-
-
 def _invalid(message, **evidence):
     evidence.setdefault('code', ResultCode.INVALID_GOAL)
     return TrajectoryError(message, **evidence)
@@ -162,7 +140,7 @@ def _field(name, joint_names, points):
     if broken.size:
         i, j = broken[0]
         raise _invalid(
-            f"point {i}, joint '{joint_names[j]}': {name[:-1]} is {values[i, j]}; it must be "
+            f"point {i}, joint '{joint_names[j]}': {FIELDS[name]} is {values[i, j]}; it must be "
             f'a finite number', joint=joint_names[j], point=int(i), value=float(values[i, j]))
     return values
 

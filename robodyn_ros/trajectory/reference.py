@@ -41,6 +41,11 @@ class Reference:
         q = np.array(q, dtype=float)
         return cls(q, np.zeros_like(q), np.zeros_like(q), np.zeros_like(q))
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Position, velocity, acceleration and effort, as they are held."""
+        return self.q, self.qd, self.qdd, self.effort
+
     def assign(self, other: Reference) -> Reference:
         """Copy the numbers of `other` into this one's arrays."""
         self.q[:] = other.q

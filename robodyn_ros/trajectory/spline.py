@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.exceptions import ArgumentError, TrajectoryError
+from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.trajectory.knots import begin_at, check_knots, interpolate
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
-from robodyn_ros.trajectory.segments import cubic_segments, quintic_segments
-from robodyn_ros.trajectory.segments import spline_segments, with_derivatives
 
 
 class SampledPath(NamedTuple):
@@ -60,7 +59,7 @@ class Trajectory:
         self.begin, self.end = begin, end
         self.duration = self._last
         self.nv = begin.q.size
-        for array in (blocks, *_arrays(begin), *_arrays(end)):
+        for array in (blocks, *begin.arrays, *end.arrays):
             array.flags.writeable = False
 
     @classmethod
@@ -97,16 +96,16 @@ class Trajectory:
         times = np.array(times, dtype=float)
         rows = [positions, velocities, accelerations, efforts]
         knots = [None if row is None else np.array(row, dtype=float) for row in rows]
-        _check_knots(times, knots)
+        check_knots(times, knots)
         if start is not None:
-            times, knots = _begin_at(times, knots, start)
+            times, knots = begin_at(times, knots, start)
         q, qd, qdd, effort = knots
         effort = np.zeros_like(q) if effort is None else effort
         departure = np.zeros(q.shape[1]) if start is None else np.asarray(start.qd, dtype=float)
-        coefficients = _interpolate(times, q, qd, qdd, departure)
+        blocks = interpolate(times, q, qd, qdd, effort, departure)
         begin, end = Reference.at_rest(q[0]), Reference.at_rest(q[-1])
         begin.effort[:], end.effort[:] = effort[0], effort[-1]
-        return cls(times, with_derivatives(coefficients, times, effort), begin, end)
+        return cls(times, blocks, begin, end)
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -142,7 +141,7 @@ class Trajectory:
         stay near `max_samples`, with at least four samples per segment.
         """
         if len(self.times) == 1:
-            rows = (row[None] for row in _arrays(self.end))
+            rows = (row[None] for row in self.end.arrays)
             return SampledPath(np.array(self.times), *rows)
         lengths = np.diff(self.times)
         step = max(step, lengths.sum() / max_samples)
@@ -154,66 +153,3 @@ class Trajectory:
         for power in range(4, -1, -1):
             state = state * s[:, None] + self._blocks[segment, power]
         return SampledPath(np.array(self.times)[segment] + s, *np.split(state, 4, axis=1))
-
-
-def _arrays(reference):
-    return reference.q, reference.qd, reference.qdd, reference.effort
-
-
-def _check_knots(times, knots) -> None:
-    shape = knots[0].shape
-    if times.ndim != 1 or times.size == 0 or len(shape) != 2 or shape[0] != times.size:
-        raise ArgumentError(
-            f'a trajectory needs (n,) times and (n, joints) positions, n > 0; '
-            f'got {times.shape} and {shape}')
-    for name, row in zip(('velocities', 'accelerations', 'efforts'), knots[1:]):
-        if row is not None and row.shape != shape:
-            raise ArgumentError(f'{name} have shape {row.shape}, positions have {shape}')
-    if not all(np.isfinite(row).all() for row in (times, *knots) if row is not None):
-        raise TrajectoryError('the trajectory holds a number that is not finite',
-                              code=ResultCode.INVALID_GOAL)
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if late.size:
-        point = int(late[0]) + 1
-        raise TrajectoryError(
-            f'point {point}: time {times[point]:g} s does not come after '
-            f'{times[point - 1]:g} s of the point before it',
-            point=point, value=float(times[point]), code=ResultCode.INVALID_GOAL)
-
-
-def _begin_at(times, knots, start):
-    ahead = times > 0.0
-    if not ahead.any():
-        raise TrajectoryError(
-            f'the trajectory ends at {times[-1]:g} s, not after its start; the arm needs time '
-            f'to get there: give the last point a later time',
-            value=float(times[-1]), code=ResultCode.OLD_HEADER_TIMESTAMP)
-    if start.q.shape != knots[0].shape[1:]:
-        raise ArgumentError(f'the start has {start.q.size} joints, '
-                            f'the points have {knots[0].shape[1]}')
-    if knots[3] is None:
-        knots[3] = np.zeros_like(knots[0])
-    pairs = zip(_arrays(start), knots)
-    knots = [None if row is None else np.vstack((head, row[ahead])) for head, row in pairs]
-    return np.concatenate(((0.0,), times[ahead])), knots
-
-
-def _interpolate(times, q, qd, qdd, departure):
-    if times.size == 1:
-        return np.zeros((0, 6, q.shape[1]))
-    with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
-        try:
-            if qd is None:
-                coefficients = spline_segments(times, q, departure)
-            elif qdd is None:
-                coefficients = cubic_segments(times, q, qd)
-            else:
-                coefficients = quintic_segments(times, q, qd, qdd)
-        except (ValueError, np.linalg.LinAlgError):
-            coefficients = np.full(1, np.nan)
-    if not np.isfinite(coefficients).all():
-        raise TrajectoryError(
-            f'points only {np.diff(times).min():g} s apart cannot be interpolated; '
-            f'give them more time', value=float(np.diff(times).min()),
-            code=ResultCode.INVALID_GOAL)
-    return coefficients

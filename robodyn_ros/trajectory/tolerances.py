@@ -62,6 +62,11 @@ class Tolerances:
             object.__setattr__(self, name, values)
 
     @classmethod
+    def none(cls, nv: int) -> Tolerances:
+        """Return tolerances of `nv` joints that check nothing."""
+        return cls(*(np.full(nv, UNCHECKED) for _ in range(4)))
+
+    @classmethod
     def from_defaults(cls, nv: int, trajectory=0.0, goal=0.0, goal_time: float = 0.0,
                       stopped_velocity: float = 0.01) -> Tolerances:
         """

@@ -8,59 +8,16 @@ can run in the control cycle.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
 import math
 
 import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.trajectory.angles import shortest_turn
 from robodyn_ros.trajectory.reference import Reference
-from robodyn_ros.trajectory.result import ResultCode
+from robodyn_ros.trajectory.result import Phase, ResultCode, TrackStatus
 from robodyn_ros.trajectory.spline import Trajectory
 from robodyn_ros.trajectory.tolerances import Tolerances
-
-TURN = 2.0 * math.pi
-
-
-class Phase(IntEnum):
-    """What a tracker is doing."""
-
-    IDLE = 0
-    TRACKING = 1
-    SETTLING = 2
-    SUCCEEDED = 3
-    ABORTED = 4
-
-
-@dataclass(slots=True, eq=False)
-class TrackStatus:
-    """
-    Verdict of one cycle; the tracker reuses one object.
-
-    Attributes
-    ----------
-    phase : Phase
-    code : ResultCode or None
-        None until the trajectory has ended, one way or the other.
-    message : str
-        Why it ended.
-    elapsed : float
-        Seconds since the start, as far as the reference has come.
-    reference : Reference
-        To be followed now. After an end it goes on as the trajectory has it;
-        stopping is the caller's decision.
-    error : numpy.ndarray
-        (nv,) reference minus position, continuous joints the short way.
-
-    """
-
-    phase: Phase
-    code: ResultCode | None
-    message: str
-    elapsed: float
-    reference: Reference
-    error: np.ndarray
 
 
 class Tracker:
@@ -89,7 +46,9 @@ class Tracker:
         self._before = 0.0
         self._error_qd = np.zeros(nv)
         self._within = np.zeros(nv, dtype=bool)
-        self._tolerances: Tolerances | None = None
+        self._path_checks: list = []
+        self._goal_checks: list = []
+        self._goal_time = math.inf
         self._status = TrackStatus(Phase.IDLE, None, '', 0.0, Reference.zeros(nv), np.zeros(nv))
         self.trajectory: Trajectory | None = None
 
@@ -111,7 +70,11 @@ class Tracker:
         if not math.isfinite(now):
             raise ArgumentError(f'a trajectory cannot start at time {now}', value=now)
         self.trajectory = trajectory
-        self._tolerances = tolerances
+        if tolerances is None:
+            tolerances = Tolerances.none(trajectory.nv)
+        self._path_checks = self._checks(tolerances.path, tolerances.path_velocity)
+        self._goal_checks = self._checks(tolerances.goal, tolerances.goal_velocity)
+        self._goal_time = tolerances.goal_time
         self._before = now
         status = self._status
         status.phase, status.code, status.message = Phase.TRACKING, None, ''
@@ -150,30 +113,26 @@ class Tracker:
             self._status.elapsed += min(max(ahead, 0.0), self._max_step)
 
     def _judge(self) -> None:
-        status, tolerances = self._status, self._tolerances
+        status = self._status
         late = status.elapsed - self.trajectory.duration
         if late < 0.0:
-            if tolerances is not None:
-                text = self._violation(tolerances.path, tolerances.path_velocity)
-                if text:
-                    self._finish(ResultCode.PATH_TOLERANCE_VIOLATED,
-                                 f'{text}, {status.elapsed:.3f} s after the start')
+            text = self._violation(self._path_checks)
+            if text:
+                self._finish(ResultCode.PATH_TOLERANCE_VIOLATED,
+                             f'{text}, {status.elapsed:.3f} s after the start')
             return
         status.phase = Phase.SETTLING
-        text = ''
-        if tolerances is not None:
-            text = self._violation(tolerances.goal, tolerances.goal_velocity)
+        text = self._violation(self._goal_checks)
         if not text:
             self._finish(ResultCode.SUCCESSFUL, 'the goal is reached')
-        elif late > tolerances.goal_time:
+        elif late > self._goal_time:
             self._finish(ResultCode.GOAL_TOLERANCE_VIOLATED,
                          f'{text}, {late:.3f} s after the last point, '
-                         f'goal_time {tolerances.goal_time:g} s')
+                         f'goal_time {self._goal_time:g} s')
 
-    def _violation(self, position, velocity) -> str:
-        for error, tolerance, what in ((self._status.error, position, 'position'),
-                                       (self._error_qd, velocity, 'velocity')):
-            # A measurement that is not a number is not within any tolerance.
+    def _violation(self, checks) -> str:
+        for what, error, tolerance in checks:
+            # A measurement that is not a number is not within a tolerance.
             np.less_equal(np.abs(error), tolerance, out=self._within)
             if not self._within.all():
                 j = int(np.argmin(self._within))
@@ -181,12 +140,12 @@ class Tracker:
                         f'{abs(error[j]):.4g}, tolerance {tolerance[j]:g}')
         return ''
 
+    def _checks(self, position, velocity) -> list:
+        pairs = (('position', self._status.error, position),
+                 ('velocity', self._error_qd, velocity))
+        return [pair for pair in pairs if np.isfinite(pair[2]).any()]
+
     def _finish(self, code, message) -> None:
         self._status.code, self._status.message = code, message
         success = code is ResultCode.SUCCESSFUL
         self._status.phase = Phase.SUCCEEDED if success else Phase.ABORTED
-
-
-def shortest_turn(angle: float) -> float:
-    """Return the angle in [-pi, pi] that ends at the same place; NaN and inf stay."""
-    return math.remainder(angle, TURN) if math.isfinite(angle) else angle

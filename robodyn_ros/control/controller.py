@@ -1,0 +1,393 @@
+"""
+The control cycle of one arm: reference, law, supervision.
+
+Pure: time is an argument, arrays come in model order, and nothing here knows about ROS. Setup
+and requests raise; the cycle (`update`, `coast`) returns a torque whatever happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+import math
+
+import numpy as np
+
+from robodyn_ros.control.gains import Gains, joint_inertia, per_joint
+from robodyn_ros.control.law import ControlLaw, Term
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.safety import brake_at_limits, Ramp, StopProfile, Supervisor, Verdict
+from robodyn_ros.trajectory import (
+    check_feasibility, check_trajectory, Phase, Reference, Tolerances, Tracker, TrajectoryPoint)
+
+
+class Mode(Enum):
+    """What the controller is doing."""
+
+    INACTIVE = 'inactive'
+    HOLD = 'hold'
+    FLOAT = 'gravity_compensation'
+    TRACK = 'tracking'
+    STOP = 'stopping'
+
+
+@dataclass(frozen=True)
+class CycleSettings:
+    """
+    How the cycle behaves; times in seconds.
+
+    Attributes
+    ----------
+    tracking : {'computed_torque', 'feedforward_pd'}
+        The law that follows references.
+    start_floating : bool
+        Whether activation enters gravity compensation instead of a hold.
+    activation_time : float
+        In which feedback grows from nothing to its full part.
+    stop_time : float
+        In which a joint comes to rest from its velocity limit.
+    effort_limit : (nv,) or None
+        In place of the model's.
+    effort_margin : float
+        Part of the effort limit that may be used.
+    torque_rate : float or (nv,) or None
+        Largest change in N m/s (N/s); by default 20 effort limits per second.
+    tolerances : Tolerances or None
+        For trajectories; None judges nothing.
+    allow_partial_joints : bool
+        Whether a trajectory may leave joints out; they stay.
+
+    """
+
+    tracking: str = 'computed_torque'
+    start_floating: bool = False
+    activation_time: float = 0.5
+    stop_time: float = 0.3
+    effort_limit: Sequence[float] | None = None
+    effort_margin: float = 1.0
+    torque_rate: float | Sequence[float] | None = None
+    tolerances: Tolerances | None = None
+    allow_partial_joints: bool = False
+
+
+class ArmController:
+    """
+    Closes the torque loop of one arm.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The arm.
+    gains : Gains
+        Of the laws.
+    settings : CycleSettings
+        See there.
+
+    Attributes
+    ----------
+    mode : Mode
+    fault : str
+        Why the controller refuses motion, empty if it does not. Latched until `reset_fault`.
+    reference : Reference
+        What is asked of the joints now.
+    terms : (7, nv) array
+        Terms of the last torque before supervision, rows as in `law.Term`.
+    message : str
+        How the last motion ended.
+
+    """
+
+    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None):
+        self.settings = settings = settings or CycleSettings()
+        self.model = model = dynamics.model
+        self.effort_limit = checked_effort_limit(model, settings.effort_limit)
+        rate = 20.0 * self.effort_limit if settings.torque_rate is None else settings.torque_rate
+        self._supervisor = Supervisor(self.effort_limit, rate, model.joint_names,
+                                      settings.effort_margin)
+        self._dynamics = dynamics
+        self._law = ControlLaw(dynamics, gains, settings.tracking)
+        self._tracker = Tracker(model.joint_names, max_step=0.05)
+        self._authority = Ramp(settings.activation_time)
+        usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
+        self._deceleration = np.where(usual, model.velocity_limit, 2.0) / settings.stop_time
+        # enough to stop each joint's own inertia in front of its limit without overshoot
+        self._braking = 16.0 * joint_inertia(dynamics) / _BRAKING_TIME
+        self._stop: StopProfile | None = None
+        self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
+        self._stop_begin = self._before = 0.0
+        self._fallback = np.zeros(model.nv)
+        self._desired = np.zeros(model.nv)
+        self._q, self._qd = np.zeros(model.nv), np.zeros(model.nv)
+        self.mode = Mode.INACTIVE
+        self.fault = self.message = ''
+        self.reference = Reference.zeros(model.nv)
+        self.warm()
+
+    @property
+    def terms(self) -> np.ndarray:
+        """Terms of the last torque, (7, nv)."""
+        return self._law.terms
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no motion is asked of the joints."""
+        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
+
+    def warm(self) -> None:
+        """Compile all that the cycle and the requests call."""
+        zero, state = np.zeros(self.model.nv), Reference.zeros(self.model.nv)
+        self._law.follow(zero, zero, state)
+        self._law.compensate(zero, zero)
+        self._dynamics.inverse_dynamics(zero[None], zero[None], zero[None])
+
+    # --- requests: they raise ---------------------------------------------------------------
+
+    def activate(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """
+        Take over the arm where it is: the first torque is its weight, and nothing jumps.
+
+        Raises
+        ------
+        StateError
+            The state is not finite, or a joint is outside its limits, naming it.
+
+        """
+        self._check_state(q, qd)
+        self._q[:], self._qd[:] = q, qd
+        self._before = now
+        self._supervisor.reset(self.weight())
+        self._authority.jump(0.0)
+        self._authority.toward(1.0, now)
+        self._anchor(q, qd)
+        self._enter_stop(now)
+        self.fault = self.message = ''
+        if self.settings.start_floating:
+            self.mode = Mode.FLOAT
+
+    def deactivate(self) -> None:
+        """Forget all motion; the torque to leave behind is `weight`."""
+        self.mode = Mode.INACTIVE
+        self._tracker.clear()
+
+    def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+               start_delay: float = 0.0) -> float:
+        """
+        Follow a trajectory from now on, in place of what runs.
+
+        Parameters
+        ----------
+        now : float
+            Time of the cycle.
+        joint_names, points
+            As received.
+        start_delay : float
+            Seconds until the trajectory's time zero.
+
+        Returns
+        -------
+        duration : float
+            Seconds until the last point.
+
+        Raises
+        ------
+        TrajectoryError, StateError
+            Why it is not followed; what ran before goes on.
+
+        """
+        self._require_ready()
+        start = (Reference(self._q.copy(), self._qd.copy(), *np.zeros((2, self.model.nv)))
+                 if self.mode is Mode.FLOAT else self.reference.copy())
+        trajectory = check_trajectory(
+            self.model, joint_names, points, start, start_delay=start_delay,
+            allow_partial_joints=self.settings.allow_partial_joints)
+        check_feasibility(trajectory, self._dynamics.inverse_dynamics,
+                          self.effort_limit * self.settings.effort_margin,
+                          self.model.joint_names)
+        self._tracker.start(trajectory, now, self.settings.tolerances)
+        self.mode = Mode.TRACK
+        self.message = ''
+        return trajectory.duration
+
+    def hold(self, now: float) -> None:
+        """Come to rest and stay."""
+        self._require_ready()
+        self.stop(now, 'hold was asked for')
+
+    def compensate_gravity(self, now: float) -> None:
+        """Carry the weight and follow the hand: the arm floats."""
+        self._require_ready()
+        self._tracker.clear()
+        self.mode = Mode.FLOAT
+        self.message = 'float was asked for'
+
+    def stop(self, now: float, message: str) -> None:
+        """Decelerate from the present motion, then hold; never raises."""
+        if self.mode is Mode.INACTIVE:
+            return
+        if self.mode is Mode.FLOAT:
+            self._anchor(self._q, self._qd)
+        self._tracker.clear()
+        self._enter_stop(now)
+        self.message = message
+
+    def fail(self, now: float, fault: str) -> None:
+        """Latch a fault and stop; the first fault stays."""
+        if not self.fault:
+            self.fault = fault
+        if self.mode in (Mode.TRACK, Mode.FLOAT):
+            self.stop(now, fault)
+
+    def set_gains(self, gains: Gains) -> None:
+        """Use other gains from the next cycle on; the rate limit keeps the torque smooth."""
+        self._law.gains = gains
+
+    def saturated_joints(self) -> list[str]:
+        """Return the joints whose torque was cut in the last cycle."""
+        names = self.model.joint_names
+        return [name for name, cut in zip(names, self._verdict.saturated) if cut]
+
+    def reset_fault(self) -> None:
+        """Allow motion again."""
+        self.fault = ''
+
+    # --- the cycle: it returns a torque -----------------------------------------------------
+
+    def update(self, now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque for a fresh state.
+
+        Parameters
+        ----------
+        now : float
+            Seconds, of a clock that never goes back.
+        q, qd : (nv,)
+            Measured and finite.
+
+        Returns
+        -------
+        torque : (nv,)
+            To be sent; overwritten by the next call.
+        verdict : Verdict
+            What supervision did.
+
+        """
+        self._q[:], self._qd[:] = q, qd
+        if self.mode is Mode.FLOAT:
+            terms = self._law.compensate(q, qd)
+        else:
+            self._advance(now, q, qd)
+            terms = self._law.follow(q, qd, self.reference, self._authority.value(now))
+        free = self.mode is Mode.FLOAT
+        brake_at_limits(q, qd, self.model.lower, self.model.upper, self._braking,
+                        _BRAKING_TIME if free else 0.25 * _BRAKING_TIME, out=self._desired)
+        self._desired += terms[Term.TOTAL]
+        np.multiply(self._law.gains.damping, qd, out=self._fallback)
+        np.subtract(terms[Term.GRAVITY], self._fallback, out=self._fallback)
+        return self._send(now)
+
+    def coast(self, now: float) -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque while the state is silent.
+
+        The reference comes to rest, and the model alone says what torque that takes: feedback
+        on old numbers would push blindly. What remains at rest is the weight.
+        """
+        if self.mode in (Mode.TRACK, Mode.FLOAT):
+            self.stop(now, 'the joint states are silent')
+        self._advance(now, self.reference.q, self.reference.qd)
+        terms = self._law.follow(self.reference.q, self.reference.qd, self.reference, 0.0)
+        self._desired[:] = terms[Term.TOTAL]
+        self._fallback[:] = terms[Term.GRAVITY]
+        return self._send(now)
+
+    def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Hold where the arm is found after silence; feedback grows from nothing."""
+        self._q[:], self._qd[:] = q, qd
+        self._anchor(q, qd)
+        self._enter_stop(now)
+        self._authority.jump(0.0)
+        self._authority.toward(1.0, now)
+
+    def weight(self) -> np.ndarray:
+        """Return the torque that holds the arm still where it was last seen."""
+        return self._dynamics.gravity(self._q) * self._law.gains.gravity_scale
+
+    def _send(self, now):
+        dt, self._before = now - self._before, now
+        torque, verdict = self._supervisor.supervise(self._desired, self._fallback, dt)
+        self._verdict = verdict
+        if verdict.fault:
+            self.fail(now, verdict.fault)
+        return torque, verdict
+
+    def _advance(self, now, q, qd) -> None:
+        """Move the reference on."""
+        if self.mode is Mode.TRACK:
+            status = self._tracker.update(now, q, qd)
+            self.reference.assign(status.reference)
+            if status.phase is Phase.SUCCEEDED:
+                self.mode, self.message = Mode.HOLD, status.message
+            elif status.phase is Phase.ABORTED:
+                self.stop(now, status.message)
+        elif self.mode is Mode.STOP:
+            self._stop.sample(now - self._stop_begin, self.reference)
+            if now - self._stop_begin >= self._stop.duration:
+                self.mode = Mode.HOLD
+
+    def _anchor(self, q, qd) -> None:
+        """Let the reference be the measured motion."""
+        self.reference.q[:], self.reference.qd[:] = q, qd
+        self.reference.qdd.fill(0.0)
+        self.reference.effort.fill(0.0)
+
+    def _enter_stop(self, now) -> None:
+        self._stop = StopProfile(self.reference, self._deceleration, self.model.lower,
+                                 self.model.upper)
+        self._stop_begin = now
+        self.mode = Mode.STOP
+
+    def _require_ready(self) -> None:
+        if self.mode is Mode.INACTIVE:
+            raise StateError('the controller is not active; activate it first')
+        if self.fault:
+            raise StateError(f'a fault is latched: {self.fault}; remove its cause, then call '
+                             'reset_fault')
+
+    def _check_state(self, q, qd) -> None:
+        for name, x, v, low, high in zip(self.model.joint_names, q, qd, self.model.lower,
+                                         self.model.upper):
+            if not (math.isfinite(x) and math.isfinite(v)):
+                raise StateError(f"joint '{name}' reports position {x}, velocity {v}; both must "
+                                 'be finite numbers', joint=name)
+            if not low - _LIMIT_SLACK <= x <= high + _LIMIT_SLACK:
+                raise StateError(
+                    f"joint '{name}' stands at {x:.4f}, outside its limits [{low:g}, {high:g}]; "
+                    'move it inside by hand, or correct its limits or its encoder offset',
+                    joint=name, value=float(x))
+
+
+_BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
+_LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
+
+
+def checked_effort_limit(model, override: Sequence[float] | None) -> np.ndarray:
+    """
+    Return the effort limits to obey.
+
+    Raises
+    ------
+    ParameterError
+        A limit is zero, negative or not finite: torque must have a bound.
+
+    """
+    limit = (np.array(model.effort_limit) if override is None or not len(override)
+             else per_joint('effort_limit', override, model))
+    for name, value in zip(model.joint_names, limit):
+        if not 0.0 < value < math.inf:
+            raise ParameterError(
+                f"joint '{name}' has effort limit {value:g}: the torque must have a bound above "
+                'zero; correct <limit effort> in the URDF, or set the parameter effort_limit',
+                joint=name, value=float(value))
+    return limit

@@ -1,0 +1,122 @@
+"""Gains of the control laws, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+
+
+@dataclass(frozen=True)
+class Gains:
+    """
+    Gains per joint; read-only float64 arrays of length nv.
+
+    Attributes
+    ----------
+    kp, kd : (nv,)
+        Of computed torque, in 1/s^2 and 1/s: they act on accelerations.
+    pd_kp, pd_kd : (nv,)
+        Of feedforward_pd, in N m/rad and N m s/rad (N/m and N s/m).
+    damping : (nv,)
+        Of gravity compensation and safe states, in N m s/rad (N s/m).
+    viscous, coulomb : (nv,)
+        Friction that is compensated along the reference, in N m s/rad and N m (N s/m and N).
+    gravity_scale : (nv,)
+        Part of the modelled gravity that is commanded: 1, or 0 where the driver adds gravity.
+
+    """
+
+    kp: np.ndarray
+    kd: np.ndarray
+    pd_kp: np.ndarray
+    pd_kd: np.ndarray
+    damping: np.ndarray
+    viscous: np.ndarray
+    coulomb: np.ndarray
+    gravity_scale: np.ndarray
+
+    def __post_init__(self):
+        for field in fields(self):
+            values = np.array(getattr(self, field.name), dtype=np.float64, ndmin=1)
+            if not np.all(np.isfinite(values)) or np.any(values < 0.0):
+                raise ParameterError(f'{field.name} must be finite and not negative, got '
+                                     f'{values.tolist()}', parameter=field.name)
+            values.flags.writeable = False
+            object.__setattr__(self, field.name, values)
+
+    def of(self, law: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the position and velocity gains of a tracking law."""
+        return (self.kp, self.kd) if law == 'computed_torque' else (self.pd_kp, self.pd_kd)
+
+
+def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp=(), kd=(),
+               damping=(), friction_scale: float = 1.0, gravity_scale=1.0) -> Gains:
+    """
+    Return gains from design values; each one number, or one per joint.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The robot.
+    natural_frequency, damping_ratio : float or (nv,)
+        Of the error, in rad/s: kp = wn^2, kd = 2 zeta wn. The gains of feedforward_pd are these
+        times the joint's own inertia.
+    kp, kd : (nv,), optional
+        In place of the two above.
+    damping : (nv,), optional
+        While floating; by default a joint loses its speed in about a second.
+    friction_scale : float
+        Part of the URDF's friction that is compensated.
+    gravity_scale : float or (nv,)
+        Part of the modelled gravity that is commanded.
+
+    Raises
+    ------
+    ParameterError
+        A wrong length, or a value that is negative or not finite.
+
+    """
+    model = dynamics.model
+    wn = per_joint('natural_frequency', natural_frequency, model)
+    zeta = per_joint('damping_ratio', damping_ratio, model)
+    kp = per_joint('kp', kp, model) if np.size(kp) else wn ** 2
+    kd = per_joint('kd', kd, model) if np.size(kd) else 2.0 * zeta * wn
+    inertia = joint_inertia(dynamics)
+    return Gains(
+        kp=kp, kd=kd, pd_kp=kp * inertia, pd_kd=kd * inertia,
+        damping=per_joint('damping', damping, model) if np.size(damping) else inertia,
+        viscous=model.damping * friction_scale, coulomb=model.friction * friction_scale,
+        gravity_scale=per_joint('gravity_scale', gravity_scale, model))
+
+
+def joint_inertia(dynamics: Dynamics) -> np.ndarray:
+    """Return the inertia that each joint feels in the middle of its range; (nv,)."""
+    model = dynamics.model
+    bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
+    lower, upper = np.where(bounded, model.lower, 0.0), np.where(bounded, model.upper, 0.0)
+    return np.diag(dynamics.mass_matrix(0.5 * (lower + upper))).copy()
+
+
+def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
+    """
+    Return a value as one number per joint.
+
+    Raises
+    ------
+    ParameterError
+        Neither one number nor one per joint.
+
+    """
+    values = np.asarray(value, dtype=np.float64)
+    if values.size == 1:
+        return np.full(model.nv, values.item())
+    if values.shape != (model.nv,):
+        raise ParameterError(
+            f'{name} has {values.size} values; give one, or one for each of the {model.nv} '
+            f'joints: {", ".join(model.joint_names)}', parameter=name)
+    return values.copy()

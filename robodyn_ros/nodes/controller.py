@@ -1,0 +1,364 @@
+"""
+The controller node: joint states in, joint torques out.
+
+The cycle runs in the joint-state callback: a state is answered at once, and a timer only
+watches for silence. What the torque is, `robodyn_ros.control` decides; here are the wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import gc
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.controller_parameters import gains_from, PARAMETERS, settings_from
+from robodyn_ros.nodes.conversions import (
+    EffortWriter, JointStateReader, seconds, trajectory_points)
+from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.parameters import Parameters
+from robodyn_ros.nodes.process import run, run_process, StopRequest
+from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
+from robodyn_ros.nodes.telemetry import Telemetry
+from robodyn_ros.safety import Freshness, StaleMonitor
+
+NAME = 'computed_torque_controller'
+_ATTEMPT = 0.1   # s between two attempts to activate
+_REMIND = 2.0    # s between two log lines about the same thing
+_FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
+_COAST = 0.005   # s between torques while no state arrives
+_DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+
+class ControllerNode(LifecycleNode):
+    """
+    Lifecycle node around an `ArmController`.
+
+    Attributes
+    ----------
+    failure : RobodynError or None
+        Why the last transition failed.
+
+    """
+
+    def __init__(self):
+        super().__init__(NAME)
+        self._parameters = Parameters(self, PARAMETERS, changed=self._on_parameters)
+        self._parameters.refuse_unknown()
+        self.failure: RobodynError | None = None
+        self._controller: ArmController | None = None
+        self._active = self._coasting = False
+        self._reminded = 0.0
+        self._told = ''
+
+    @property
+    def active(self) -> bool:
+        """Whether the arm is under control."""
+        return self._active
+
+    @property
+    def values(self):
+        """Snapshot of the parameters."""
+        return self._parameters.values
+
+    # --- lifecycle --------------------------------------------------------------------------
+
+    def on_configure(self, _state) -> TransitionCallbackReturn:
+        """Read the robot, compile its dynamics, open the topics."""
+        return self._transition(self._configure)
+
+    def on_activate(self, _state) -> TransitionCallbackReturn:
+        """Take over the arm where it is, or say why not."""
+        return self._transition(self._activate)
+
+    def on_deactivate(self, _state) -> TransitionCallbackReturn:
+        """Bring the arm to rest and leave its weight, or nothing, as the last torque."""
+        return self._transition(self.leave)
+
+    def on_cleanup(self, _state) -> TransitionCallbackReturn:
+        """Close the topics and forget the robot."""
+        return self._transition(self._clean_up)
+
+    def on_shutdown(self, _state) -> TransitionCallbackReturn:
+        """Bring the arm to rest."""
+        return self._transition(self.leave)
+
+    def _transition(self, act: Callable[[], None]) -> TransitionCallbackReturn:
+        """Run a transition; rclpy would swallow what it raises."""
+        try:
+            act()
+        except RobodynError as error:
+            self.failure = error
+            self.get_logger().error(str(error))
+            return _FAILED
+        self.failure = None
+        return _DONE
+
+    def _configure(self) -> None:
+        values = self.values
+        robot = load_robot(self, values)
+        model = robot.model
+        dynamics = Dynamics(model)
+        self._dynamics = dynamics
+        self._controller = ArmController(dynamics, gains_from(values, dynamics),
+                                         settings_from(values, model.nv))
+        self._writer = EffortWriter(model.joint_names, values.command_joints)
+        self._reader = JointStateReader(model.joint_names, model.continuous)
+        self._stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
+        self._statistics = CycleStatistics()
+        self._commands = self.create_publisher(
+            Float64MultiArray, values.effort_command_topic, qos.reliable())
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._telemetry = Telemetry(self, model.joint_names, values.publish_joint_commands)
+        self._states = self.create_subscription(
+            JointState, 'joint_states', self._on_joint_state, qos.newest())
+        self._entities = [self._states, self.create_subscription(
+            JointTrajectory, '~/joint_trajectory', self._on_trajectory, qos.reliable(2))]
+        self._services = [self.create_service(Trigger, f'~/{name}', self._answer(act))
+                          for name, act in (
+                              ('hold', lambda c, now: c.hold(now)),
+                              ('float', lambda c, now: c.compensate_gravity(now)),
+                              ('stop', lambda c, now: c.stop(now, 'stop was asked for')),
+                              ('reset_fault', self._reset_fault))]
+        self._timers_ = [self.create_timer(max(0.25 * values.stale_hold, 0.002), self._watch),
+                         self.create_timer(0.1, self._telemetry.look),
+                         self.create_timer(1.0, self._report)]
+        joints = ', '.join(model.joint_names)
+        self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
+
+    def _activate(self) -> None:
+        self._check_ready()
+        now = time.monotonic()
+        self._controller.activate(now, self._reader.q, self._reader.qd)
+        self._statistics.restart()
+        self._coasting = False
+        gc.collect()
+        gc.freeze()
+        self._active = True
+        self.get_logger().info('active: the arm is held where it is'
+                               if self._controller.mode.value != 'gravity_compensation'
+                               else 'active: the arm floats')
+
+    def _check_ready(self) -> None:
+        """Raise why the arm cannot be taken over."""
+        if self._reader.problem:
+            raise StateError(f'no joint state on {self._states.topic_name} yet: '
+                             f'{self._reader.problem}')
+        verdict = self._stale.check(time.monotonic())
+        if verdict.level is not Freshness.FRESH:
+            raise StateError(f'joint states are stale: {verdict.reason}')
+        topic = self._commands.topic_name
+        if self.count_publishers(topic) > 1:
+            raise StateError(
+                f'somebody else publishes on {topic}: two commanders would fight over the arm; '
+                f'stop the other one (ros2 topic info --verbose {topic})')
+
+    def leave(self) -> None:
+        """Bring the arm to rest, then send the last torque; bounded in time."""
+        if not self._active:
+            return
+        controller, values = self._controller, self.values
+        controller.stop(time.monotonic(), 'the controller leaves')
+        self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
+        self._active = False
+        self._fade_out(_FADE, release=False)
+        if values.shutdown_effort == 'release':
+            self._fade_out(values.release_time, release=True)
+        self._commands.wait_for_all_acked(Duration(seconds=0.2))
+        controller.deactivate()
+        self.get_logger().info('left: the arm is at rest, the last torque is '
+                               + ('its weight' if values.shutdown_effort == 'hold' else 'zero'))
+
+    def _drive(self, until: Callable[[], bool], timeout: float) -> None:
+        """Go on with the cycle from inside a callback."""
+        end = time.monotonic() + timeout
+        coasted = time.monotonic()
+        while not until() and time.monotonic() < end:
+            taken = self._states.handle.take_message(JointState, False)
+            if taken is not None:
+                self._on_joint_state(taken[0])
+            elif time.monotonic() - coasted > _COAST:
+                coasted = time.monotonic()
+                self._watch()
+            else:
+                time.sleep(0.0002)
+
+    def _fade_out(self, duration: float, release: bool) -> None:
+        """Send torques without feedback: the weight, and nothing in the end if `release`."""
+        begin = now = time.monotonic()
+        while now - begin < duration:
+            torque, _ = self._controller.coast(now)
+            share = 1.0 - (now - begin) / duration if release else 1.0
+            self._commands.publish(self._writer.write(share * torque))
+            time.sleep(_COAST)
+            now = time.monotonic()
+        if release:
+            self._commands.publish(self._writer.write(0.0 * torque))
+
+    def _clean_up(self) -> None:
+        for entity in self._entities:
+            self.destroy_subscription(entity)
+        for service in self._services:
+            self.destroy_service(service)
+        for timer in self._timers_:
+            self.destroy_timer(timer)
+        self._telemetry.destroy()
+        self.destroy_publisher(self._commands)
+        self.destroy_publisher(self._diagnostics)
+        self._controller = None
+
+    # --- the cycle --------------------------------------------------------------------------
+
+    def _on_joint_state(self, message: JointState) -> None:
+        now = time.monotonic()
+        if not self._reader.read(message):
+            return
+        stamp = seconds(message.header.stamp)
+        if not self._stale.received(now, stamp, self._wall()):
+            return
+        if not self._active:
+            return
+        controller, reader = self._controller, self._reader
+        if self._coasting:
+            self._coasting = False
+            self._statistics.restart()
+            controller.resume(now, reader.q, reader.qd)
+        torque, _ = controller.update(now, reader.q, reader.qd)
+        self._commands.publish(self._writer.write(torque))
+        self._statistics.add(stamp or now, self._wall() - stamp if stamp else 0.0,
+                             time.monotonic() - now)
+        self._telemetry.publish(message.header.stamp, controller, torque)
+
+    def _watch(self) -> None:
+        """Act on silence, and tell what happened; never more often than the timer."""
+        now = time.monotonic()
+        if self._active:
+            verdict = self._stale.check(now)
+            if verdict.level is not Freshness.FRESH:
+                self._coasting = True
+                if verdict.level is Freshness.STOP:
+                    self._controller.fail(now, f'joint states: {verdict.reason}')
+                torque, _ = self._controller.coast(now)
+                self._commands.publish(self._writer.write(torque))
+        self._tell()
+
+    def _wall(self) -> float:
+        if self.get_parameter('use_sim_time').value:
+            return 1e-9 * self.get_clock().now().nanoseconds
+        return time.time()
+
+    def _tell(self) -> None:
+        """Log a change of fault or of the last motion's end, once."""
+        controller = self._controller
+        text = controller.fault or controller.message
+        if text != self._told:
+            self._told = text
+            if controller.fault:
+                self.get_logger().error(f'fault: {text}')
+            elif text:
+                self.get_logger().info(text)
+
+    # --- requests ---------------------------------------------------------------------------
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        stamp = seconds(message.header.stamp)
+        delay = stamp - self._wall() if stamp else 0.0
+        try:
+            duration = self._controller.follow(
+                time.monotonic(), message.joint_names, trajectory_points(message), delay)
+        except RobodynError as error:
+            self.get_logger().error(f'trajectory refused: {error}')
+        else:
+            self.get_logger().info(f'trajectory of {len(message.points)} points accepted, '
+                                   f'{duration:.3f} s')
+
+    def _answer(self, act: Callable) -> Callable:
+        def answer(_request, response):
+            try:
+                act(self._controller, time.monotonic())
+                response.success, response.message = True, self._controller.mode.value
+            except RobodynError as error:
+                response.success, response.message = False, str(error)
+            return response
+        return answer
+
+    def _reset_fault(self, controller: ArmController, now: float) -> None:
+        verdict = self._stale.check(now)
+        if verdict.level is not Freshness.FRESH:
+            raise StateError(f'the cause is still there: joint states: {verdict.reason}')
+        controller.reset_fault()
+
+    def _on_parameters(self, values, names: list[str]) -> None:
+        if self._controller is not None:
+            self._controller.set_gains(gains_from(values, self._dynamics))
+
+    # --- diagnostics ------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        controller, model = self._controller, self._dynamics.model
+        verdict = self._stale.check(time.monotonic())
+        level, message = DiagnosticStatus.OK, controller.mode.value
+        if verdict.level is not Freshness.FRESH:
+            level, message = DiagnosticStatus.WARN, f'joint states: {verdict.reason}'
+        if controller.fault:
+            level, message = DiagnosticStatus.ERROR, f'fault: {controller.fault}'
+        values = {
+            'mode': controller.mode.value, 'fault': controller.fault,
+            'last motion': controller.message, 'state age (ms)': f'{1e3 * verdict.age:.1f}',
+            'states refused': str(self._reader.refused), **self._statistics.summary(),
+            'saturated joints': ', '.join(controller.saturated_joints()),
+            'robot': model.name, 'joints': ', '.join(model.joint_names),
+            'moving mass (kg)': f'{model.mass.sum():.3f}'}
+        self._diagnostics.publish(diagnostic_array(
+            self.get_clock().now().to_msg(), f'{self.get_fully_qualified_name()}: controller',
+            model.name, level, message, values))
+
+    # --- start ------------------------------------------------------------------------------
+
+    def attempt_activation(self) -> None:
+        """Activate if the arm is ready; otherwise say now and then what is missing."""
+        try:
+            self._check_ready()
+        except StateError as error:
+            now = time.monotonic()
+            if now - self._reminded > _REMIND:
+                self._reminded = now
+                self.get_logger().info(f'waiting: {error}')
+            return
+        if self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
+            raise self.failure or StateError('activation failed')
+
+
+def work(node: ControllerNode, stop: StopRequest) -> None:
+    """Start if asked to, control until a signal comes, leave in good order."""
+    try:
+        if node.values.autostart:
+            if node.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
+                raise node.failure or StateError('configuration failed')
+            attempts = node.create_timer(_ATTEMPT, node.attempt_activation)
+            run(node, lambda: stop.requested or node.active)
+            node.destroy_timer(attempts)
+        run(node, lambda: stop.requested)
+    finally:
+        node.leave()
+
+
+def main() -> int:
+    """Run the node."""
+    return run_process(NAME, lambda _stop: ControllerNode(), work)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""Between ROS messages and arrays in model order: joints are mapped by name, always."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+import math
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.trajectory import TrajectoryPoint
+
+TURN = 2.0 * math.pi
+
+
+class JointStateReader:
+    """
+    Assembles the state of the model's joints from messages in any order.
+
+    Extra joints are normal. Joints may come in several messages (arm and gripper): the state is
+    complete when every joint was reported since the last complete one. Continuous joints are
+    unwrapped: they go on counting where a sensor starts over.
+
+    Attributes
+    ----------
+    q, qd, effort : (nv,) array
+        The last complete state; effort is NaN where it is not reported.
+    problem : str
+        Why the last message was not used, or what the state still lacks.
+    refused : int
+        Messages with numbers that cannot be used.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], continuous: np.ndarray):
+        nv = len(joint_names)
+        self._names = tuple(joint_names)
+        self._index = {name: i for i, name in enumerate(joint_names)}
+        self._continuous = np.flatnonzero(continuous)
+        self._layout: tuple[list[str], np.ndarray, np.ndarray] | None = None
+        self._seen = np.zeros(nv, dtype=bool)
+        self._begun = False
+        self._next = np.zeros((2, nv))
+        self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
+        self.problem = 'no message yet'
+        self.refused = 0
+
+    def read(self, message: JointState) -> bool:
+        """Take a message; return whether the state is now complete, and new."""
+        theirs, ours = self._columns(message.name)
+        if not ours.size:
+            self.problem = 'a message named none of the model\'s joints'
+            return False
+        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
+        if position.size != len(message.name) or velocity.size != len(message.name):
+            return self._refuse(
+                f'{len(message.name)} names, {position.size} positions, {velocity.size} '
+                'velocities; the controller needs position and velocity of every joint')
+        q, qd = position[theirs], velocity[theirs]
+        if not (np.isfinite(q).all() and np.isfinite(qd).all()):
+            j = int(np.argmin(np.isfinite(q) & np.isfinite(qd)))
+            return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
+                                f'velocity {qd[j]}')
+        self._next[0, ours], self._next[1, ours] = q, qd
+        if len(message.effort) == len(message.name):
+            self.effort[ours] = np.asarray(message.effort)[theirs]
+        self._seen[ours] = True
+        if not self._seen.all():
+            missing = [name for name, seen in zip(self._names, self._seen) if not seen]
+            self.problem = f'joints not reported: {", ".join(missing)}'
+            return False
+        self._complete()
+        return True
+
+    def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        if self._layout is None or self._layout[0] != names:
+            pairs = [(k, self._index[name]) for k, name in enumerate(names)
+                     if name in self._index]
+            table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+            self._layout = (list(names), table[:, 0], table[:, 1])
+        return self._layout[1], self._layout[2]
+
+    def _complete(self) -> None:
+        position = self._next[0]
+        if self._begun and self._continuous.size:
+            c = self._continuous
+            turns = np.round((position[c] - self.q[c]) / TURN)
+            position[c] -= TURN * turns
+        self.q[:], self.qd[:] = self._next
+        self._seen.fill(False)
+        self._begun = True
+        self.problem = ''
+
+    def _refuse(self, problem: str) -> bool:
+        self.problem = problem
+        self.refused += 1
+        return False
+
+
+class EffortWriter:
+    """
+    Writes torques into one message that is sent again and again.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The model's joints.
+    command_joints : sequence of str
+        Order on the wire; empty for the model's.
+
+    Raises
+    ------
+    ParameterError
+        `command_joints` is not the model's joints in some order.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = ()):
+        order = list(command_joints) or list(joint_names)
+        for name in order:
+            if name not in joint_names:
+                raise ParameterError(
+                    f"command_joints: the model has no joint '{name}'; "
+                    f'{near_matches(name, joint_names)}', parameter='command_joints')
+        missing = [name for name in joint_names if name not in order]
+        if missing or len(set(order)) != len(order):
+            what = f'leaves out {", ".join(missing)}' if missing else 'names a joint twice'
+            raise ParameterError(
+                f'command_joints {what}: every joint of the model must be commanded; lock the '
+                'others with the parameter locked, or choose a chain with base and tip',
+                parameter='command_joints')
+        self.joints = tuple(order)
+        self._order = np.array([list(joint_names).index(name) for name in order], dtype=np.intp)
+        self.message = Float64MultiArray(data=array('d', bytes(8 * len(order))))
+        self._data = np.frombuffer(self.message.data)
+
+    def write(self, torque: np.ndarray) -> Float64MultiArray:
+        """Return the message with these torques (model order)."""
+        np.take(torque, self._order, out=self._data)
+        return self.message
+
+
+class JointStateWriter:
+    """One JointState message of the model's joints that is sent again and again."""
+
+    def __init__(self, joint_names: Sequence[str]):
+        size = 8 * len(joint_names)
+        self.message = JointState(
+            name=list(joint_names), position=array('d', bytes(size)),
+            velocity=array('d', bytes(size)), effort=array('d', bytes(size)))
+        self.position = np.frombuffer(self.message.position)
+        self.velocity = np.frombuffer(self.message.velocity)
+        self.effort = np.frombuffer(self.message.effort)
+
+
+def trajectory_points(message: JointTrajectory) -> list[TrajectoryPoint]:
+    """Return the points of a message as plain data."""
+    return [TrajectoryPoint(point.positions, point.velocities, point.accelerations, point.effort,
+                            seconds(point.time_from_start)) for point in message.points]
+
+
+def seconds(stamp) -> float:
+    """Return a Time or Duration message in seconds."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def set_stamp(stamp, nanoseconds: int) -> None:
+    """Set a Time message from nanoseconds since the epoch."""
+    stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)

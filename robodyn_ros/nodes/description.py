@@ -1,0 +1,176 @@
+"""Where a node gets its robot from: a file, a parameter, or the topic `robot_description`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import time
+from types import SimpleNamespace
+from typing import NamedTuple
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.parameters import Parameter
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.qos import latched
+
+TOPIC = 'robot_description'
+_LOOK = 0.02    # seconds between two looks at the topic
+_REMIND = 2.0   # seconds between two log lines
+
+# the rows of every node that needs a robot
+ROBOT_PARAMETERS = (
+    Parameter('urdf_file', 'string', '', 'Path of the URDF. Comes before robot_description.',
+              read_only=True),
+    Parameter('robot_description', 'string', '', 'The URDF itself. If this and urdf_file are '
+              'empty, the topic robot_description is waited for.', read_only=True),
+    Parameter('description_timeout', 'double', 10.0, 'How long to wait for the topic '
+              'robot_description before giving up.', unit='s', minimum=0.0, read_only=True),
+    Parameter('base', 'string', '', 'Link that is the immovable base; empty: the root.',
+              read_only=True),
+    Parameter('tip', 'string', '', 'Link at the end of the chain of joints that move; empty: '
+              'all move. Joints off the chain are locked, and keep their mass.',
+              read_only=True),
+    Parameter('locked', 'string_array', (), 'Joints to lock, each as joint:position, such as '
+              'finger_joint:0.02.', unit='rad or m', read_only=True),
+    Parameter('gravity', 'double_array', (0.0, 0.0, -9.81), 'Gravity in the frame of the base; '
+              'turn it for an arm on a wall or a ceiling.', unit='m/s^2', read_only=True),
+)
+
+
+class Robot(NamedTuple):
+    """
+    The robot a node works with.
+
+    Attributes
+    ----------
+    model : RobotModel
+        The part of it that base, tip and locked joints select.
+    urdf : str
+        The text it was made from.
+    from_topic : bool
+        Whether somebody else publishes that text.
+
+    """
+
+    model: RobotModel
+    urdf: str
+    from_topic: bool
+
+
+def load_robot(node: Node, values: SimpleNamespace) -> Robot:
+    """
+    Return the robot that the parameters `ROBOT_PARAMETERS` describe.
+
+    May wait for the topic; safe inside a callback, because no executor is spun. The model's
+    warnings go to the node's log.
+
+    Parameters
+    ----------
+    node : Node
+        For the topic and the log.
+    values : namespace
+        `Parameters.values` of a node whose table has these rows.
+
+    Raises
+    ------
+    ParameterError
+        No description came, or a parameter makes no sense.
+    ModelError
+        The description or the selection is faulty.
+
+    """
+    source, from_topic = _source(node, values)
+    model = RobotModel.from_urdf(
+        source, gravity=values.gravity, base=values.base or None, tip=values.tip or None,
+        locked=locked_joints(values.locked))
+    for warning in model.warnings:
+        node.get_logger().warning(warning)
+    urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
+    return Robot(model, urdf, from_topic)
+
+
+def locked_joints(entries: tuple[str, ...]) -> dict[str, float]:
+    """
+    Return joints and positions from texts like `finger_joint:0.02`.
+
+    Raises
+    ------
+    ParameterError
+        A text is not of this form, or a joint is named twice.
+
+    """
+    locked: dict[str, float] = {}
+    for entry in entries:
+        joint, colon, position = entry.rpartition(':')
+        joint = joint.strip()
+        try:
+            value = float(position)
+        except ValueError:
+            colon = ''
+        if not colon or not joint:
+            raise ParameterError(f'parameter locked has the entry {entry!r}: write it as '
+                                 'joint:position, such as finger_joint:0.02', entry=entry)
+        if joint in locked:
+            raise ParameterError(f'parameter locked names joint {joint!r} twice: leave one '
+                                 'out', joint=joint)
+        locked[joint] = value
+    return locked
+
+
+def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:
+    if values.urdf_file:
+        if values.robot_description:
+            node.get_logger().info('both urdf_file and robot_description are set: the file it is')
+        return Path(values.urdf_file).expanduser(), False
+    if values.robot_description:
+        text = values.robot_description
+        if not text.lstrip('\ufeff \t\r\n').startswith('<'):
+            raise ParameterError('parameter robot_description is not XML: it takes the text '
+                                 'of a URDF; for the path of one there is urdf_file',
+                                 value=text[:200])
+        return text, False
+    return wait_for_description(node, values.description_timeout), True
+
+
+def wait_for_description(node: Node, timeout: float) -> str:
+    """
+    Return the URDF that the topic `robot_description` carries.
+
+    Raises
+    ------
+    ParameterError
+        Nothing came in time; the message says who publishes there and what else could be set.
+
+    """
+    subscription = PolledSubscription(node, String, TOPIC, latched())
+    logger = node.get_logger()
+    start = time.monotonic()
+    remind = start + min(_REMIND, 0.5)
+    try:
+        while True:
+            message = subscription.take()
+            if message is not None and message.data.strip():
+                return message.data
+            now = time.monotonic()
+            if now - start >= timeout:
+                break
+            if now >= remind:
+                remind = now + _REMIND
+                logger.info(f'waiting for a robot description on {subscription.topic} '
+                            f'({_publishers(node, subscription.topic)}), '
+                            f'{timeout - (now - start):.0f} s more')
+            time.sleep(_LOOK)
+    finally:
+        subscription.destroy()
+    raise ParameterError(
+        f'no robot description within {timeout:g} s on {subscription.topic} '
+        f'({_publishers(node, subscription.topic)}): set the parameter urdf_file or '
+        'robot_description, or start robot_state_publisher', topic=subscription.topic)
+
+
+def _publishers(node: Node, topic: str) -> str:
+    count = node.count_publishers(topic)
+    return {0: 'nobody publishes there'}.get(count, f'{count} publishing there')

@@ -1,0 +1,106 @@
+"""Figures of a running cycle, gathered without growing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+
+
+class Window:
+    """The last values of one quantity."""
+
+    def __init__(self, size: int = 4096):
+        self._values = np.zeros(size)
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        """Take a value; beyond the size the oldest goes."""
+        self._values[self._count % self._values.size] = value
+        self._count += 1
+
+    def clear(self) -> None:
+        """Start over."""
+        self._count = 0
+
+    def percentiles(self) -> tuple[float, float, float]:
+        """Return median, 99th percentile and maximum; NaN while empty."""
+        values = self._values[:min(self._count, self._values.size)]
+        if not values.size:
+            return (np.nan,) * 3
+        p50, p99, top = np.percentile(values, (50, 99, 100))
+        return float(p50), float(p99), float(top)
+
+
+class CycleStatistics:
+    """
+    Timing of a cycle that states trigger.
+
+    Attributes
+    ----------
+    cycles : int
+        States answered.
+    late : int
+        Gaps between states of more than one and a half usual periods.
+    overruns : int
+        Cycles whose own computation took longer than the usual period.
+
+    """
+
+    def __init__(self):
+        self.latency, self.duration, self._gaps = Window(), Window(), Window(256)
+        self.cycles = self.late = self.overruns = 0
+        self._previous = self._period = np.nan
+
+    def add(self, stamp: float, latency: float, duration: float) -> None:
+        """
+        Take a cycle.
+
+        Parameters
+        ----------
+        stamp : float
+            When the state was measured, in seconds.
+        latency : float
+            From then until the torque was handed over, in seconds.
+        duration : float
+            Of the callback, in seconds.
+
+        """
+        gap, self._previous = stamp - self._previous, stamp
+        self.cycles += 1
+        self.latency.add(latency)
+        self.duration.add(duration)
+        if not gap > 0.0:
+            return
+        self._gaps.add(gap)
+        if self.cycles % 256 == 100:
+            self._period = self._gaps.percentiles()[0]
+        self.late += gap > 1.5 * self._period
+        self.overruns += duration > self._period
+
+    def restart(self) -> None:
+        """Forget the gap since the last state."""
+        self._previous = np.nan
+
+    def summary(self) -> dict[str, str]:
+        """Return the figures as text, and clear the windows."""
+        values = {'cycles': str(self.cycles), 'late states': str(self.late),
+                  'overruns': str(self.overruns)}
+        for name, window in (('latency', self.latency), ('computation', self.duration)):
+            for label, value in zip(('p50', 'p99', 'max'), window.percentiles()):
+                values[f'{name} {label} (us)'] = f'{1e6 * value:.0f}'
+            window.clear()
+        if self._period > 0.0:
+            values['state rate (Hz)'] = f'{1.0 / self._period:.0f}'
+        return values
+
+
+def diagnostic_array(stamp, name: str, hardware: str, level: bytes, message: str,
+                     values: Mapping[str, str]) -> DiagnosticArray:
+    """Return a diagnostics message with one status."""
+    status = DiagnosticStatus(level=level, name=name, message=message, hardware_id=hardware,
+                              values=[KeyValue(key=k, value=v) for k, v in values.items()])
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = stamp
+    return array

@@ -1,0 +1,91 @@
+"""What the controller tells about its torque; published only while somebody listens."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from robodyn_ros.control import ArmController, Term
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import JointStateWriter
+
+_DEPTH = 1000  # a recorder may look a few times a second
+
+
+class Telemetry:
+    """
+    Publishers of the reference, the terms of the torque, and the heartbeat.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    joint_names : sequence of str
+        The model's joints.
+    joint_commands : bool
+        Whether named efforts are published as well.
+
+    """
+
+    def __init__(self, node: Node, joint_names, joint_commands: bool):
+        profile = qos.reliable(_DEPTH)
+        self._node = node
+        self._reference = node.create_publisher(JointState, '~/reference', profile)
+        self._terms = [node.create_publisher(JointState, f'~/torque_terms/{term.name.lower()}',
+                                             profile) for term in Term]
+        self._heartbeat = node.create_publisher(Header, '~/heartbeat', qos.reliable())
+        self._commands = node.create_publisher(
+            JointState, 'joint_commands', qos.reliable()) if joint_commands else None
+        self._names = list(joint_names)
+        self._writer = JointStateWriter(joint_names)
+        self._term_message = JointState(name=self._names)
+        self._header = Header()
+        self._listened: list = []
+
+    def destroy(self) -> None:
+        """Close the topics."""
+        for publisher in (self._reference, self._heartbeat, *self._terms, self._commands):
+            if publisher is not None:
+                self._node.destroy_publisher(publisher)
+
+    def look(self) -> None:
+        """Find out who listens; to be called now and then."""
+        self._listened = [publisher for publisher in (self._reference, self._heartbeat,
+                                                      *self._terms)
+                          if publisher.get_subscription_count()]
+
+    def publish(self, stamp, controller: ArmController, torque) -> None:
+        """
+        Publish one cycle.
+
+        Parameters
+        ----------
+        stamp : Time
+            Of the state that was answered, so that recordings line up.
+        controller : ArmController
+            Its reference and terms.
+        torque : (nv,)
+            What was sent.
+
+        """
+        if self._commands is not None:
+            self._commands.publish(self._filled(stamp, controller.reference, torque))
+        for publisher in self._listened:
+            if publisher is self._reference:
+                publisher.publish(self._filled(stamp, controller.reference, torque))
+            elif publisher is self._heartbeat:
+                self._header.stamp = stamp
+                publisher.publish(self._header)
+            else:
+                term = self._terms.index(publisher)
+                self._term_message.header.stamp = stamp
+                self._term_message.effort = controller.terms[term].tolist()
+                publisher.publish(self._term_message)
+
+    def _filled(self, stamp, reference, torque) -> JointState:
+        writer = self._writer
+        writer.message.header.stamp = stamp
+        writer.position[:], writer.velocity[:] = reference.q, reference.qd
+        writer.effort[:] = torque
+        return writer.message

@@ -1,0 +1,191 @@
+"""Base, tip, locked and mimicking joints: which joints move, and where the mass of others goes."""
+from model_urdf import arm, gripper, INERTIAL, joint, LIMIT, link, robot
+import numpy as np
+import pytest
+from tolerance import assert_close
+
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.inertia import parallel_axis
+
+ROUNDING = 1e-14  # a product or two
+BENT = '<limit lower="0.5" upper="2" effort="1" velocity="1"/>'
+BRANCHES = robot(
+    link('world', ''), link('pelvis'), link('left'), link('right'), link('foot'), link('toe'),
+    joint('rail', 'world', 'pelvis', kind='floating', inside=''),
+    joint('to_right', 'pelvis', 'right', axis='0 1 0'),
+    joint('to_left', 'pelvis', 'left', axis='1 0 0'),
+    joint('to_foot', 'left', 'foot', inside=BENT),
+    joint('to_toe', 'foot', 'toe', kind='continuous', inside=''))
+
+
+def coupled(*factors, kind='revolute', inside=LIMIT):
+    """Return links and joints that each mimic the joint before by (multiplier, offset)."""
+    parts = []
+    above = 'elbow', 'forearm'
+    for index, (multiplier, offset) in enumerate(factors):
+        follow = f'<mimic joint="{above[0]}" multiplier="{multiplier}" offset="{offset}"/>'
+        name, child = f'follower{index}', f'finger{index}'
+        parts += [link(child), joint(name, above[1], child, kind, inside + follow)]
+        above = name, child
+    return parts
+
+
+def test_order_is_depth_first_in_document_order():
+    model = RobotModel.from_urdf(BRANCHES, base='pelvis')
+    assert model.joint_names == ('to_right', 'to_left', 'to_foot', 'to_toe')
+    assert model.body_names == ('right', 'left', 'foot', 'toe')
+    assert model.parent.tolist() == [-1, -1, 1, 2]
+    assert model.continuous.tolist() == [False, False, False, True]
+    assert (model.lower[3], model.upper[3]) == (-np.inf, np.inf)
+    assert (model.effort_limit[3], model.velocity_limit[3]) == (np.inf, np.inf)
+
+
+def test_the_root_is_found_wherever_it_stands():
+    shuffled = robot(link('forearm'), link('upper_arm'), link('base', ''),
+                     joint('elbow', 'upper_arm', 'forearm', axis='0 1 0'),
+                     joint('shoulder', 'base', 'upper_arm'))
+    model = RobotModel.from_urdf(shuffled)
+    assert model.base_link == 'base'
+    assert model.joint_names == ('shoulder', 'elbow')
+
+
+def test_base_leaves_out_what_is_above_and_beside_it():
+    model = RobotModel.from_urdf(BRANCHES, base='left')
+    assert model.joint_names == ('to_foot', 'to_toe')
+    assert set(model.links) == {'left', 'foot', 'toe'}
+    assert model.base_mass == 2.0
+    assert any("3 links above or beside base link 'left'" in line for line in model.warnings)
+
+
+def test_tip_locks_the_rest_and_keeps_its_mass():
+    whole = RobotModel.from_urdf(BRANCHES, base='pelvis')
+    model = RobotModel.from_urdf(BRANCHES, base='pelvis', tip='left', locked={'to_toe': 0.4})
+    assert model.joint_names == ('to_left',)
+    assert model.total_mass == whole.total_mass
+    assert model.base_mass == 4.0
+    locked, = (line for line in model.warnings if line.startswith('locked joints'))
+    assert locked == 'locked joints: to_toe at 0.4, to_right at 0, to_foot at 0.5'
+
+
+def test_a_floating_joint_may_be_locked():
+    model = RobotModel.from_urdf(BRANCHES, locked={'rail': 0})
+    assert model.base_link == 'world'
+    assert model.links['pelvis'].body == -1
+    with pytest.raises(ModelError, match="'rail' is floating.*not at 0.1"):
+        RobotModel.from_urdf(BRANCHES, locked={'rail': 0.1})
+
+
+@pytest.mark.parametrize('kind, pose, shift', [
+    ('revolute', [[np.cos(0.7), -np.sin(0.7), 0], [np.sin(0.7), np.cos(0.7), 0], [0, 0, 1]], 0),
+    ('prismatic', np.eye(3), 0.7)])
+def test_locked_joint_is_lumped_at_its_position(kind, pose, shift):
+    tool = INERTIAL.replace('0 0 0.1', '0.2 0 0')
+    text = arm(link('hand', tool), joint('wrist', 'forearm', 'hand', kind))
+    model = RobotModel.from_urdf(text, locked={'wrist': 0.7})
+    com = np.array(pose) @ [0.2, 0, 0] + [0, 0, 0.3 + shift]
+    own = np.diag([0.02, 0.02, 0.01])
+    expected = parallel_axis(own, 2, [0, 0, 0.1]) + parallel_axis(own, 2, com)
+    assert model.joint_names == ('shoulder', 'elbow')
+    assert_close(model.links['hand'].rotation, np.array(pose, dtype=float), ROUNDING)
+    assert_close(model.first_moment[1], 2 * com + [0, 0, 0.2], ROUNDING)
+    assert_close(model.inertia[1], expected, ROUNDING)
+
+
+def test_locked_joint_gives_the_same_numbers_as_a_fixed_one():
+    parts = link('hand'), joint('wrist', 'forearm', 'hand', rpy='0.3 -0.2 1', axis='0 3 4')
+    fixed = (parts[0], parts[1].replace('revolute', 'fixed'))
+    locked = RobotModel.from_urdf(arm(*parts), locked={'wrist': 0.0})
+    assert locked.structure_key == RobotModel.from_urdf(arm(*fixed)).structure_key
+
+
+def test_follower_is_a_body_but_no_coordinate():
+    model = RobotModel.from_urdf(gripper())
+    assert model.joint_names == ('shoulder', 'elbow', 'left_finger')
+    assert model.body_joints == ('shoulder', 'elbow', 'left_finger', 'right_finger')
+    assert model.coordinate.tolist() == [0, 1, 2, 2]
+    assert model.multiplier.tolist() == [1, 1, 1, 0.5]
+    assert model.offset.tolist() == [0, 0, 0, 0.01]
+    assert model.prismatic.tolist() == [False, False, True, True]
+
+
+def test_chains_of_mimics_multiply():
+    model = RobotModel.from_urdf(arm(*coupled((0.5, 0.1), (-0.5, 0.2))))
+    assert model.nv == 2
+    assert model.coordinate.tolist() == [0, 1, 1, 1]
+    assert model.multiplier.tolist() == [1, 1, 0.5, -0.25]
+    assert_close(model.offset, [0, 0, 0.1, -0.5 * 0.1 + 0.2], ROUNDING)
+
+
+def test_a_follower_may_come_before_its_leader():
+    early = '<mimic joint="elbow" multiplier="0.5"/>'
+    model = RobotModel.from_urdf(arm(shoulder_inside=LIMIT + early))
+    assert model.joint_names == ('elbow',)
+    assert model.body_joints == ('shoulder', 'elbow')
+    assert model.multiplier.tolist() == [0.5, 1]
+
+
+def test_followers_add_friction_and_narrow_limits():
+    dynamics = '<dynamics damping="2" friction="3"/>'
+    narrow = '<limit lower="-1" upper="3" effort="9" velocity="9"/>'
+    parts = coupled((-2, 0.5), inside=narrow + dynamics)
+    model = RobotModel.from_urdf(arm(*parts, elbow_inside=LIMIT + dynamics))
+    assert model.damping.tolist() == [0, 2 + 4 * 2]
+    assert model.friction.tolist() == [0, 3 + 2 * 3]
+    assert (model.lower[1], model.upper[1]) == ((3 - 0.5) / -2, (-1 - 0.5) / -2)
+    assert model.effort_limit[1] == 50
+
+
+@pytest.mark.parametrize('multiplier, kind, turns', [
+    (2, 'continuous', True), (-1, 'continuous', True), (0.5, 'continuous', False),
+    (1, 'revolute', False)])
+def test_a_full_turn_counts_only_if_the_followers_agree(multiplier, kind, turns):
+    parts = coupled((multiplier, 0), kind=kind, inside=LIMIT if kind == 'revolute' else '')
+    text = arm(*parts).replace('name="elbow" type="revolute"', 'name="elbow" type="continuous"')
+    model = RobotModel.from_urdf(text)
+    assert bool(model.continuous[1]) is turns
+    assert np.isfinite(model.lower[1]) == (kind == 'revolute')
+
+
+def test_followers_of_a_locked_joint_are_locked_with_it():
+    model = RobotModel.from_urdf(gripper(), locked={'left_finger': 0.04})
+    assert model.joint_names == model.body_joints == ('shoulder', 'elbow')
+    wrist = model.links['hand']
+    right = wrist.rotation @ [0, -(0.5 * 0.04 + 0.01), 0.3] + wrist.translation
+    assert_close(model.links['right'].translation, right, ROUNDING)
+
+
+def test_a_follower_beside_the_chain_still_follows():
+    # a parallel linkage outside the chain moves with its leader and must not be frozen
+    beside = link('bar'), joint('linkage', 'base', 'bar', inside=LIMIT + '<mimic joint="elbow"/>')
+    model = RobotModel.from_urdf(arm(*beside), tip='forearm')
+    assert model.joint_names == ('shoulder', 'elbow')
+    assert model.body_joints == ('shoulder', 'elbow', 'linkage')
+
+
+def test_a_follower_whose_leader_is_left_out_is_locked():
+    model = RobotModel.from_urdf(
+        gripper(), base='hand', locked={'shoulder': 1.0}, tip='left')
+    assert model.joint_names == ('left_finger',)
+    led = link('x'), joint('led', 'forearm', 'x', inside=LIMIT + '<mimic joint="shoulder"/>')
+    model = RobotModel.from_urdf(arm(*led), base='upper_arm')
+    assert model.body_joints == ('elbow',)
+    assert any("mimics 'shoulder', which does not move (led)" in line for line in model.warnings)
+
+
+def test_eight_cubes_on_fixed_joints_are_one_cube():
+    side, mass = 0.4, 3.0
+    small = mass / 8 * (side / 2) ** 2 / 6
+    cube = (f'<inertial><mass value="{mass / 8}"/><inertia ixx="{small}" ixy="0" ixz="0" '
+            f'iyy="{small}" iyz="0" izz="{small}"/></inertial>')
+    corners = [(x, y, z) for x in (1, 3) for y in (1, 3) for z in (1, 3)]
+    parts = [link('ground', ''), link('corner', ''), joint('hinge', 'ground', 'corner')]
+    for index, corner in enumerate(corners):
+        xyz = ' '.join(str(step * side / 4) for step in corner)
+        parts += [link(f'cube{index}', cube),
+                  joint(f'glue{index}', 'corner', f'cube{index}', 'fixed', '', xyz=xyz,
+                        rpy=f'{index} 0 {-index}')]
+    model = RobotModel.from_urdf(robot(*parts))
+    expected = mass * side**2 * (np.eye(3) * 11 / 12 - np.full((3, 3), 1 / 4))
+    assert_close(model.inertia[0], expected, ROUNDING)
+    assert_close(model.first_moment[0], np.full(3, mass * side / 2), ROUNDING)

@@ -1,0 +1,142 @@
+"""Whatever comes in, what goes out is finite, bounded and near the last torque."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+import numpy as np
+import pytest
+from robodyn_ros.exceptions import ArgumentError, ParameterError
+from robodyn_ros.safety import Supervisor
+
+NAMES = ('shoulder', 'elbow', 'wrist')
+LIMIT = np.array([50.0, 20.0, np.inf])
+RATE = np.array([1000.0, 500.0, 2000.0])
+DT = 1e-3
+GRAVITY = np.array([5.0, -3.0, 1.0])
+NAN = np.full(3, np.nan)
+
+
+def supervisor_at(torque=GRAVITY, **options):
+    supervisor = Supervisor(LIMIT, RATE, NAMES, **options)
+    supervisor.reset(torque)
+    return supervisor
+
+
+def anything():
+    return arrays.arrays(float, 3, elements=st.floats(allow_nan=True, allow_infinity=True))
+
+
+def test_good_torque_passes_untouched():
+    desired = GRAVITY + 0.1
+    torque, verdict = supervisor_at().supervise(desired, GRAVITY, DT)
+    np.testing.assert_array_equal(torque, desired)
+    assert verdict.ok and not verdict.saturated.any() and not verdict.rate_limited.any()
+
+
+def test_rate_is_limited_until_arrival():
+    supervisor = supervisor_at()
+    desired = GRAVITY + [3.0, -0.2, 3.0]
+    torque, verdict = supervisor.supervise(desired, GRAVITY, DT)
+    np.testing.assert_allclose(torque, GRAVITY + [1.0, -0.2, 2.0])
+    np.testing.assert_array_equal(verdict.rate_limited, [True, False, True])
+    for _ in range(3):
+        torque, verdict = supervisor.supervise(desired, GRAVITY, DT)
+    np.testing.assert_allclose(torque, desired)
+    assert not verdict.rate_limited.any()
+
+
+def test_clamp_with_margin_says_which_joint():
+    supervisor = supervisor_at(margin=0.5)
+    for _ in range(200):
+        torque, verdict = supervisor.supervise(np.array([99.0, -99.0, 99.0]), GRAVITY, DT)
+    np.testing.assert_allclose(torque, [25.0, -10.0, 99.0])
+    np.testing.assert_array_equal(verdict.saturated, [True, True, False])
+    assert verdict.ok
+
+
+def test_broken_torque_falls_back_to_gravity():
+    torque, verdict = supervisor_at().supervise(np.array([0.0, np.nan, 0.0]), GRAVITY + 0.2, DT)
+    np.testing.assert_allclose(torque, GRAVITY + 0.2)
+    assert verdict.fault == "desired torque: nan for joint 'elbow'; sent gravity + damping"
+
+
+def test_broken_fallback_repeats_the_last_torque():
+    supervisor = supervisor_at()
+    torque, verdict = supervisor.supervise(NAN, np.array([0.0, 0.0, -np.inf]), DT)
+    np.testing.assert_array_equal(torque, GRAVITY)
+    assert "-inf for joint 'wrist'; sent the last torque again" in verdict.fault
+    _, verdict = supervisor.supervise(GRAVITY, GRAVITY, DT)
+    assert verdict.ok
+
+
+def test_wrong_length_is_a_fault_not_an_exception():
+    torque, verdict = supervisor_at().supervise(np.zeros(2), np.zeros(()), DT)
+    np.testing.assert_array_equal(torque, GRAVITY)
+    assert '(2,) values for 3 joints' in verdict.fault
+
+
+@pytest.mark.parametrize('dt', [0.0, -1.0, np.nan])
+def test_no_time_no_change(dt):
+    torque, _ = supervisor_at().supervise(GRAVITY + 9.0, GRAVITY, dt)
+    np.testing.assert_array_equal(torque, GRAVITY)
+
+
+@pytest.mark.parametrize('dt', [10.0, np.inf])
+def test_a_pause_permits_no_jump(dt):
+    torque, _ = supervisor_at(max_dt=0.002).supervise(GRAVITY + 99.0, GRAVITY, dt)
+    np.testing.assert_allclose(torque, GRAVITY + RATE * 0.002)
+
+
+def test_unlimited_rate_and_effort_pass_everything():
+    supervisor = Supervisor(np.full(3, np.inf), np.inf)
+    for desired in (np.full(3, 1e300), np.full(3, -1e300)):
+        torque, verdict = supervisor.supervise(desired, GRAVITY, DT)
+        np.testing.assert_array_equal(torque, desired)
+        assert verdict.ok and not verdict.saturated.any()
+
+
+def test_reset_is_cut_and_finite():
+    supervisor = supervisor_at([99.0, np.nan, 7.0])
+    np.testing.assert_array_equal(supervisor.last, [50.0, 0.0, 7.0])
+    supervisor.last[:] = np.nan
+    assert np.isfinite(supervisor.last).all()
+
+
+def test_caller_cannot_spoil_the_memory():
+    supervisor = supervisor_at()
+    torque, _ = supervisor.supervise(GRAVITY, GRAVITY, DT)
+    torque[:] = np.nan
+    torque, _ = supervisor.supervise(NAN, NAN, DT)
+    np.testing.assert_array_equal(torque, GRAVITY)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(anything(), anything(), st.floats(allow_nan=True)), min_size=1,
+                max_size=6), anything(), st.sampled_from([0.3, 1.0]))
+def test_bounds_hold_for_any_input(cycles, initial, margin):
+    supervisor = supervisor_at(initial, margin=margin)
+    last = supervisor.last
+    for desired, fallback, dt in cycles:
+        torque, verdict = supervisor.supervise(desired, fallback, dt)
+        assert np.isfinite(torque).all()
+        assert (np.abs(torque) <= LIMIT * margin).all()
+        step = RATE * min(dt, 0.05) if dt > 0.0 else np.zeros(3)
+        assert (np.abs(torque - last) <= step + 1e-15 * np.abs(last) + 1e-12).all()
+        assert verdict.ok == bool(np.isfinite(desired).all())
+        last = torque.copy()
+
+
+@pytest.mark.parametrize('arguments, options, text', [
+    (([1.0, -1.0], 1.0), {}, "effort limit of joint '1' is -1.0"),
+    (([1.0, np.nan], 1.0), {'joint_names': ('a', 'b')}, "effort limit of joint 'b' is nan"),
+    (([1.0, 1.0], [1.0, 0.0]), {}, "rate limit of joint '1' is 0.0; it must be above 0"),
+    (([1.0], 1.0), {'margin': 1.2}, 'margin is 1.2'),
+    (([1.0], 1.0), {'max_dt': np.inf}, 'max_dt is inf')])
+def test_wrong_parameters(arguments, options, text):
+    with pytest.raises(ParameterError, match=text):
+        Supervisor(*arguments, **options)
+
+
+def test_reset_with_another_size_is_refused():
+    with pytest.raises(ArgumentError, match='for 3 joints'):
+        supervisor_at([1.0, 2.0])

@@ -1,0 +1,141 @@
+"""
+Read the sources and packaging files, and fail where the design does not hold any more.
+
+The arrows of the design: each part of the package may import only the parts listed for it. What is
+not ROS stays usable without ROS.
+"""
+import ast
+from pathlib import Path
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = 'robodyn_ros'
+
+FOUNDATION = {'exceptions', 'share'}
+PHYSICS = FOUNDATION | {'model', 'dynamics'}
+LIBRARY = PHYSICS | {'control', 'identification', 'safety', 'simulation', 'trajectory'}
+ARROWS = {
+    'exceptions': set(),
+    'share': {'exceptions'},
+    'model': FOUNDATION,
+    'dynamics': FOUNDATION | {'model'},
+    'control': PHYSICS | {'safety', 'trajectory'},
+    'simulation': PHYSICS,
+    'identification': PHYSICS,
+    'trajectory': FOUNDATION,
+    'safety': FOUNDATION,
+    'nodes': LIBRARY | {''},
+    'cli': LIBRARY | {'', 'nodes'},
+    '': LIBRARY,
+}
+NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}
+ROS_SUFFIXES = ('_msgs', '_srvs', '_interfaces')
+ROS_PACKAGES = {'rclpy', 'launch', 'launch_ros', 'ament_index_python'}
+
+
+def is_ros(package):
+    """Tell whether a top-level package comes with ROS."""
+    return package in ROS_PACKAGES or package.endswith(ROS_SUFFIXES)
+
+
+def imported(path):
+    """Yield (line, dotted module) of all imports of a file, relative ones made absolute."""
+    package = list(path.relative_to(ROOT).with_suffix('').parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[:-node.level] if node.level else []
+            base = '.'.join(base + ([node.module] if node.module else []))
+            for alias in node.names:
+                yield node.lineno, f'{base}.{alias.name}'
+
+
+def part_of(module):
+    """Name the part of the package that a dotted module belongs to; '' is the package itself."""
+    name = (module.split('.') + [''])[1]
+    return name if name in ARROWS else ''
+
+
+def sources():
+    """List the Python files of the package."""
+    return sorted((ROOT / PACKAGE).rglob('*.py'))
+
+
+def part_of_file(path):
+    """Name the part of the package that a file belongs to."""
+    return part_of('.'.join(path.relative_to(ROOT).with_suffix('').parts))
+
+
+def setup_call():
+    """Return the keyword arguments of the call of setup() as syntax trees."""
+    tree = ast.parse((ROOT / 'setup.py').read_text(encoding='utf-8'))
+    call = next(node for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup')
+    return {keyword.arg: keyword.value for keyword in call.keywords}
+
+
+def manifest():
+    """Return the root element of package.xml."""
+    return ElementTree.parse(ROOT / 'package.xml').getroot()
+
+
+def test_every_part_has_its_arrows():
+    unknown = {str(path.relative_to(ROOT)) for path in sources()
+               if part_of_file(path) == '' and path != ROOT / PACKAGE / '__init__.py'}
+    assert not unknown, f'not in the design, and so without a place among its arrows: {unknown}'
+
+
+def test_arrows_point_one_way():
+    wrong = []
+    for path in sources():
+        here = part_of_file(path)
+        for line, module in imported(path):
+            if module.split('.')[0] != PACKAGE:
+                continue
+            there = part_of(module)
+            if there != here and there not in ARROWS[here]:
+                wrong.append(f'{path.relative_to(ROOT)}:{line} imports {module}')
+    assert not wrong, '\n'.join(wrong)
+
+
+def test_only_the_nodes_import_ros():
+    wrong = [f'{path.relative_to(ROOT)}:{line} imports {module}'
+             for path in sources() if part_of_file(path) != 'nodes'
+             for line, module in imported(path) if is_ros(module.split('.')[0])]
+    assert not wrong, '\n'.join(wrong)
+
+
+def test_trajectory_and_safety_need_nothing_but_arrays():
+    known = set(sys.stdlib_module_names) | {'numpy', 'scipy', PACKAGE}
+    wrong = [f'{path.relative_to(ROOT)}:{line} imports {module}'
+             for path in sources() if part_of_file(path) in NOTHING_BUT_ARRAYS
+             for line, module in imported(path) if module.split('.')[0] not in known]
+    assert not wrong, '\n'.join(wrong)
+
+
+def test_ros_packages_are_declared():
+    declared = {entry.text for entry in manifest() if entry.tag.endswith('depend')}
+    files = sources() + sorted((ROOT / 'launch').glob('*.py'))
+    used = {module.split('.')[0] for path in files for _, module in imported(path)}
+    missing = {package for package in used if is_ros(package)} - declared
+    assert not missing, f'imported, but not in package.xml: {missing}'
+
+
+def test_version_is_one():
+    assert setup_call()['version'].value == manifest().findtext('version')
+
+
+def test_entry_points_exist():
+    scripts = ast.literal_eval(setup_call()['entry_points'])['console_scripts']
+    missing = []
+    for script in scripts:
+        module, function = script.split('=')[1].strip().split(':')
+        path = ROOT.joinpath(*module.split('.')).with_suffix('.py')
+        names = ([node.name for node in ast.parse(path.read_text(encoding='utf-8')).body
+                  if isinstance(node, ast.FunctionDef)] if path.is_file() else [])
+        if function not in names:
+            missing.append(script)
+    assert not missing, f'no such function: {missing}'

@@ -74,7 +74,7 @@ def test_models_are_hashed_by_identity(model):
 
 def test_axes_are_normalised_and_default_to_x():
     text = arm(link('hand'), joint('wrist', 'forearm', 'hand', axis='')).replace(
-        '<axis xyz="0 1 0"/>', '<axis xyz="0 3e200 -4e200"/>')
+        '<axis xyz="0 1 0"/>', '<axis xyz="0 3e-200 -4e-200"/>')
     axis = RobotModel.from_urdf(text).axis
     assert_close(axis[1], [0, 0.6, -0.8], ROUNDING)
     assert axis[2].tolist() == [1, 0, 0]
@@ -131,7 +131,7 @@ def test_one_payload_slot_for_a_link(model):
     (('hand', 1, (0, 0, 0), np.ones(3)), r'inertia .* shape \(3, 3\)'),
     (('hand', 1, (0, 0, 0), np.triu(np.ones((3, 3)))), 'not symmetric'),
     (('hand', 1, (0, 0, 0), -np.eye(3)), 'negative principal moment -1'),
-    (('hand', 1, (1e200, 0, 0)), 'too large')])
+    (('hand', 1, (1e200, 0, 0)), 'at most 1e')])
 def test_impossible_payload(model, payload, message):
     with pytest.raises(ModelError, match=message):
         model.with_payload(*payload)

@@ -173,6 +173,23 @@ def test_a_follower_whose_leader_is_left_out_is_locked():
     assert any("mimics 'shoulder', which does not move (led)" in line for line in model.warnings)
 
 
+@pytest.mark.parametrize('factors, kind, locked, message', [
+    ([(1e30, 0)] * 11, 'revolute', None, 'multiplies up to inf'),
+    ([(1e30, 0)] * 10, 'prismatic', {'elbow': 1.0}, 'inertia, with all .* too large'),
+    ([(1e30, 0)] * 6, 'revolute', None, 'add up to more than a number can hold')])
+def test_absurd_multipliers(factors, kind, locked, message):
+    parts = coupled(*factors, kind=kind, inside=LIMIT + '<dynamics damping="1"/>')
+    with pytest.raises(ModelError, match=message):
+        RobotModel.from_urdf(arm(*parts), locked=locked)
+
+
+def test_followers_that_stand_outside_their_limits():
+    still = RobotModel.from_urdf(arm(*coupled((0, 5))))
+    assert any('multiplier of <mimic> is 0' in line for line in still.warnings)
+    locked = RobotModel.from_urdf(arm(*coupled((2, 0))), locked={'elbow': 1.5})
+    assert any('locked at 3, outside its limits -2 .. 2' in line for line in locked.warnings)
+
+
 def test_eight_cubes_on_fixed_joints_are_one_cube():
     side, mass = 0.4, 3.0
     small = mass / 8 * (side / 2) ** 2 / 6

@@ -11,7 +11,7 @@ import pytest
 from robodyn_ros.exceptions import ModelError, RobodynError
 from robodyn_ros.model import RobotModel
 
-SECONDS = 5.0  # for what takes a small part of a second on an idle machine
+SECONDS = 10.0  # for what takes a small part of a second on an idle machine
 MEGABYTE = 2**20
 BOMB = ('<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol">'
         + ''.join(f'<!ENTITY lol{level} "{f"&lol{level - 1};" * 10}">' for level in range(1, 10))
@@ -23,15 +23,20 @@ NASTY = ('nan', '-inf', '1e999', '1e308', '-1e308', '5e-324', '0', '-1', '', ' '
 
 
 @pytest.fixture()
-def bounded():
-    """Fail a test that takes too long or too much memory."""
-    tracemalloc.start()
+def quick():
+    """Fail a test that takes too long."""
     start = time.perf_counter()
     yield
-    seconds = time.perf_counter() - start
+    assert time.perf_counter() - start < SECONDS
+
+
+@pytest.fixture()
+def bounded(quick):
+    """Fail a test that takes too long or too much memory."""
+    tracemalloc.start()
+    yield
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seconds < SECONDS
     assert peak < 100 * MEGABYTE
 
 
@@ -87,15 +92,15 @@ def test_external_entity_is_not_read(tmp_path):
 
 @pytest.mark.parametrize('ballast', [
     '<visual>' * 100_000 + '</visual>' * 100_000, '<visual><a b="c"/></visual>' * 100_000,
-    '<!--' + '-' * 0 + ' x' * 10**6 + '-->', ' ' * 10**6, '<odd/>' * 100_000],
+    '<!--' + ' x' * 10**6 + '-->', ' ' * 10**6, '<odd/>' * 100_000],
     ids=['deep', 'wide', 'comment', 'blank', 'unknown'])
 def test_ballast_is_not_built(ballast, bounded):
     assert RobotModel.from_urdf(arm(forearm=ballast)).nv == 2
 
 
-def test_more_elements_than_any_robot_has(bounded):
-    with pytest.raises(ModelError, match='more than 200000 elements'):
-        RobotModel.from_urdf(robot('<link name="a"/>' * 200_001))
+def test_more_elements_than_any_robot_has(quick):
+    with pytest.raises(ModelError, match='more than 100000 elements'):
+        RobotModel.from_urdf(robot('<link name="a"/>' * 100_001))
 
 
 @pytest.mark.parametrize('number', ['9' * MEGABYTE, '0.' + '0' * MEGABYTE + 'x', '1 ' * MEGABYTE])
@@ -111,7 +116,7 @@ def test_endless_name(bounded):
 
 
 @pytest.mark.parametrize('shape', ['chain', 'star'])
-def test_a_thousand_links(shape, bounded):
+def test_a_thousand_links(shape, quick):
     links = [link(f'link{index}') for index in range(1001)]
     joints = [joint(f'joint{index}', f'link{index if shape == "chain" else 0}',
                     f'link{index + 1}', rpy='0.1 0 0.2') for index in range(1000)]

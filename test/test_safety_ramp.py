@@ -59,7 +59,7 @@ def test_turning_round_keeps_value_and_slope(waits):
         values = [ramp.value(now + wait * part) for part in np.linspace(0.0, 1.0, 30)]
         assert all(0.0 <= value <= 1.0 for value in values)
         now, waited = now + wait, wait
-    assert ramp.value(now + 1.0) == ramp.target
+    assert ramp.value(now + 1.001) == ramp.target
 
 
 def test_going_on_after_turning_twice_does_not_overshoot():

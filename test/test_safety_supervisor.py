@@ -110,6 +110,14 @@ def test_caller_cannot_spoil_the_memory():
     np.testing.assert_array_equal(torque, GRAVITY)
 
 
+def test_last_check_holds_even_if_the_limits_are_spoiled():
+    supervisor = supervisor_at()
+    supervisor._limit[1] = np.nan
+    torque, verdict = supervisor.supervise(GRAVITY, GRAVITY, DT)
+    np.testing.assert_array_equal(torque, GRAVITY)
+    assert 'not finite; the last one is sent again' in verdict.fault
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(anything(), anything(), st.floats(allow_nan=True)), min_size=1,
                 max_size=6), anything(), st.sampled_from([0.3, 1.0]))

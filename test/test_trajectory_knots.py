@@ -28,6 +28,8 @@ NV = 3
      TrajectoryError, 'cannot be interpolated'),
     ({'times': [0.0, 1e-310], 'positions': [[0.0], [1.0]]}, TrajectoryError,
      'cannot be interpolated'),
+    ({'times': [0.0, 1e-9], 'positions': [[1e308], [-1e308]]}, TrajectoryError,
+     'cannot be interpolated'),
     ({'times': [0.0, 1e-310], 'positions': [[0.0], [0.0]], 'velocities': [[0.0], [0.0]],
       'efforts': [[0.0], [9.0]]}, TrajectoryError, 'cannot be interpolated')])
 def test_rejections(kwargs, error, text):

@@ -107,16 +107,20 @@ def default_cache() -> Path:
     return Path(base) / 'robodyn_ros'
 
 
-@lru_cache(maxsize=1)
 def _target_machine():
+    # a new one each time: an execution engine takes ownership of its own
+    return _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2, reloc='default',
+        codemodel='jitdefault', jit=True)
+
+
+@lru_cache(maxsize=1)
+def _target():
     if llvm.llvm_version_info[0] < 20:
         llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2, reloc='default',
-        codemodel='jitdefault', jit=True)
+    return llvm.Target.from_default_triple()
 
 
 @lru_cache(maxsize=1)

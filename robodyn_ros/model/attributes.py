@@ -1,9 +1,10 @@
 """Attributes of URDF elements: present where required, and numbers where numbers belong."""
-import math
 import re
+import sys
 from xml.etree.ElementTree import Element
 
 from robodyn_ros.exceptions import ModelError, shown
+from robodyn_ros.model.inertia import LARGEST
 
 REQUIRED = {
     'joint': ('name', 'type'), 'link': ('name',), 'parent': ('link',), 'child': ('link',),
@@ -13,6 +14,7 @@ REQUIRED = {
 REQUIRED_CHILDREN = {'joint': ('parent', 'child'), 'inertial': ('mass',)}
 WORDS = ('name', 'type', 'link', 'joint')
 TRIPLES = ('xyz', 'rpy')
+OF_LIMITS = ('lower', 'upper', 'effort', 'velocity')  # 1e308 is usual for unlimited
 # What strtod reads in C++; Python's float() would also take 1_000 and other scripts' digits.
 NUMBER = re.compile(r'[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 LONGEST = 1000  # characters of a name; messages repeat names
@@ -60,6 +62,6 @@ def _check_numbers(where: str, name: str, text: str) -> None:
         if not NUMBER.fullmatch(word):
             raise ModelError(f'{where}: {name}={shown(text)} is not a number',
                              where=where, attribute=name, value=text)
-        if not math.isfinite(float(word)):
-            raise ModelError(f'{where}: {name}={shown(text)} is too large for a number; '
-                             'give a finite number', where=where, attribute=name, value=text)
+        if abs(float(word)) > (sys.float_info.max if name in OF_LIMITS else LARGEST):
+            raise ModelError(f'{where}: {name}={shown(text)} is too large; give a number in SI '
+                             'units', where=where, attribute=name, value=text)

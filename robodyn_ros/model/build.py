@@ -121,10 +121,11 @@ def _lump(description: Description, selection: Selection) -> _Bodies:
 
 
 def _sound(mass: float, first_moment: NDArray, inertia: NDArray) -> bool:
-    if not (np.all(np.isfinite(first_moment)) and np.all(np.isfinite(inertia))):
-        return True  # a matter for _check_finite
     com = first_moment / mass if mass > 0.0 else np.zeros(3)
-    moments, _ = principal_moments_and_axes(parallel_axis(inertia, -mass, com))
+    central = parallel_axis(inertia, -mass, com)
+    if not np.all(np.isfinite(central)):
+        return False
+    moments, _ = principal_moments_and_axes(central)
     return bool(moments[0] >= -ROUNDING * max(moments[-1], 0.0))
 
 

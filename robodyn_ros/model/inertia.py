@@ -7,6 +7,8 @@ A tensor is a symmetric (3, 3) array of tensor **elements** as in URDF (kg m^2):
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+LARGEST = 1e30  # of a mass, length or inertia in SI units: products of three stay numbers
+
 
 def inertia_tensor(ixx: float, ixy: float, ixz: float,
                    iyy: float, iyz: float, izz: float) -> NDArray:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.frame import Frame, read_only
 from robodyn_ros.model.inertia import (
-    negative_share, parallel_axis, principal_moments_and_axes, rotate_inertia)
+    LARGEST, negative_share, parallel_axis, principal_moments_and_axes, rotate_inertia)
 
 NEGATIVE = 1e-6  # share of the largest principal moment that rounded digits may explain
 
@@ -76,8 +76,9 @@ def _numbers(link: str, what: str, value: object, shape: tuple[int, ...]) -> NDA
         array = read_only(value)
     except (TypeError, ValueError, OverflowError):
         array = None
-    if array is None or array.shape != shape or not np.all(np.isfinite(array)):
+    if array is None or array.shape != shape or not np.all(np.abs(array) <= LARGEST):
         form = 'a finite number' if shape == () else f'finite numbers of shape {shape}'
+        form += f', at most {LARGEST:g}'
         raise ModelError(f'payload on link {link!r}: {what} {shown(value)} must be {form}',
                          link=link, quantity=what, value=value)
     return array

@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.source import read_source
 
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 100_000
 
 CHILDREN = {
     'robot': {'link', 'joint'},

@@ -1,8 +1,9 @@
 """
 The controller node: joint states in, joint torques out.
 
-The cycle runs in the joint-state callback: a state is answered at once, and a timer only
-watches for silence. What the torque is, `robodyn_ros.control` decides; here are the wires.
+A state triggers the cycle: it is waited for alone, answered at once, and everything else (
+services, trajectories, diagnostics) gets its turn right after an answer, while the next state is
+on its way. What the torque is, `robodyn_ros.control` decides; here are the wires.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.duration import Duration
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -29,7 +31,8 @@ from robodyn_ros.nodes.conversions import (
     EffortWriter, JointStateReader, seconds, trajectory_points)
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
-from robodyn_ros.nodes.process import run, run_process, StopRequest
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
 from robodyn_ros.nodes.telemetry import Telemetry
 from robodyn_ros.safety import Freshness, StaleMonitor
@@ -39,6 +42,7 @@ _ATTEMPT = 0.1   # s between two attempts to activate
 _REMIND = 2.0    # s between two log lines about the same thing
 _FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
 _COAST = 0.005   # s between torques while no state arrives
+_CHORES = 0.01   # s between looks at services, timers and other topics
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
@@ -55,8 +59,8 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self):
         super().__init__(NAME)
-        self._parameters = Parameters(self, PARAMETERS, changed=self._on_parameters)
-        self._parameters.refuse_unknown()
+        self._table = Parameters(self, PARAMETERS, changed=self._gains_changed)
+        self._table.refuse_unknown()
         self.failure: RobodynError | None = None
         self._controller: ArmController | None = None
         self._active = self._coasting = False
@@ -64,14 +68,14 @@ class ControllerNode(LifecycleNode):
         self._told = ''
 
     @property
-    def active(self) -> bool:
-        """Whether the arm is under control."""
-        return self._active
+    def configured(self) -> bool:
+        """Whether there is a robot, and its topics are open."""
+        return self._controller is not None
 
     @property
     def values(self):
         """Snapshot of the parameters."""
-        return self._parameters.values
+        return self._table.values
 
     # --- lifecycle --------------------------------------------------------------------------
 
@@ -118,23 +122,22 @@ class ControllerNode(LifecycleNode):
         self._reader = JointStateReader(model.joint_names, model.continuous)
         self._stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
         self._statistics = CycleStatistics()
-        self._commands = self.create_publisher(
+        self._simulated_time = self.get_parameter('use_sim_time').value
+        self._command_publisher = self.create_publisher(
             Float64MultiArray, values.effort_command_topic, qos.reliable())
-        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._diagnostic_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._telemetry = Telemetry(self, model.joint_names, values.publish_joint_commands)
-        self._states = self.create_subscription(
-            JointState, 'joint_states', self._on_joint_state, qos.newest())
-        self._entities = [self._states, self.create_subscription(
-            JointTrajectory, '~/joint_trajectory', self._on_trajectory, qos.reliable(2))]
-        self._services = [self.create_service(Trigger, f'~/{name}', self._answer(act))
+        self._states = PolledSubscription(self, JointState, 'joint_states', qos.newest())
+        self._trajectories = self.create_subscription(
+            JointTrajectory, '~/joint_trajectory', self._on_trajectory, qos.reliable(2))
+        self._open_services = [self.create_service(Trigger, f'~/{name}', self._answer(act))
                           for name, act in (
                               ('hold', lambda c, now: c.hold(now)),
                               ('float', lambda c, now: c.compensate_gravity(now)),
                               ('stop', lambda c, now: c.stop(now, 'stop was asked for')),
                               ('reset_fault', self._reset_fault))]
-        self._timers_ = [self.create_timer(max(0.25 * values.stale_hold, 0.002), self._watch),
-                         self.create_timer(0.1, self._telemetry.look),
-                         self.create_timer(1.0, self._report)]
+        self._open_timers = [self.create_timer(0.1, self._telemetry.look),
+                             self.create_timer(1.0, self._report)]
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
 
@@ -154,12 +157,12 @@ class ControllerNode(LifecycleNode):
     def _check_ready(self) -> None:
         """Raise why the arm cannot be taken over."""
         if self._reader.problem:
-            raise StateError(f'no joint state on {self._states.topic_name} yet: '
+            raise StateError(f'no joint state on {self._states.topic} yet: '
                              f'{self._reader.problem}')
         verdict = self._stale.check(time.monotonic())
         if verdict.level is not Freshness.FRESH:
             raise StateError(f'joint states are stale: {verdict.reason}')
-        topic = self._commands.topic_name
+        topic = self._command_publisher.topic_name
         if self.count_publishers(topic) > 1:
             raise StateError(
                 f'somebody else publishes on {topic}: two commanders would fight over the arm; '
@@ -176,24 +179,16 @@ class ControllerNode(LifecycleNode):
         self._fade_out(_FADE, release=False)
         if values.shutdown_effort == 'release':
             self._fade_out(values.release_time, release=True)
-        self._commands.wait_for_all_acked(Duration(seconds=0.2))
+        self._command_publisher.wait_for_all_acked(Duration(seconds=0.2))
         controller.deactivate()
         self.get_logger().info('left: the arm is at rest, the last torque is '
                                + ('its weight' if values.shutdown_effort == 'hold' else 'zero'))
 
     def _drive(self, until: Callable[[], bool], timeout: float) -> None:
-        """Go on with the cycle from inside a callback."""
+        """Go on with the cycle until a condition holds, from inside a callback."""
         end = time.monotonic() + timeout
-        coasted = time.monotonic()
         while not until() and time.monotonic() < end:
-            taken = self._states.handle.take_message(JointState, False)
-            if taken is not None:
-                self._on_joint_state(taken[0])
-            elif time.monotonic() - coasted > _COAST:
-                coasted = time.monotonic()
-                self._watch()
-            else:
-                time.sleep(0.0002)
+            self.cycle(_COAST)
 
     def _fade_out(self, duration: float, release: bool) -> None:
         """Send torques without feedback: the weight, and nothing in the end if `release`."""
@@ -201,25 +196,33 @@ class ControllerNode(LifecycleNode):
         while now - begin < duration:
             torque, _ = self._controller.coast(now)
             share = 1.0 - (now - begin) / duration if release else 1.0
-            self._commands.publish(self._writer.write(share * torque))
+            self._command_publisher.publish(self._writer.write(share * torque))
             time.sleep(_COAST)
             now = time.monotonic()
         if release:
-            self._commands.publish(self._writer.write(0.0 * torque))
+            self._command_publisher.publish(self._writer.write(0.0 * torque))
 
     def _clean_up(self) -> None:
-        for entity in self._entities:
-            self.destroy_subscription(entity)
-        for service in self._services:
+        self._states.destroy()
+        self.destroy_subscription(self._trajectories)
+        for service in self._open_services:
             self.destroy_service(service)
-        for timer in self._timers_:
+        for timer in self._open_timers:
             self.destroy_timer(timer)
         self._telemetry.destroy()
-        self.destroy_publisher(self._commands)
-        self.destroy_publisher(self._diagnostics)
+        self.destroy_publisher(self._command_publisher)
+        self.destroy_publisher(self._diagnostic_publisher)
         self._controller = None
 
     # --- the cycle --------------------------------------------------------------------------
+
+    def cycle(self, patience: float) -> None:
+        """Answer the next joint state, or act on its absence after `patience` seconds."""
+        message = self._states.wait(patience)
+        if message is not None:
+            self._on_joint_state(message)
+        elif self._active:
+            self._watch()
 
     def _on_joint_state(self, message: JointState) -> None:
         now = time.monotonic()
@@ -236,39 +239,25 @@ class ControllerNode(LifecycleNode):
             self._statistics.restart()
             controller.resume(now, reader.q, reader.qd)
         torque, _ = controller.update(now, reader.q, reader.qd)
-        self._commands.publish(self._writer.write(torque))
+        self._command_publisher.publish(self._writer.write(torque))
         self._statistics.add(stamp or now, self._wall() - stamp if stamp else 0.0,
                              time.monotonic() - now)
         self._telemetry.publish(message.header.stamp, controller, torque)
 
     def _watch(self) -> None:
-        """Act on silence, and tell what happened; never more often than the timer."""
+        """Act on silence: the model alone brings the arm to rest, then a fault is latched."""
         now = time.monotonic()
-        if self._active:
-            verdict = self._stale.check(now)
-            if verdict.level is not Freshness.FRESH:
-                self._coasting = True
-                if verdict.level is Freshness.STOP:
-                    self._controller.fail(now, f'joint states: {verdict.reason}')
-                torque, _ = self._controller.coast(now)
-                self._commands.publish(self._writer.write(torque))
-        self._tell()
+        verdict = self._stale.check(now)
+        if verdict.level is Freshness.FRESH:
+            return
+        self._coasting = True
+        if verdict.level is Freshness.STOP:
+            self._controller.fail(now, f'joint states: {verdict.reason}')
+        torque, _ = self._controller.coast(now)
+        self._command_publisher.publish(self._writer.write(torque))
 
     def _wall(self) -> float:
-        if self.get_parameter('use_sim_time').value:
-            return 1e-9 * self.get_clock().now().nanoseconds
-        return time.time()
-
-    def _tell(self) -> None:
-        """Log a change of fault or of the last motion's end, once."""
-        controller = self._controller
-        text = controller.fault or controller.message
-        if text != self._told:
-            self._told = text
-            if controller.fault:
-                self.get_logger().error(f'fault: {text}')
-            elif text:
-                self.get_logger().info(text)
+        return 1e-9 * self.get_clock().now().nanoseconds if self._simulated_time else time.time()
 
     # --- requests ---------------------------------------------------------------------------
 
@@ -300,7 +289,7 @@ class ControllerNode(LifecycleNode):
             raise StateError(f'the cause is still there: joint states: {verdict.reason}')
         controller.reset_fault()
 
-    def _on_parameters(self, values, names: list[str]) -> None:
+    def _gains_changed(self, values, names: list[str]) -> None:
         if self._controller is not None:
             self._controller.set_gains(gains_from(values, self._dynamics))
 
@@ -321,13 +310,13 @@ class ControllerNode(LifecycleNode):
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}'}
-        self._diagnostics.publish(diagnostic_array(
+        self._diagnostic_publisher.publish(diagnostic_array(
             self.get_clock().now().to_msg(), f'{self.get_fully_qualified_name()}: controller',
             model.name, level, message, values))
 
     # --- start ------------------------------------------------------------------------------
 
-    def attempt_activation(self) -> None:
+    def attempt_activation(self) -> bool:
         """Activate if the arm is ready; otherwise say now and then what is missing."""
         try:
             self._check_ready()
@@ -336,23 +325,54 @@ class ControllerNode(LifecycleNode):
             if now - self._reminded > _REMIND:
                 self._reminded = now
                 self.get_logger().info(f'waiting: {error}')
-            return
+            return False
         if self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
             raise self.failure or StateError('activation failed')
+        return True
+
+
+    def tell(self) -> None:
+        """Log how a motion ended, and a new fault; once each."""
+        if self._controller is None:
+            return
+        text = self._controller.fault or self._controller.message
+        if text != self._told:
+            self._told = text
+            if self._controller.fault:
+                self.get_logger().error(f'fault: {text}')
+            elif text:
+                self.get_logger().info(text)
 
 
 def work(node: ControllerNode, stop: StopRequest) -> None:
     """Start if asked to, control until a signal comes, leave in good order."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
     try:
         if node.values.autostart:
             if node.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
                 raise node.failure or StateError('configuration failed')
-            attempts = node.create_timer(_ATTEMPT, node.attempt_activation)
-            run(node, lambda: stop.requested or node.active)
-            node.destroy_timer(attempts)
-        run(node, lambda: stop.requested)
+        _loop(node, executor, stop)
     finally:
         node.leave()
+        executor.shutdown(timeout_sec=1.0)
+
+
+def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+    """Alternate between the cycle and, right after a cycle, everything else that waits."""
+    starting = node.values.autostart
+    chores = attempt = time.monotonic()
+    while not stop.requested:
+        if node.configured:
+            node.cycle(_COAST)
+        now = time.monotonic()
+        if now >= chores or not node.configured:
+            chores = now + _CHORES
+            executor.spin_once(timeout_sec=0.0 if node.configured else _CHORES)
+            node.tell()
+        if starting and now >= attempt:
+            attempt = now + _ATTEMPT
+            starting = not node.attempt_activation()
 
 
 def main() -> int:

@@ -85,16 +85,23 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
     source, from_topic = _source(node, values)
     model = RobotModel.from_urdf(
         source, gravity=values.gravity, base=values.base or None, tip=values.tip or None,
-        locked=locked_joints(values.locked))
+        locked=joint_values('locked', values.locked))
     for warning in model.warnings:
         node.get_logger().warning(warning)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
     return Robot(model, urdf, from_topic)
 
 
-def locked_joints(entries: tuple[str, ...]) -> dict[str, float]:
+def joint_values(parameter: str, entries: tuple[str, ...]) -> dict[str, float]:
     """
-    Return joints and positions from texts like `finger_joint:0.02`.
+    Return joints and numbers from texts like `finger_joint:0.02`.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter that has these texts.
+    entries : tuple of str
+        Its value.
 
     Raises
     ------
@@ -102,22 +109,22 @@ def locked_joints(entries: tuple[str, ...]) -> dict[str, float]:
         A text is not of this form, or a joint is named twice.
 
     """
-    locked: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for entry in entries:
-        joint, colon, position = entry.rpartition(':')
+        joint, colon, text = entry.rpartition(':')
         joint = joint.strip()
         try:
-            value = float(position)
+            value = float(text)
         except ValueError:
             colon = ''
         if not colon or not joint:
-            raise ParameterError(f'parameter locked has the entry {entry!r}: write it as '
+            raise ParameterError(f'parameter {parameter!r} has the entry {entry!r}: write it as '
                                  'joint:position, such as finger_joint:0.02', entry=entry)
-        if joint in locked:
-            raise ParameterError(f'parameter locked names joint {joint!r} twice: leave one '
-                                 'out', joint=joint)
-        locked[joint] = value
-    return locked
+        if joint in numbers:
+            raise ParameterError(f'parameter {parameter!r} names joint {joint!r} twice: leave '
+                                 'one out', joint=joint)
+        numbers[joint] = value
+    return numbers
 
 
 def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:

@@ -1,0 +1,1 @@
+"""The `robodyn` command: one file per sub-command, each with `add_arguments` and `run`."""

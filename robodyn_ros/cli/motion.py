@@ -1,0 +1,199 @@
+"""
+A motion that shows what an arm can do: all joints at once, there and back, whatever the arm.
+
+Via points are joined by a quintic spline that starts and ends at rest. Its points carry velocities
+and accelerations, so that a controller interpolates exactly this spline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from robodyn_ros.control.controller import checked_effort_limit
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import Reference, Trajectory
+
+VIAS = 4             # places visited on the way
+START = 0.05         # s to the first point: what is sent starts as soon as it arrives
+MARGIN = 0.1         # part of a joint's range kept free at either end,
+MOST_MARGIN = 0.2    # and rad or m that are enough for it
+REACH = (0.6, 0.15)  # rad, m: furthest from the start
+FREE = (1.0, 0.2)    # rad, m: half of the range taken where there is no limit
+SPEED = (2.0, 0.5)   # rad/s, m/s: taken for the limit where there is none
+USABLE = 0.8         # part of the torque that the plan may use; the rest is for feedback
+_SAMPLES, _PLACES, _CANDIDATES, _STRETCH, _ATTEMPTS = 160, 1000, 24, 1.3, 9
+
+
+@dataclass(frozen=True)
+class Motion:
+    """
+    Points of a trajectory from rest to rest, in model order.
+
+    Attributes
+    ----------
+    times : (n,) array
+        Seconds; the first point is where the arm stands.
+    positions, velocities, accelerations : (n, nv) array
+    torque_share : (nv,) array
+        Largest part of each joint's effort limit that the model asks for.
+
+    """
+
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    accelerations: np.ndarray
+    torque_share: np.ndarray
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the arm stands before and after, (nv,)."""
+        return self.positions[0]
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first point to the last."""
+        return float(self.times[-1] - self.times[0])
+
+    def trajectory(self) -> Trajectory:
+        """Return what a controller makes of the points while the arm rests at the start."""
+        return Trajectory.from_points(self.times, self.positions, self.velocities,
+                                      self.accelerations, start=Reference.at_rest(self.start))
+
+    def stretched(self, factor: float) -> Motion:
+        """Return the same path, taking `factor` times as long; torque shares are kept."""
+        times = START + factor * (self.times - START)
+        return Motion(times, self.positions, self.velocities / factor,
+                      self.accelerations / factor ** 2, self.torque_share)
+
+
+def plan_motion(dynamics: Dynamics, duration: float = 2.0, speed: float = 0.6) -> Motion:
+    """
+    Return a motion within position, velocity and effort limits.
+
+    Of many places to start from, the one is taken whose motion loads the motors the most and
+    still leaves them a reserve. If there is none, the motion is made slower.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The arm; its friction counts.
+    duration : float
+        Seconds, as a wish.
+    speed : float
+        Part of the velocity limits that the joints reach if their range allows.
+
+    Raises
+    ------
+    ParameterError
+        A joint has no effort limit, or one of zero.
+    TrajectoryError
+        No joint can move, or the arm cannot carry its own weight.
+
+    """
+    limit = checked_effort_limit(dynamics.model, None)
+    starts = _starts(dynamics, limit)
+    for _ in range(_ATTEMPTS):
+        motions = [_from(start, dynamics, duration, speed, limit) for start in starts]
+        possible = [motion for motion in motions if motion.torque_share.max() <= USABLE]
+        if possible:
+            return max(possible, key=lambda motion: motion.torque_share.mean())
+        duration *= _STRETCH
+    raise _too_weak(dynamics, min(motions, key=lambda motion: motion.torque_share.max()), limit)
+
+
+def _from(start: np.ndarray, dynamics: Dynamics, duration: float, speed: float,
+          limit: np.ndarray) -> Motion:
+    """Return the largest motion from one place, with the torque it takes."""
+    model = dynamics.model
+    spline, rate = _shape(model.nv), 1.0 / duration
+    u = np.linspace(0.0, 1.0, _SAMPLES)
+    amplitude = _amplitude(model, start, spline(u), rate * spline(u, 1), speed)
+    q, qd, qdd = (amplitude * rate ** k * spline(u, k) for k in range(3))
+    torque = (dynamics.inverse_dynamics(start + q, qd, qdd) + model.damping * qd
+              + model.friction * np.sign(qd))
+    knots = np.linspace(0.0, 1.0, VIAS + 2)
+    points = [amplitude * rate ** k * spline(knots, k) for k in range(3)]
+    for derivative in points[1:]:
+        derivative[[0, -1]] = 0.0
+    return Motion(START + duration * knots, start + points[0], points[1], points[2],
+                  np.abs(torque).max(axis=0) / limit)
+
+
+def _shape(nv: int):
+    """Return a spline over [0, 1] with (nv,) values from about -1 to 1, at rest at both ends."""
+    via, joint = np.arange(1, VIAS + 1)[:, None], np.arange(nv)
+    places = np.zeros((VIAS + 2, nv))
+    # each joint passes the via points of one wave at another phase, so that no two move alike
+    places[1:-1] = np.cos(2.4 * via + 2.1 * joint)
+    rest = [(1, np.zeros(nv)), (2, np.zeros(nv))]
+    return make_interp_spline(np.linspace(0.0, 1.0, VIAS + 2), places, k=5, bc_type=(rest, rest))
+
+
+def _amplitude(model: RobotModel, start, shape, velocity, speed) -> np.ndarray:
+    """Return how far each joint may go; (nv,), 0 where it cannot move."""
+    lower, upper = _range(model)
+    known = np.isfinite(model.velocity_limit)
+    fastest = speed * np.where(known, model.velocity_limit, _each(model, SPEED))
+    amplitude = np.minimum(_each(model, REACH), fastest / np.abs(velocity).max(axis=0))
+    for room, extent in ((upper - start, shape.max(axis=0)), (start - lower, -shape.min(axis=0))):
+        amplitude = np.minimum(amplitude, np.maximum(room, 0.0) / extent)
+    if not amplitude.any():
+        raise TrajectoryError('no joint can move: every velocity limit or position range is zero; '
+                              'correct <limit> in the URDF', joints=model.joint_names)
+    return amplitude
+
+
+def _starts(dynamics: Dynamics, limit: np.ndarray) -> np.ndarray:
+    """
+    Return places to start from, always the same; (n, nv).
+
+    Where the arm's weight loads the motors the most, but not beyond half of what is usable; if
+    that is nowhere, where it loads them the least.
+    """
+    lower, upper = _range(dynamics.model)
+    parts = np.random.default_rng(7).uniform(0.2, 0.8, (_PLACES, dynamics.nv))
+    places = lower + parts * (upper - lower)
+    share = np.abs(dynamics.gravity(places)) / limit
+    worst = share.max(axis=1)
+    rank = np.where(worst <= 0.5 * USABLE, -share.mean(axis=1), worst)
+    return places[np.argsort(rank)[:_CANDIDATES]]
+
+
+def _range(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return finite position limits, without a margin at either end."""
+    free = _each(model, FREE)
+    lower = np.where(np.isfinite(model.lower), model.lower,
+                     np.where(np.isfinite(model.upper), model.upper - 2.0 * free, -free))
+    upper = np.where(np.isfinite(model.upper), model.upper, lower + 2.0 * free)
+    margin = np.minimum(MARGIN * (upper - lower), MOST_MARGIN)
+    return lower + margin, upper - margin
+
+
+def _each(model: RobotModel, pair: tuple[float, float]) -> np.ndarray:
+    """Return one number for each joint: the first if it turns, the second if it slides."""
+    return np.where(joint_slides(model), pair[1], pair[0])
+
+
+def joint_slides(model: RobotModel) -> np.ndarray:
+    """Return which coordinates move a prismatic joint; (nv,) of bool."""
+    slides = np.zeros(model.nv, dtype=bool)
+    for body, joint in enumerate(model.body_joints):
+        if joint in model.joint_names:
+            slides[model.joint_names.index(joint)] = model.prismatic[body]
+    return slides
+
+
+def _too_weak(dynamics: Dynamics, motion: Motion, limit: np.ndarray) -> TrajectoryError:
+    j = int(motion.torque_share.argmax())
+    name = dynamics.model.joint_names[j]
+    return TrajectoryError(
+        f"no motion was found that the motors can drive: joint '{name}' would need "
+        f'{motion.torque_share[j] * limit[j]:.4g} of its {limit[j]:g} N m or N even when moving '
+        'slowly; check <limit effort> and the masses in the URDF, or lock joints',
+        joint=name, value=float(motion.torque_share[j] * limit[j]), limit=float(limit[j]))

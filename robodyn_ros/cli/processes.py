@@ -1,0 +1,197 @@
+"""Child processes that never outlive their parent, and say why they died."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import ctypes
+import os
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from robodyn_ros.exceptions import RobodynError
+
+# how ROS writes a log line: [ERROR] [1700000000.123] [node]: text
+_LOG_LINE = re.compile(r'^\[(?P<level>[A-Z]+)\] \[[^]]*\] \[[^]]*\]: (?P<text>.*)$')
+_PATIENCE = (5.0, 2.0)  # s after SIGINT, after SIGTERM
+_PR_SET_PDEATHSIG = 1
+
+
+class ProcessError(RobodynError):
+    """A process ended that should have gone on."""
+
+
+class Child:
+    """
+    A Python module running as a process of its own.
+
+    It gets no signals of the terminal: who started it decides when it ends.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    module : str
+        As for `python -m`.
+    arguments : sequence of str
+        Of its command line.
+    log : Path
+        Where its output goes.
+    environment : mapping, optional
+        Variables in addition to those of this process.
+
+    """
+
+    def __init__(self, name: str, module: str, arguments: Sequence[str], log: Path,
+                 environment: Mapping[str, str] | None = None):
+        self.name, self.log = name, log
+        with log.open('wb') as output:
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', module, *arguments], stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, **(environment or {})}, preexec_fn=_end_with_parent)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.poll()
+
+    def check(self) -> None:
+        """
+        Raise if it has ended.
+
+        Raises
+        ------
+        ProcessError
+            With what it said last.
+
+        """
+        code = self.exit_code
+        if code is not None:
+            how = f'exit code {code}' if code >= 0 else signal.Signals(-code).name
+            raise ProcessError(f'the {self.name} ended ({how}): {self.last_words()}',
+                               log=str(self.log))
+
+    def messages(self, start: int = 0) -> list[tuple[str, str]]:
+        """Return (level, text) of its log lines, from a byte of the log on."""
+        with self.log.open('rb') as log:
+            log.seek(start)
+            lines = log.read().decode(errors='replace').splitlines()
+        matches = (_LOG_LINE.match(line) for line in lines)
+        return [(match['level'], match['text']) for match in matches if match]
+
+    def last_words(self) -> str:
+        """Return the last error that it logged, or else its last line."""
+        errors = [text for level, text in self.messages() if level in ('ERROR', 'FATAL')]
+        if errors:
+            return errors[-1]
+        lines = self.log.read_text(errors='replace').strip().splitlines()
+        return lines[-1] if lines else 'it said nothing'
+
+    def signal(self, number: int) -> None:
+        """Send a signal, if it still runs."""
+        if self.exit_code is None:
+            self._process.send_signal(number)
+
+    def stop(self) -> int:
+        """Ask it to end, in the end with force; return its exit code."""
+        for number, patience in zip((signal.SIGINT, signal.SIGTERM), _PATIENCE):
+            self.signal(number)
+            try:
+                return self._process.wait(patience)
+            except subprocess.TimeoutExpired:
+                pass
+        self._process.kill()
+        return self._process.wait()
+
+    def cpu_time(self) -> float:
+        """Return the processor time that it has used, in seconds; NaN where unknown."""
+        try:
+            # the name in the second field may hold anything but is followed by the last ')'
+            fields = Path(f'/proc/{self.pid}/stat').read_text().rpartition(')')[2].split()
+        except OSError:
+            return float('nan')
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+class Children:
+    """Processes that are stopped, the last first, when the `with` block ends in whatever way."""
+
+    def __init__(self) -> None:
+        self._children: list[Child] = []
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self.stop()
+
+    def start(self, *arguments, **options) -> Child:
+        """Start a `Child`."""
+        child = Child(*arguments, **options)
+        self._children.append(child)
+        return child
+
+    def check(self) -> None:
+        """Raise if one has ended (`ProcessError`)."""
+        for child in self._children:
+            child.check()
+
+    def release(self, child: Child) -> None:
+        """Care no more about one, because it has ended as it should."""
+        self._children.remove(child)
+
+    def stop(self) -> None:
+        """Stop all, however often the user presses Ctrl-C meanwhile."""
+        before = {}
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, signal.SIG_IGN)
+        try:
+            while self._children:
+                self._children.pop().stop()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class CpuMeter:
+    """
+    Processor time of processes since it was made, in parts of one core.
+
+    Parameters
+    ----------
+    children : mapping of str to Child
+        In addition to this process, called 'this process'.
+
+    """
+
+    def __init__(self, children: Mapping[str, Child]):
+        self._children = dict(children)
+        self._begin = self._times()
+
+    def _times(self) -> dict[str, float]:
+        own = os.times()
+        return {'': time.monotonic(), 'this process': own.user + own.system,
+                **{name: child.cpu_time() for name, child in self._children.items()}}
+
+    def shares(self) -> dict[str, float]:
+        """Return the part of one core that each has used."""
+        end = self._times()
+        wall = end.pop('') - self._begin['']
+        return {name: (used - self._begin[name]) / wall for name, used in end.items()}
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end this process when the one that started it dies; Linux only."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    except (AttributeError, OSError):
+        pass  # elsewhere the orderly ends remain

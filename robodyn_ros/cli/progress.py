@@ -1,0 +1,95 @@
+"""Steps of a command as lines: one that lives while the step runs, then its result."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+_REFRESH = 0.1  # s
+
+
+class Steps:
+    """
+    Says what is going on, and how long it took.
+
+        steps = Steps()
+        with steps('float for 2 s') as step:
+            ...
+            step.result = 'drift 0.1 mrad'
+
+    On a terminal the line is there from the beginning and shows the elapsed time, if `tick` is
+    called now and then; elsewhere each step is one plain line when it has ended.
+
+    Parameters
+    ----------
+    stream : file, optional
+        Default standard output.
+
+    """
+
+    def __init__(self, stream: TextIO | None = None):
+        self.stream = sys.stdout if stream is None else stream
+        self._live = self.stream.isatty()
+        self._step: Step | None = None
+        self._shown = 0.0
+
+    def __call__(self, text: str) -> Step:
+        """Return the step to enter."""
+        return Step(self, text)
+
+    def tick(self) -> None:
+        """Refresh the elapsed time on a terminal."""
+        now = time.monotonic()
+        if self._live and self._step is not None and now - self._shown > _REFRESH:
+            self._shown = now
+            self._draw(self._step, '...')
+
+    def say(self, text: str = '') -> None:
+        """Print a line."""
+        print(text, file=self.stream, flush=True)
+
+    def _draw(self, step: Step, result: str) -> None:
+        self.stream.write(f'\r\033[K{step.line(result)}')
+        self.stream.flush()
+
+    def _begin(self, step: Step) -> None:
+        self._step = step
+        self._shown = 0.0
+        self.tick()
+
+    def _end(self, step: Step, result: str) -> None:
+        self._step = None
+        if self._live:
+            self._draw(step, result)
+            self.say()
+        else:
+            self.say(step.line(result))
+
+
+class Step:
+    """One step; made by `Steps`."""
+
+    def __init__(self, steps: Steps, text: str):
+        self._steps = steps
+        self._text = text
+        self.result = ''
+
+    def __enter__(self) -> Step:
+        self._begin = time.monotonic()
+        self._steps._begin(self)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if error is None:
+            self._steps._end(self, self.result)
+        else:
+            self._steps._end(self, 'interrupted' if isinstance(error, KeyboardInterrupt)
+                             else 'failed')
+
+    def line(self, result: str) -> str:
+        """Return what to show."""
+        elapsed = time.monotonic() - self._begin
+        return f'{elapsed:6.1f} s  {self._text:<38} {result}'.rstrip()

@@ -1,0 +1,236 @@
+"""
+Records what a controller and its arm say on their topics, and asks the controller for things.
+
+Made to sit beside a 1 kHz loop on two cores: messages are taken as raw bytes, in bulk, and
+decoded when somebody looks at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+import time
+from types import TracebackType
+from typing import NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from rcl_interfaces.srv import SetParameters
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes import controller, qos
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.process import run
+
+_LOOK = 0.03     # s between two looks at the topics
+_DEPTH = 4000    # messages that can wait: seconds, should this process not get a core
+_ANSWER = 5.0    # s that a service may take
+
+
+class JointLog(NamedTuple):
+    """
+    JointState messages as arrays in the order of the joints that were asked for.
+
+    Attributes
+    ----------
+    stamp, sent : (N,) array of int64
+        What the header says, and when it was handed to ROS by the sender; ns since the epoch.
+    position, velocity, effort : (N, nv) array
+        NaN where a message did not say.
+
+    """
+
+    stamp: np.ndarray
+    sent: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+class JointStream(PolledSubscription):
+    """A recorded topic of JointState messages."""
+
+    def __init__(self, node: Node, topic: str):
+        super().__init__(node, JointState, topic, qos.reliable(_DEPTH))
+        self._messages: list[tuple[int, bytes]] = []
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def collect(self) -> None:
+        """Take all messages that wait."""
+        while (taken := self._handle.take_message(JointState, True)) is not None:
+            data, info = taken
+            self._messages.append((info['source_timestamp'], data))
+
+    def newest(self) -> JointState | None:
+        """Return the last message that was collected."""
+        return deserialize_message(self._messages[-1][1], JointState) if self._messages else None
+
+    def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
+        """
+        Return what was collected.
+
+        Parameters
+        ----------
+        joint_names : sequence of str
+            Order of the columns.
+        begin, end : int, optional
+            Only what was sent in between; ns since the epoch.
+
+        """
+        chosen = [(sent, deserialize_message(data, JointState)) for sent, data in self._messages
+                  if sent >= begin and (end is None or sent < end)]
+        rows = np.full((3, len(chosen), len(joint_names)), np.nan)
+        for k, (_, message) in enumerate(chosen):
+            column = {name: i for i, name in enumerate(message.name)}
+            order = [column[name] for name in joint_names]
+            for row, values in zip(rows, (message.position, message.velocity, message.effort)):
+                if len(values):
+                    row[k] = np.asarray(values)[order]
+        stamps = [1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec
+                  for _, message in chosen]
+        return JointLog(np.array(stamps, dtype=np.int64),
+                        np.array([sent for sent, _ in chosen], dtype=np.int64), *rows)
+
+
+class Recorder:
+    """
+    A node that listens to one controller and one arm; ROS is started and ended by it.
+
+    Parameters
+    ----------
+    look : callable, optional
+        Called at every look at the topics; may raise.
+
+    Attributes
+    ----------
+    states, references : JointStream
+        Of the arm; of the controller (position and velocity: what is asked of the joints,
+        effort: torque that was sent; stamped as the state that it answers).
+    diagnostics : list of (str, dict)
+        Name of each status that came, and its values.
+
+    """
+
+    def __init__(self, look: Callable[[], None] | None = None):
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._look = look
+        self._node = node = Node('robodyn_recorder', use_global_arguments=False,
+                                 enable_rosout=False, start_parameter_services=False)
+        self.states = JointStream(node, 'joint_states')
+        self.references = JointStream(node, f'{controller.NAME}/reference')
+        self.terms: dict[str, JointStream] = {}
+        self.diagnostics: list[tuple[str, dict[str, str]]] = []
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._trajectory = node.create_publisher(
+            JointTrajectory, f'{controller.NAME}/joint_trajectory', qos.reliable(2))
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        rclpy.try_shutdown()
+
+    def record_terms(self, names: Iterable[str]) -> None:
+        """Listen to these terms of the torque as well; none ends it. Costs the controller."""
+        wanted = list(names)
+        for name in wanted:
+            if name not in self.terms:
+                self.terms[name] = JointStream(
+                    self._node, f'{controller.NAME}/torque_terms/{name}')
+        for name, stream in self.terms.items():
+            if name not in wanted:
+                stream.destroy()
+
+    def collect(self) -> None:
+        """Take all messages that wait."""
+        for stream in (self.states, self.references, *self.terms.values()):
+            stream.collect()
+        if self._look is not None:
+            self._look()
+
+    def wait(self, until: Callable[[], bool] | None = None, timeout: float = 1.0) -> bool:
+        """Record until a condition holds, at most for a time in s; return whether it holds."""
+        def done() -> bool:
+            self.collect()
+            return until is not None and until()
+
+        return run(self._node, done, timeout, _LOOK)
+
+    def publishers(self) -> int:
+        """Return how many publish joint states."""
+        return self._node.count_publishers('joint_states')
+
+    def ask(self, name: str) -> None:
+        """
+        Call a service of the controller: hold, float, stop or reset_fault.
+
+        Raises
+        ------
+        StateError
+            It does not answer, or refuses.
+
+        """
+        response = self._call(Trigger, name, Trigger.Request())
+        if not response.success:
+            raise StateError(f'the controller refused ~/{name}: {response.message}')
+
+    def set_parameter(self, name: str, value: float | Sequence[float]) -> None:
+        """Set a parameter of the controller (raises as `ask`)."""
+        request = SetParameters.Request(parameters=[
+            RosParameter(name, value=value).to_parameter_msg()])
+        result = self._call(SetParameters, 'set_parameters', request).results[0]
+        if not result.successful:
+            raise StateError(f'the controller refused parameter {name}: {result.reason}')
+
+    def _call(self, kind: type, name: str, request):
+        client = self._node.create_client(kind, f'{controller.NAME}/{name}')
+        try:
+            if self.wait(client.service_is_ready, _ANSWER):
+                future = client.call_async(request)
+                if self.wait(future.done, _ANSWER):
+                    return future.result()
+            raise StateError(f'the controller does not answer on {client.srv_name} within '
+                             f'{_ANSWER:g} s', service=client.srv_name)
+        finally:
+            self._node.destroy_client(client)
+
+    def send(self, joint_names: Sequence[str], times, positions, velocities, accelerations) -> int:
+        """
+        Send a trajectory that starts when it arrives; return when that was, in ns.
+
+        Raises
+        ------
+        StateError
+            Nobody takes trajectories.
+
+        """
+        if not self.wait(self._trajectory.get_subscription_count, _ANSWER):
+            raise StateError(f'the controller does not listen on {self._trajectory.topic_name}',
+                             topic=self._trajectory.topic_name)
+        message = JointTrajectory(joint_names=list(joint_names))
+        for t, *rows in zip(times, positions, velocities, accelerations):
+            point = JointTrajectoryPoint()
+            point.positions, point.velocities, point.accelerations = (
+                np.asarray(row, dtype=float).tolist() for row in rows)
+            nanoseconds = round(1e9 * t)
+            point.time_from_start.sec, point.time_from_start.nanosec = divmod(
+                nanoseconds, 1_000_000_000)
+            message.points.append(point)
+        now = time.time_ns()
+        self._trajectory.publish(message)
+        return now
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.diagnostics.append(
+                (status.name, {pair.key: pair.value for pair in status.values}))

@@ -1,0 +1,290 @@
+"""A simulated arm: the state, and the one step that moves it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.kernel import as_doubles
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import step as rows
+from robodyn_ros.simulation.joints import JointPhysics
+
+# Beyond these a state is not one of an arm any more. The positions leave room for continuous
+# joints, whose angle is never wrapped.
+_ABSURD_POSITION = 1e9
+_ABSURD_VELOCITY = 1e5
+
+
+class Plant:
+    """
+    An arm that answers joint torques with motion.
+
+    Arrays are those of the running state, read-only in spirit: they keep their identity and are
+    overwritten by every step. Units and order are the model's.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The arm that is simulated; it may differ from the one that a controller believes in.
+    step : float
+        Duration of one step (s).
+    dynamics : Dynamics, optional
+        Dynamics of the same model, to share compiled kernels.
+    brakes : bool
+        Whether the brakes hold the arm until `release`.
+    **joints
+        Fields of `JointPhysics` that differ from the URDF: `effort_limit`, `damping`,
+        `friction`, `armature`, `lower`, `upper`, `stop_stiffness`, `stop_damping`.
+
+    Attributes
+    ----------
+    q, qd, qdd : (nv,) array
+        The state.
+    applied : (nv,) array
+        Torque the motors gave in the last step: the command, saturated; or what the brakes hold.
+    friction, stop : (nv,) array
+        Torques of friction and stops in the last step.
+    external : (nv,) array
+        Torques of what pushes the links, see `push`.
+    steps : int
+        Number of steps since the last reset.
+    fault : str
+        Why the simulation ended, naming the joint; empty while it goes on.
+
+    Raises
+    ------
+    ArgumentError
+        Bad value of a parameter; the message names the joint.
+
+    """
+
+    def __init__(self, model: RobotModel, step: float = 1e-3, dynamics: Dynamics | None = None,
+                 brakes: bool = False, **joints: ArrayLike | None):
+        if not (isinstance(step, (int, float)) and 0.0 < step < math.inf):
+            raise ArgumentError(f'step is {step!r}: it must be a number of seconds above 0')
+        self.model, self.nv, self.step_size = model, model.nv, float(step)
+        self.dynamics = Dynamics(model) if dynamics is None else dynamics
+        self._state = np.zeros((rows.ROWS, self.nv))
+        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._state
+        self._next = np.zeros_like(self._state)
+        self._next_q, self._next_qd = self._next[:2]
+        self.external = np.zeros(self.nv)
+        self._pushes: dict[str, NDArray] = {}
+        self._initial = _resting_place(model)
+        self._shape = (self.nv,)
+        self.joints = self._physics(joints)
+        self._step = self._compile()
+        self.reset(brakes=brakes)
+
+    def _physics(self, given) -> JointPhysics:
+        inertia = np.diagonal(self.dynamics.mass_matrix(self._initial)).copy()
+        return JointPhysics.from_model(self.model, inertia, **given)
+
+    def _compile(self):
+        arguments = dict.fromkeys(('q', 'qd', 'torque', 'external', *rows.CONSTANTS), self.nv)
+        kernel = self.dynamics.kernel(rows.plant_step, {**arguments, 'step': 1},
+                                      (rows.ROWS, self.nv), 'plant_step')
+        self._constants = self._constants_of(self.joints)
+        self.dynamics.warm('gravity')
+        return kernel.builtin('plant_step', rows.plant_step.__doc__, kernel)
+
+    def _constants_of(self, joints: JointPhysics) -> tuple[NDArray, ...]:
+        return (*(np.array(getattr(joints, name)) for name in rows.CONSTANTS),
+                np.array([self.step_size]))
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the last reset."""
+        return self.steps * self.step_size
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the joints but no reason to refuse them."""
+        return self.joints.warnings
+
+    def change(self, **joints: ArrayLike | None) -> None:
+        """Give the joints other physics while running: the URDF's, but for what is given."""
+        self.joints = self._physics(joints)
+        self._constants = self._constants_of(self.joints)
+
+    # --- state ------------------------------------------------------------------------------
+
+    def reset(self, q: ArrayLike | None = None, brakes: bool | None = None) -> None:
+        """
+        Put the arm at rest, at time zero, with nothing pushing it and no fault.
+
+        Parameters
+        ----------
+        q : (nv,) array_like, optional
+            Where; default where it was put last, at first 0 or, where the limits leave no room
+            around 0, the middle between them.
+        brakes : bool, optional
+            Whether the brakes hold; default as they were.
+
+        Raises
+        ------
+        ArgumentError
+            A position is not a number, or beyond a stop; the message names the joint.
+
+        """
+        if q is not None:
+            self._initial = self._checked_position(q)
+        self._state[:] = 0.0
+        self.q[:] = self._initial
+        self._pushes.clear()
+        self.external[:] = 0.0
+        self.steps, self.fault = 0, ''
+        self.brakes = getattr(self, 'brakes', False) if brakes is None else bool(brakes)
+        self.dynamics.gravity(self.q, out=self.applied)
+        if not self.brakes:
+            self.applied[:] = 0.0
+
+    def _checked_position(self, q: ArrayLike) -> NDArray:
+        position = as_doubles(q, 'q', self.nv).copy()
+        if position.ndim != 1:
+            raise ArgumentError(f'q must have shape ({self.nv},), got {position.shape}')
+        lower, upper = self.joints.lower, self.joints.upper
+        inside = (position >= lower) & (position <= upper) & np.isfinite(position)
+        if not inside.all():
+            j = int(np.argmin(inside))
+            name = self.model.joint_names[j]
+            raise ArgumentError(
+                f'the initial position of joint {name!r} is {position[j]:g}: choose one between '
+                f'its stops at {lower[j]:g} and {upper[j]:g}', joint=name, value=position[j])
+        return position
+
+    def engage(self) -> None:
+        """Let the brakes hold the arm where it is."""
+        self.brakes = True
+
+    def release(self) -> None:
+        """Let the arm go; not after a fault."""
+        self.brakes = bool(self.fault)
+
+    def push(self, link: str, wrench: ArrayLike | None) -> None:
+        """
+        Apply a wrench to a link from now on.
+
+        Parameters
+        ----------
+        link : str
+            It acts at the origin of this link and follows it.
+        wrench : (6,) array_like or None
+            Force and moment in base axes (N, N m), in place of the link's last; None ends it.
+
+        Raises
+        ------
+        ArgumentError
+            Not six finite numbers.
+        ModelError
+            There is no such link.
+
+        """
+        self.model.link(link)
+        if wrench is None:
+            self._pushes.pop(link, None)
+        else:
+            values = as_doubles(wrench, f'wrench on {link}', 6)
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise ArgumentError(f'wrench on link {link!r} is {values}: it must be 6 finite '
+                                    'numbers, force then moment', link=link)
+            self._pushes[link] = values.copy()
+        self._update_external()
+
+    def _update_external(self) -> None:
+        self.external[:] = 0.0
+        for link, wrench in self._pushes.items():
+            self.external += wrench @ self.dynamics.jacobian(self.q, link)
+
+    # --- motion -----------------------------------------------------------------------------
+
+    def step(self, torque: NDArray) -> bool:
+        """
+        Advance by one step.
+
+        Parameters
+        ----------
+        torque : (nv,) array
+            What the motors are told to give; saturated at `joints.effort_limit`.
+
+        Returns
+        -------
+        bool
+            True; False after a fault: the state had no finite successor. The arm is then left in
+            its last good state with the brakes on, and `fault` says what happened.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong length, or not finite; nothing was applied.
+
+        """
+        if (type(torque) is not np.ndarray or torque.shape != self._shape
+                or not torque.dot(torque) < math.inf):
+            torque = self._checked_torque(torque)
+        if self.brakes:
+            return self._stand()
+        if self._pushes:
+            self._update_external()
+        self._step(self.q, self.qd, torque, self.external, *self._constants, out=self._next)
+        # the square of a NaN is not below anything
+        if not (self._next_q.dot(self._next_q) < _ABSURD_POSITION**2
+                and self._next_qd.dot(self._next_qd) < _ABSURD_VELOCITY**2):
+            return self._diverged()
+        self._state[:] = self._next
+        self.steps += 1
+        return True
+
+    def _stand(self) -> bool:
+        self._state[1:] = 0.0
+        self.dynamics.gravity(self.q, out=self.applied)
+        if self._pushes:
+            self._update_external()
+            self.applied -= self.external
+        self.steps += 1
+        return not self.fault
+
+    def _diverged(self) -> bool:
+        wild = ~(np.isfinite(self._next[:3]).all(axis=0)
+                 & (abs(self._next_q) < _ABSURD_POSITION)
+                 & (abs(self._next_qd) < _ABSURD_VELOCITY))
+        # all joints may be wild at once: the fastest before is the one it began with
+        suspects = np.flatnonzero(wild) if wild.any() else np.arange(self.nv)
+        j = int(suspects[np.argmax(abs(self.qd[suspects]))])
+        self.fault = (
+            f'the simulation diverged after {self.time:.3f} s: joint '
+            f'{self.model.joint_names[j]!r} was at {self.q[j]:g} with velocity {self.qd[j]:g} '
+            f'and would go to {self._next_q[j]:g} with velocity {self._next_qd[j]:g}; stopped '
+            'with brakes. Look at the torques, at masses and inertias in the URDF, or take a '
+            'smaller step')
+        self.brakes = True
+        self._stand()
+        return False
+
+    def _checked_torque(self, torque) -> NDArray:
+        checked = as_doubles(torque, 'torque', self.nv)
+        if checked.ndim != 1:
+            raise ArgumentError(f'torque must have shape ({self.nv},), got {checked.shape}')
+        finite = np.isfinite(checked)
+        if not finite.all():
+            j = int(np.argmin(finite))
+            name = self.model.joint_names[j]
+            raise ArgumentError(f'torque of joint {name!r} is {checked[j]}: it must be finite',
+                                joint=name, value=checked[j])
+        return checked
+
+
+def _resting_place(model: RobotModel) -> NDArray:
+    """Return positions away from the limits: 0 where possible, else the middle."""
+    margin = 0.05 * (model.upper - model.lower)
+    roomy = (model.lower + margin <= 0.0) & (model.upper - margin >= 0.0)
+    roomy |= ~np.isfinite(margin) & (model.lower <= 0.0) & (model.upper >= 0.0)
+    with np.errstate(invalid='ignore'):
+        middle = 0.5 * (model.lower + model.upper)
+    nearest = np.clip(0.0, model.lower, model.upper)
+    return np.where(roomy, 0.0, np.where(np.isfinite(middle), middle, nearest))

@@ -1,0 +1,51 @@
+"""
+One step of a simulated arm, as one kernel.
+
+Semi-implicit Euler. What a joint feels of itself (friction, stops) is taken at the end of the
+step: `f+ = f + df/dqd qdd dt`, which goes to the left side of the equation as a diagonal. The
+step is then stable however stiff a stop and however light a wrist is:
+
+    (M + A + dt (D + d + dt k)) qdd = tau + J^T w - C qd - g - (D + d) qd - k (x + dt qd)
+    qd+ = qd + dt qdd
+    q+  = q + dt qd + dt^2/2 qdd
+
+with armature A, drag D, and for a joint at depth x inside its stop, stiffness k and damping d.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.kernels import forward_dynamics
+from robodyn_ros.dynamics.trace import maximum, minimum
+from robodyn_ros.simulation import friction, stops
+
+# arguments after q, qd, torque and external: one number per joint, but for `step`
+CONSTANTS = ('effort_limit', 'damping', 'friction', 'armature', 'lower', 'upper',
+             'stop_stiffness', 'stop_damping')
+# rows of the result
+POSITION, VELOCITY, ACCELERATION, APPLIED, FRICTION, STOP = range(6)
+ROWS = 6
+
+
+def plant_step(tree, runtime, q, qd, torque, external, effort_limit, damping, coulomb, armature,
+               lower, upper, stiffness, stop_damping, step):
+    """Return position, velocity, acceleration, and applied, friction and stop torques."""
+    dt, joints = step[0], range(tree.nv)
+    applied = [maximum(-effort_limit[i], minimum(torque[i], effort_limit[i])) for i in joints]
+    D = [friction.drag(qd[i], damping[i], coulomb[i]) for i in joints]
+    force = [applied[i] + external[i] - D[i] * qd[i] for i in joints]
+    inertia = [armature[i] + dt * D[i] for i in joints]
+    # where the joints would go if there were no stops tells which of these push
+    free = forward_dynamics(tree, runtime, q, qd, force, inertia)
+    x = [stops.penetration(q[i], lower[i], upper[i]) for i in joints]
+    touch = [stops.pushes(x[i], qd[i] + dt * free[i], stiffness[i], stop_damping[i], dt)
+             for i in joints]
+    k = [touch[i] * stiffness[i] for i in joints]
+    d = [touch[i] * stop_damping[i] for i in joints]
+    force = [force[i] - d[i] * qd[i] - k[i] * (x[i] + dt * qd[i]) for i in joints]
+    inertia = [inertia[i] + dt * (d[i] + dt * k[i]) for i in joints]
+    qdd = forward_dynamics(tree, runtime, q, qd, force, inertia)
+    after = [qd[i] + dt * qdd[i] for i in joints]
+    return [
+        [q[i] + dt * (qd[i] + 0.5 * dt * qdd[i]) for i in joints], after, qdd, applied,
+        [-D[i] * after[i] for i in joints],
+        [-d[i] * after[i] - k[i] * (x[i] + dt * after[i]) for i in joints]]

@@ -1,0 +1,29 @@
+"""The calls of `Dynamics` as a table, a small robot to make them on, and numbers to pass."""
+
+import numpy as np
+from random_trees import Mixture, random_tree
+from robodyn_ros.model import RobotModel
+
+JOINTS = 5
+MODEL = RobotModel.from_urdf(random_tree(51, JOINTS, Mixture(prismatic=0.4, mimic=0.0)))
+LINK = list(MODEL.links)[-1]
+# Name, number of array arguments, arguments after them.
+CALLS = (
+    ('inverse_dynamics', 3, ()), ('gravity', 1, ()), ('bias', 2, ()), ('mass_matrix', 1, ()),
+    ('forward_dynamics', 3, ()), ('forward_kinematics', 1, (LINK,)), ('jacobian', 1, (LINK,)),
+    ('jacobian_dot_qd', 2, (LINK,)), ('center_of_mass', 1, ()), ('kinetic_energy', 2, ()),
+    ('potential_energy', 1, ()))
+WITH_OUT = CALLS[:-2]
+
+
+def arrays(count, *shape):
+    """Return `count` arrays of joint values, batches of the leading shape."""
+    rng = np.random.default_rng(53)
+    return [rng.uniform(-1, 1, (*shape, JOINTS)) for _ in range(count)]
+
+
+def read_only(x):
+    """Return a copy that cannot be written to."""
+    x = x.copy()
+    x.flags.writeable = False
+    return x

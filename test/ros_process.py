@@ -1,0 +1,178 @@
+"""
+Nodes in processes of their own, and a probe that talks to them.
+
+Everything is on one ROS domain that this test process has for itself, and every wait is for a
+condition, with a limit.
+"""
+import json
+import os
+from pathlib import Path
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = Path(__file__).resolve().parents[1]
+# Seconds that a node may take for something on a loaded machine, compilation included.
+PATIENCE = 30.0
+
+os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 100))
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
+
+
+def wait_until(condition, what, timeout=PATIENCE, work=lambda: time.sleep(0.01)):
+    """Wait until a condition is true and return its value; fail naming `what` if it never is."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f'{what}: not within {timeout:g} s'
+        work()
+
+
+class NodeProcess:
+    """
+    A node started as `python -m module`; killed at the end of the `with` block.
+
+    Parameters
+    ----------
+    module : str
+        Module to run.
+    parameters : dict
+        ROS parameters.
+    arguments : list of str
+        More command line, after `--ros-args`.
+
+    Attributes
+    ----------
+    lines : list of str
+        What it has written to stdout and stderr.
+
+    """
+
+    def __init__(self, module, parameters=None, arguments=()):
+        settings = [part for name, value in (parameters or {}).items()
+                    for part in ('-p', f'{name}:={json.dumps(value)}')]
+        environment = {**os.environ, 'PYTHONUNBUFFERED': '1', 'PYTHONPATH': os.pathsep.join(
+            [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
+        self.lines = []
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', module, '--ros-args', *settings, *arguments], text=True,
+            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(10)
+        self._reader.join(10)
+        self.process.stdout.close()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def output(self):
+        """What it has written, as one text."""
+        return '\n'.join(self.lines)
+
+    @property
+    def alive(self):
+        """Whether it still runs."""
+        return self.process.poll() is None
+
+    def wait_for_output(self, text, timeout=PATIENCE):
+        """Wait until it has written a text."""
+        wait_until(lambda: text in self.output or not self.alive, f'{text!r} in the output',
+                   timeout)
+        self._reader.join(0 if self.alive else 5)
+        assert text in self.output, f'{text!r} is not in the output:\n{self.output}'
+
+    def stop(self, number=signal.SIGINT, timeout=10.0):
+        """Send a signal; return exit code and the seconds it took to end."""
+        start = time.monotonic()
+        self.process.send_signal(number)
+        code = self.wait(timeout)
+        return code, time.monotonic() - start
+
+    def wait(self, timeout=PATIENCE):
+        """Wait for the end; return the exit code, and have all of the output."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f'still running after {timeout:g} s:\n{self.output}') from None
+        self._reader.join(5)
+        return code
+
+
+class Probe:
+    """A node of the test; everything it made is gone at the end of the `with` block."""
+
+    def __init__(self, name='probe'):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self.node = rclpy.create_node(name, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def until(self, condition, what, timeout=PATIENCE):
+        """Spin until a condition is true, and return its value."""
+        return wait_until(condition, what, timeout, self.spin)
+
+    def spin(self, seconds=0.01):
+        """Take what has come; wait at most so long for it."""
+        self._executor.spin_once(timeout_sec=seconds)
+
+    def spin_for(self, seconds):
+        """Take all that comes for a while."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.spin()
+
+    def listen(self, message, topic, qos=10):
+        """Return a list that grows by every message on a topic."""
+        messages = []
+        self.node.create_subscription(message, topic, messages.append, qos)
+        return messages
+
+    def publisher(self, message, topic, qos=10):
+        """Return a publisher that somebody listens to."""
+        publisher = self.node.create_publisher(message, topic, qos)
+        self.until(publisher.get_subscription_count, f'a subscriber of {topic}')
+        return publisher
+
+    def call(self, service, name, **request):
+        """Call a service; return its response."""
+        client = self.node.create_client(service, name)
+        self.until(client.service_is_ready, f'service {name}')
+        future = client.call_async(service.Request(**request))
+        self.until(future.done, f'a response of {name}')
+        self.node.destroy_client(client)
+        return future.result()
+
+    def set_parameter(self, node, name, value):
+        """Set a parameter of another node; return (successful, reason)."""
+        from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
+        given = Parameter(name, value=value).to_parameter_msg()
+        result = self.call(SetParameters, f'{node}/set_parameters', parameters=[given]).results[0]
+        return result.successful, result.reason

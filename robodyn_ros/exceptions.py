@@ -13,6 +13,7 @@ class RobodynError(ValueError):
         What is wrong, with names and values, and what to do about it.
     **evidence
         The names and values of the message, kept in the attribute ``evidence``.
+
     """
 
     def __init__(self, message: str, /, **evidence: Any) -> None:
@@ -67,6 +68,7 @@ def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
     -------
     str
         A sentence to end an error message with.
+
     """
     names = list(known)
     if not names:

@@ -3,8 +3,8 @@ Pinocchio, asked in the joint order and with the conventions of robodyn_ros.
 
 An independent judge: it reads the same URDF with its own parser. Differences in convention are
 bridged here and nowhere else: joints are matched by name, a continuous joint of Pinocchio is a
-point (cos, sin) on the circle instead of an angle, and mimic joints, which it leaves free, are tied
-by the coupling q_tree = W q + o, hence tau = W^T tau_tree.
+point (cos, sin) on the circle instead of an angle, and mimic joints, which it leaves free, are
+tied by the coupling q_tree = W q + o, hence tau = W^T tau_tree.
 """
 
 from pathlib import Path
@@ -47,6 +47,7 @@ class Oracle:
         Independent joints, in the order that all arrays have.
     gravity : array_like, shape (3,)
         Acceleration of gravity in the root frame [m/s^2].
+
     """
 
     def __init__(self, text, joint_names, gravity=(0, 0, -9.81)):
@@ -55,6 +56,10 @@ class Oracle:
         self.model.gravity.linear = np.array(gravity, dtype=float)
         self.joint_names = tuple(joint_names)
         self._tie(mimic_rules(text))
+        joints = list(self.model.joints)[1:]
+        assert all(joint.nv == 1 for joint in joints), 'a joint of several degrees of freedom'
+        places = np.array([(joint.nq, joint.idx_q, joint.idx_v) for joint in joints])
+        self.lines, self.circles = (places[places[:, 0] == nq, 1:].T for nq in (1, 2))
 
     def _tie(self, rules):
         moving = list(self.model.names)[1:]
@@ -77,11 +82,10 @@ class Oracle:
         """Translate joint positions into Pinocchio's configuration vector."""
         position = self.coupling @ q + self.offset
         configuration = np.empty(self.model.nq)
-        for joint in list(self.model.joints)[1:]:
-            assert joint.nv == 1, f'{joint.shortname()} is not a joint of one degree of freedom'
-            angle = position[joint.idx_v]
-            configuration[joint.idx_q:joint.idx_q + joint.nq] = (
-                angle if joint.nq == 1 else (np.cos(angle), np.sin(angle)))
+        configuration[self.lines[0]] = position[self.lines[1]]
+        angles = position[self.circles[1]]
+        configuration[self.circles[0]] = np.cos(angles)
+        configuration[self.circles[0] + 1] = np.sin(angles)
         return configuration
 
     def _frame(self, link):

@@ -111,10 +111,12 @@ class _Builder:
             leader = self.rng.choice(self.leaders)
             factor = self.rng.choice((-1, 1)) * self.rng.uniform(0.4, 1.6)
             offset = self.rng.uniform(-0.3, 0.3)
-            inside += f'<mimic joint="{leader}" multiplier="{factor:.17g}" offset="{offset:.17g}"/>'
+            inside += (f'<mimic joint="{leader}" multiplier="{factor:.17g}" '
+                       f'offset="{offset:.17g}"/>')
         self.add_joint(f'joint{index}', kind, parent, child, inside)
         if hollow:
-            self.add_joint(f'weld{child}', 'fixed', child, self.add_link(random_inertial(self.rng)))
+            core = self.add_link(random_inertial(self.rng))
+            self.add_joint(f'weld{core}', 'fixed', child, core)
 
     def add_fixed(self):
         parent = self.rng.choice(self.links)

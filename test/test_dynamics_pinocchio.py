@@ -2,7 +2,7 @@
 The dynamics of real robots and of random trees against Pinocchio.
 
 Both sides do the same sums in another order, so they differ by rounding only: some 1e-15 of the
-size of the result for an arm, growing with the number of joints. 1e-10 leaves room for a hundred.
+size of the result for an arm, 2e-14 for a hundred joints. 1e-12 leaves two digits of room.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from tolerance import assert_close
 pytest.importorskip('pinocchio')
 from oracle import Oracle, robot_files  # noqa: E402, I100, I202 (needs Pinocchio)
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-12
 STATES = 100
 # Straight-line code of a large robot takes seconds to compile, more so if nothing about it is
 # aligned; there the same text runs on Python floats, on fewer states.
-LARGEST_COMPILED_ROBOT, LARGEST_COMPILED_TREE = 20, 7
-FEW_STATES = 10
+LARGEST_COMPILED_ROBOT, LARGEST_COMPILED_TREE = 12, 7
+FEW_STATES = 6
 
 ROBOTS = (
     'TwoDofs', 'double_pendulum_continuous', 'borinot_flying_arm_2', 'finger_edu', 'iris',
@@ -87,8 +87,8 @@ def test_mass_matrix_and_forward_dynamics(case):
         condition = np.linalg.cond(mass_matrix)
         if condition > 1e12:
             continue  # a joint that moves nothing: its acceleration is 0/0
-        # A solve amplifies round-off, here and there, by the condition number.
-        amplified = max(TOLERANCE, 1e-14 * condition)
+        # A solve amplifies round-off by the condition number, and tau - bias cancels.
+        amplified = max(100 * TOLERANCE, 1e-14 * condition)
         tau = oracle.inverse_dynamics(q, qd, qdd)
         actual = dyn.forward_dynamics(q, qd, tau)
         assert_close(actual, oracle.forward_dynamics(q, qd, tau), amplified, what='acceleration')

@@ -24,7 +24,7 @@ ARROWS = {
     'simulation': PHYSICS,
     'identification': PHYSICS,
     'trajectory': FOUNDATION,
-    'safety': FOUNDATION,
+    'safety': FOUNDATION | {'trajectory'},  # for Reference: arrays with names
     'nodes': LIBRARY | {''},
     'cli': LIBRARY | {'', 'nodes'},
     '': LIBRARY,

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def deviation(actual, expected, scale=0.0):
-    """Return the largest difference over the largest entry of `expected` (or `scale` if larger)."""
+    """Return the largest difference over the largest entry of `expected`, or over `scale`."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f'shape {actual.shape}, expected {expected.shape}'
     assert np.all(np.isfinite(actual)), f'not finite: {actual}'

@@ -40,19 +40,22 @@ class Child:
         Of its command line.
     log : Path
         Where its output goes.
-    environment : mapping, optional
-        Variables in addition to those of this process.
+
+    Attributes
+    ----------
+    may_end : bool
+        Whether `check` takes its end for normal.
 
     """
 
-    def __init__(self, name: str, module: str, arguments: Sequence[str], log: Path,
-                 environment: Mapping[str, str] | None = None):
+    def __init__(self, name: str, module: str, arguments: Sequence[str], log: Path):
         self.name, self.log = name, log
+        self.may_end = False
         with log.open('wb') as output:
             self._process = subprocess.Popen(
                 [sys.executable, '-m', module, *arguments], stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                env={**os.environ, **(environment or {})}, preexec_fn=_end_with_parent)
+                preexec_fn=_end_with_parent)
 
     @property
     def pid(self) -> int:
@@ -75,7 +78,7 @@ class Child:
 
         """
         code = self.exit_code
-        if code is not None:
+        if code is not None and not self.may_end:
             how = f'exit code {code}' if code >= 0 else signal.Signals(-code).name
             raise ProcessError(f'the {self.name} ended ({how}): {self.last_words()}',
                                log=str(self.log))
@@ -123,20 +126,14 @@ class Child:
 
 
 class Children:
-    """Processes that are stopped, the last first, when the `with` block ends in whatever way."""
+    """Processes that are checked together, and stopped together, the last first."""
 
     def __init__(self) -> None:
         self._children: list[Child] = []
 
-    def __enter__(self) -> Children:
-        return self
-
-    def __exit__(self, *_exception) -> None:
-        self.stop()
-
-    def start(self, *arguments, **options) -> Child:
+    def start(self, name: str, module: str, arguments: Sequence[str], log: Path) -> Child:
         """Start a `Child`."""
-        child = Child(*arguments, **options)
+        child = Child(name, module, arguments, log)
         self._children.append(child)
         return child
 
@@ -144,10 +141,6 @@ class Children:
         """Raise if one has ended (`ProcessError`)."""
         for child in self._children:
             child.check()
-
-    def release(self, child: Child) -> None:
-        """Care no more about one, because it has ended as it should."""
-        self._children.remove(child)
 
     def stop(self) -> None:
         """Stop all, however often the user presses Ctrl-C meanwhile."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,22 @@ from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 
 _BACKENDS = ('auto', 'compiled', 'python')
+
+# arguments and shape of the result of each algorithm
+_OF_ARRAYS = {
+    'inverse_dynamics': (('q', 'qd', 'qdd'), ('nv',)),
+    'gravity': (('q',), ('nv',)),
+    'bias': (('q', 'qd'), ('nv',)),
+    'mass_matrix': (('q',), ('nv', 'nv')),
+    'forward_dynamics': (('q', 'qd', 'tau'), ('nv',)),
+    'center_of_mass': (('q',), (3,)),
+}
+_OF_LINK = {
+    'forward_kinematics': (('q',), (4, 4)),
+    'jacobian': (('q',), (6, 'nv')),
+    'jacobian_dot_qd': (('q', 'qd'), (6,)),
+}
+_ENERGIES = {'kinetic_energy': (('q', 'qd'), (1,)), 'potential_energy': (('q',), (1,))}
 
 
 class _Frame(NamedTuple):
@@ -208,51 +225,38 @@ class Dynamics:
     def warm(self, *names: str) -> None:
         """Compile methods now (by name), so that no later call does."""
         for name in names:
-            self._find(name, None)
+            self._find(name)
 
     def _call(self, name: str, *arrays, link: str | None = None, out=None):
-        function = self._kernels.get((name, link))
-        if function is None:
+        try:
+            function = self._kernels[name, link]
+        except (KeyError, TypeError):  # not compiled yet, or no name of a link
             function = self._find(name, link)
         return function(*arrays) if out is None else function(*arrays, out=out)
 
-    def _find(self, name: str, link: str | None) -> Callable:
+    def _find(self, name: str, link: str | None = None) -> Callable:
+        method, algorithm = getattr(type(self), name), getattr(kernels, name)
         arguments, shape = self._signature(name)
-        algorithm = getattr(kernels, name)
-        if link is None:
-            kernel = self.kernel(algorithm, arguments, shape, name)
-        else:
+        if name in _OF_LINK:
             frame = self._frame(link)
 
             def of_link(tree, runtime, *arrays):
                 return algorithm(tree, runtime, *arrays, frame)
 
             kernel = self.kernel(of_link, arguments, shape, f'{name}|{frame}')
-        method = getattr(type(self), name)
+        else:
+            kernel = self.kernel(algorithm, arguments, shape, name)
         function = kernel.builtin(name, method.__doc__, kernel)
         self._kernels[name, link] = function
-        if link is None and not name.endswith('_energy'):
+        if name in _OF_ARRAYS:
             # from now on the instance's attribute is machine code, and the method its fallback
             setattr(self, name, kernel.builtin(name, method.__doc__, method.__get__(self)))
         return function
 
     def _signature(self, name: str) -> tuple[dict[str, int], tuple[int, ...]]:
-        n = self.nv
-        states = {'q': n, 'qd': n, 'qdd': n, 'tau': n}
-        taken, shape = {
-            'inverse_dynamics': (('q', 'qd', 'qdd'), (n,)),
-            'gravity': (('q',), (n,)),
-            'bias': (('q', 'qd'), (n,)),
-            'mass_matrix': (('q',), (n, n)),
-            'forward_dynamics': (('q', 'qd', 'tau'), (n,)),
-            'forward_kinematics': (('q',), (4, 4)),
-            'jacobian': (('q',), (6, n)),
-            'jacobian_dot_qd': (('q', 'qd'), (6,)),
-            'center_of_mass': (('q',), (3,)),
-            'kinetic_energy': (('q', 'qd'), (1,)),
-            'potential_energy': (('q',), (1,)),
-        }[name]
-        return {each: states[each] for each in taken}, shape
+        taken, shape = {**_OF_ARRAYS, **_OF_LINK, **_ENERGIES}[name]
+        return (dict.fromkeys(taken, self.nv),
+                tuple(self.nv if size == 'nv' else size for size in shape))
 
     def _frame(self, link: str) -> _Frame:
         frame = self.model.link(link)
@@ -260,8 +264,13 @@ class Dynamics:
 
     def _wrench_forces(self, q, wrenches):
         """Return sum J^T w, or None."""
+        if wrenches is None:
+            return None
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError('wrenches must map link names to wrenches (6,), got '
+                                + type(wrenches).__name__)
         total = None
-        for link, wrench in (wrenches or {}).items():
+        for link, wrench in wrenches.items():
             w = as_doubles(wrench, f'wrench on {link}', 6)
             forces = np.einsum('...ij,...i->...j', self.jacobian(q, link), w)
             total = forces if total is None else total + forces

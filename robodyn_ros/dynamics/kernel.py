@@ -90,7 +90,7 @@ class Kernel:
 
     @property
     def single(self) -> Callable:
-        """Unchecked call `single(out, *arrays)` on contiguous float64 arrays."""
+        """Call for one state without checks: `out` and arrays, contiguous float64."""
         if self._single is None:
             self._single = self._compile_single()
         return self._single
@@ -147,8 +147,11 @@ class Kernel:
         return out if usable else np.empty(shape)
 
     def _interpret(self, out: np.ndarray, *arrays: np.ndarray) -> None:
-        result = self._function(self.runtime.tolist(), *(array.tolist() for array in arrays))
-        out.flat = flatten(result)
+        try:
+            out.flat = flatten(self._function(
+                self.runtime.tolist(), *(array.tolist() for array in arrays)))
+        except ZeroDivisionError:  # machine code has no such exception
+            out.fill(np.nan)
 
     def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> None:
         for row in range(count):

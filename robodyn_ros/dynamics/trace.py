@@ -215,12 +215,16 @@ def sincos(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Return sine and cosine of an angle in radians."""
     if isinstance(angle, Symbol):
         return angle.graph.function('sin', angle), angle.graph.function('cos', angle)
+    if not math.isfinite(angle):
+        return math.nan, math.nan
     return math.sin(angle), math.cos(angle)
 
 
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of `x`."""
-    return x.graph.function('sqrt', x) if isinstance(x, Symbol) else math.sqrt(x)
+    if isinstance(x, Symbol):
+        return x.graph.function('sqrt', x)
+    return math.sqrt(x) if x >= 0.0 else math.nan
 
 
 def absolute(x: Scalar) -> Scalar:

@@ -28,6 +28,7 @@ def check_attributes(part: Element) -> None:
     ------
     ModelError
         If a required attribute or element is missing, or a number is not a finite number.
+
     """
     owner = f'{part.tag} {shown(part.get("name", ""), 200)}'
     for element in part.iter():

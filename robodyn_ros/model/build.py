@@ -29,6 +29,7 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
     ------
     ModelError
         If the URDF or the selection is faulty.
+
     """
     notes = Notes()
     description = read_description(source, notes)

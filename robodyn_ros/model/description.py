@@ -42,6 +42,7 @@ def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Descrip
     ------
     ModelError
         Naming the link or joint, the value and the remedy.
+
     """
     robot = read_urdf(source, notes)
     name = robot.get('name', '').strip()

@@ -57,6 +57,7 @@ class Frame:
         Axes of the frame, as columns, in the axes of the body.
     translation : (3,) array
         Origin of the frame in the body (m).
+
     """
 
     body: int

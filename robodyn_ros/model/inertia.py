@@ -33,6 +33,7 @@ def parallel_axis(inertia_com: ArrayLike, mass: float, com: ArrayLike) -> NDArra
     -------
     (3, 3) array
         I_C + m (c.c 1 - c c^T).
+
     """
     c = np.asarray(com, dtype=float)
     return np.asarray(inertia_com, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -55,6 +56,7 @@ def principal_moments_and_axes(inertia: ArrayLike) -> tuple[NDArray, NDArray]:
         Ascending (kg m^2).
     axes : (3, 3) array
         Their axes as columns, right-handed: ``inertia = axes @ diag(moments) @ axes.T``.
+
     """
     tensor = np.asarray(inertia, dtype=float)
     scale = np.max(np.abs(tensor))
@@ -84,6 +86,7 @@ def pseudo_inertia(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLi
     (4, 4) array
         [[tr(I)/2 1 - I, h], [h^T, m]]; a distribution of positive mass has such a matrix
         if and only if it is positive definite (Wensing, Kim, Slotine 2018).
+
     """
     tensor = np.asarray(inertia_origin, dtype=float)
     matrix = np.empty((4, 4))

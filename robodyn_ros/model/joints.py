@@ -70,6 +70,7 @@ def read_joint(joint: urdf.Joint, notes: Notes) -> Joint:
     ------
     ModelError
         If axis, limits or friction make no sense.
+
     """
     xyz, rpy = pose(joint.origin)
     lower, upper, velocity, effort = _limits(joint, notes)

@@ -41,6 +41,7 @@ def read_link(link: urdf.Link, notes: Notes) -> Link:
     ------
     ModelError
         If the mass is negative.
+
     """
     inertial = link.inertial
     if inertial is None:

@@ -17,6 +17,7 @@ def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:
     ------
     ModelError
         If a joint mimics an unknown or fixed joint or, directly or not, itself.
+
     """
     resolved: dict[str, Mimic] = {}
     for joint in joints.values():
@@ -106,6 +107,7 @@ def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],
     ------
     ModelError
         If a follower's limits leave its leader no position.
+
     """
     moving = list(joints)
     found = {joint.name: Coordinate(joint) for joint in moving if joint.name not in mimics}

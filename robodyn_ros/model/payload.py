@@ -34,6 +34,7 @@ class Payload:
     ------
     ModelError
         If a number is not finite or no real body has this mass and inertia.
+
     """
 
     link: str
@@ -64,6 +65,7 @@ class Payload:
         ----------
         frame : Frame
             Pose of the link in its body.
+
         """
         com = frame.rotation @ self.com + frame.translation
         j = parallel_axis(rotate_inertia(self.inertia, frame.rotation), self.mass, com)

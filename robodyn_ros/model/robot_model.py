@@ -73,6 +73,7 @@ class RobotModel:
         At most one for a link.
     warnings : tuple of str
         What is odd about the robot but no reason to refuse it.
+
     """
 
     name: str
@@ -146,6 +147,7 @@ class RobotModel:
         ModelError
             If the URDF or the selection is faulty; the message names joint or link, value
             and remedy.
+
         """
         return cls(**build_model(source, checked_gravity(gravity), base, tip, locked))
 
@@ -200,6 +202,7 @@ class RobotModel:
         ------
         ModelError
             If there is no such link; the message lists names that come near.
+
         """
         if not isinstance(name, str) or name not in self.links:
             raise ModelError(f'robot {self.name!r} has no link {shown(name)}; '
@@ -226,6 +229,7 @@ class RobotModel:
         ------
         ModelError
             If there is no such moving link, or the payload is not physical.
+
         """
         if self.link(link).body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '

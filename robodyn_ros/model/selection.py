@@ -32,6 +32,7 @@ class Selection:
         Joints that could move but do not, and their positions.
     mimics : dict of str to Mimic
         What the joints follow that are no coordinate of their own.
+
     """
 
     base: str
@@ -56,6 +57,7 @@ def select(description: Description, base: str | None, tip: str | None,
     ------
     ModelError
         If the tree is faulty, a name does not exist, or a joint cannot be locked or moved.
+
     """
     root, children = joints_below(description)
     mimics = resolve_mimics(description.joints)

@@ -22,6 +22,7 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     ------
     ModelError
         If there is no such regular file, or it is empty, unreadable or larger than 32 MiB.
+
     """
     if isinstance(source, (bytes, bytearray)):
         return _checked(bytes(source), 'the URDF')

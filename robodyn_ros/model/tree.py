@@ -16,6 +16,7 @@ def joints_below(description: Description) -> tuple[str, Children]:
     ------
     ModelError
         If the joints do not connect all links into one tree.
+
     """
     children: Children = {name: [] for name in description.links}
     above: dict[str, Joint] = {}

@@ -66,6 +66,7 @@ def read_urdf(source: str | bytes | os.PathLike, notes: Notes) -> Element:
     ModelError
         If the source cannot be read, is not well-formed XML, declares a document type or
         entities, is xacro source, or is not a URDF.
+
     """
     return _Reader(notes).read(read_source(source))
 

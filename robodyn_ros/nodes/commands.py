@@ -101,7 +101,7 @@ class CommandReader:
 
     def _take(self, values: np.ndarray, order: np.ndarray, names: Sequence[str]) -> bool:
         if values.size != order.size or not order.size:
-            return self._refuse('wrong length', f'a command with {values.size} efforts for '
+            return self._refuse('wrong length', f'a command of length {values.size} for '
                                 f'{order.size} joints ({", ".join(names)})')
         finite = np.isfinite(values)
         if not finite.all():

@@ -53,7 +53,7 @@ class JointStateReader:
         """Take a message; return whether the state is now complete, and new."""
         theirs, ours = self._columns(message.name)
         if not ours.size:
-            self.problem = 'a message named none of the model\'s joints'
+            self.problem = "a message named none of the model's joints"
             return False
         position, velocity = np.asarray(message.position), np.asarray(message.velocity)
         if position.size != len(message.name) or velocity.size != len(message.name):

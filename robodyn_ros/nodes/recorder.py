@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 import time
-from types import TracebackType
 from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -115,6 +114,8 @@ class Recorder:
     states, references : JointStream
         Of the arm; of the controller (position and velocity: what is asked of the joints,
         effort: torque that was sent; stamped as the state that it answers).
+    terms : dict of str to JointStream
+        Terms of the torque, as far as they were recorded.
     diagnostics : list of (str, dict)
         Name of each status that came, and its values.
 
@@ -128,32 +129,31 @@ class Recorder:
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')
         self.terms: dict[str, JointStream] = {}
+        self._streams = [self.states, self.references]
         self.diagnostics: list[tuple[str, dict[str, str]]] = []
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._trajectory = node.create_publisher(
             JointTrajectory, f'{controller.NAME}/joint_trajectory', qos.reliable(2))
 
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End ROS in this process."""
         rclpy.try_shutdown()
 
     def record_terms(self, names: Iterable[str]) -> None:
-        """Listen to these terms of the torque as well; none ends it. Costs the controller."""
-        wanted = list(names)
-        for name in wanted:
-            if name not in self.terms:
-                self.terms[name] = JointStream(
-                    self._node, f'{controller.NAME}/torque_terms/{name}')
-        for name, stream in self.terms.items():
-            if name not in wanted:
-                stream.destroy()
+        """Listen to these terms of the torque as well, which costs the controller time."""
+        for name in names:
+            self.terms[name] = JointStream(self._node, f'{controller.NAME}/torque_terms/{name}')
+        self._streams = [self.states, self.references, *self.terms.values()]
+
+    def end_terms(self) -> None:
+        """Listen no more to the terms; what was recorded stays."""
+        self._streams = [self.states, self.references]
+        for stream in self.terms.values():
+            stream.destroy()
 
     def collect(self) -> None:
         """Take all messages that wait."""
-        for stream in (self.states, self.references, *self.terms.values()):
+        for stream in self._streams:
             stream.collect()
         if self._look is not None:
             self._look()

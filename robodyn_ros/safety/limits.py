@@ -16,8 +16,10 @@ def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None =
 
     Parameters
     ----------
-    torque, limit : (nv,); infinite limits never cut.
-    out, saturated : (nv,) buffers, optional; `out` is not `torque`.
+    torque, limit : (nv,)
+        Infinite limits never cut.
+    out, saturated : (nv,), optional
+        Buffers; `out` is not `torque`.
 
     Returns
     -------
@@ -38,8 +40,10 @@ def limit_rate(torque: np.ndarray, previous: np.ndarray, step: np.ndarray,
 
     Parameters
     ----------
-    torque, previous, step : (nv,); steps of 0 or more.
-    out, limited : (nv,) buffers, optional; `out` is none of the inputs.
+    torque, previous, step : (nv,)
+        Steps of 0 or more.
+    out, limited : (nv,), optional
+        Buffers; `out` is none of the inputs.
 
     Returns
     -------
@@ -70,13 +74,18 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
 
     Parameters
     ----------
-    q, qd : (nv,) measured.
-    lower, upper : (nv,) limits, infinite where there are none.
-    damping : (nv,) N m s/rad or N s/m.
-    time_constant : seconds.
+    q, qd : (nv,)
+        Measured.
+    lower, upper : (nv,)
+        Limits, infinite where there are none.
+    damping : (nv,)
+        Per excess speed, in N m s/rad or N s/m.
+    time_constant : float
+        Seconds in which a joint may reach its limit.
     softness : excess speed over which the damping sets in, so that the torque
         has no kink.
-    out : (nv,), optional.
+    out : (nv,), optional
+        Where the torque goes.
 
     """
     out = np.zeros(q.shape) if out is None else out

@@ -30,6 +30,7 @@ class StaleVerdict:
     Attributes
     ----------
     level : Freshness
+        What the age asks for.
     age : float
         Seconds since the newest good data was measured; infinite before any.
     reason : str
@@ -83,9 +84,12 @@ class StaleMonitor:
 
         Parameters
         ----------
-        now : arrival, local clock, seconds.
-        stamp : the message's stamp in seconds, 0 if it has none.
-        clock : time of the stamps' clock at arrival; `now` if left out.
+        now
+            Arrival, local clock, seconds.
+        stamp
+            The message's stamp in seconds, 0 if it has none.
+        clock
+            Time of the stamps' clock at arrival; `now` if left out.
 
         """
         if stamp == 0.0:

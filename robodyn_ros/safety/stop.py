@@ -45,7 +45,9 @@ class StopProfile:
     Attributes
     ----------
     duration : float
+        Seconds until all joints rest.
     end : Reference
+        Where they rest.
     forced : numpy.ndarray
         (nv,) bool.
 

@@ -46,10 +46,14 @@ class Supervisor:
 
     Parameters
     ----------
-    effort_limit : (nv,) N m or N, infinite where there is none.
-    rate_limit : float or (nv,) N m/s or N/s, infinite where there is none.
-    joint_names : for messages; numbered if left out.
-    margin : part of the effort limit that may be used, 0 to 1.
+    effort_limit : (nv,)
+        N m or N, infinite where there is none.
+    rate_limit : float or (nv,)
+        N m/s or N/s, infinite where there is none.
+    joint_names
+        For messages; numbered if left out.
+    margin
+        Part of the effort limit that may be used, 0 to 1.
     max_dt : longest period in seconds that the rate limit credits, so that a
         pause does not permit a jump.
 
@@ -103,8 +107,10 @@ class Supervisor:
 
         Parameters
         ----------
-        desired : (nv,) from the control law.
-        fallback : (nv,) gravity plus damping, used if `desired` is not finite.
+        desired : (nv,)
+            From the control law.
+        fallback : (nv,)
+            Gravity plus damping, used if `desired` is not finite.
         dt : seconds since the last call; a period that is not above 0 keeps
             the last torque.
 

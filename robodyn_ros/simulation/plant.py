@@ -281,10 +281,10 @@ class Plant:
 
 def _resting_place(model: RobotModel) -> NDArray:
     """Return positions away from the limits: 0 where possible, else the middle."""
-    margin = 0.05 * (model.upper - model.lower)
-    roomy = (model.lower + margin <= 0.0) & (model.upper - margin >= 0.0)
-    roomy |= ~np.isfinite(margin) & (model.lower <= 0.0) & (model.upper >= 0.0)
-    with np.errstate(invalid='ignore'):
-        middle = 0.5 * (model.lower + model.upper)
-    nearest = np.clip(0.0, model.lower, model.upper)
-    return np.where(roomy, 0.0, np.where(np.isfinite(middle), middle, nearest))
+    start = np.zeros(model.nv)
+    for j, (lower, upper) in enumerate(zip(model.lower, model.upper)):
+        # a twentieth of the range, or nothing where it has no end
+        margin = 0.05 * (upper - lower) if math.isfinite(upper - lower) else 0.0
+        if lower + margin > 0.0 or upper - margin < 0.0:
+            start[j] = 0.5 * (lower + upper) if margin else min(max(lower, 0.0), upper)
+    return start

@@ -18,24 +18,19 @@ def penetration(position, lower, upper):
     return maximum(0.0, position - upper) - maximum(0.0, lower - position)
 
 
-def pushes(depth, velocity, stiffness, damping, step):
+def pushes(depth, velocity, stiffness, damping):
     """
     Return 1 where a stop pushes the joint back, 0 where it is out of reach or would pull.
 
     Parameters
     ----------
-    depth : scalar
-        `penetration` now.
-    velocity : scalar
-        At the end of the step if there were no stop.
+    depth, velocity : scalar
+        `penetration` and velocity at the end of the step if there were no stop.
     stiffness, damping : scalar
         Of the stop.
-    step : scalar
-        Duration of the step (s).
 
     """
-    force = stiffness * (depth + step * velocity) + damping * velocity
-    return select(depth * force, 1.0, 0.0)
+    return select(depth * (stiffness * depth + damping * velocity), 1.0, 0.0)
 
 
 def default_stiffness(effort_limit: NDArray, inertia: NDArray) -> NDArray:

@@ -25,8 +25,11 @@ def unwrap_continuous(positions, start, continuous) -> np.ndarray:
     Parameters
     ----------
     positions : (n, nv)
-    start : (nv,) where the joints are.
+        Of the points, in order.
+    start : (nv,)
+        Where the joints are.
     continuous : (nv,) bool
+        Which joints are one angle.
 
     """
     unwrapped = np.array(positions, dtype=float)

@@ -33,7 +33,8 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     ----------
     model : RobotModel
         Its joint_names, lower, upper, velocity_limit and continuous are used.
-    joint_names, points : as received.
+    joint_names, points
+        As received.
     start : Reference
         What is being asked of the joints now, in model order.
     start_delay : float
@@ -42,6 +43,7 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     allow_partial_joints : bool
         Joints that are not named stay at `held` (default: the start).
     held : (nv,), optional
+        Where those stay.
     start_tolerance : float or (nv,), optional
         How far the start may be from where the points would have the joints
         now, if they begin now or in the past.

@@ -34,8 +34,10 @@ def check_feasibility(
         (N, nv) positions, velocities, accelerations to (N, nv) torques.
     effort_limit : (nv,)
         Available torque; infinite where unlimited.
-    joint_names : in model order.
-    step, max_samples : sampling of the path, see `Trajectory.dense`.
+    joint_names
+        In model order.
+    step, max_samples
+        Sampling of the path, see `Trajectory.dense`.
 
     Raises
     ------

@@ -48,9 +48,12 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
 
     Parameters
     ----------
-    joint_names : names in the order of the points' values.
-    points : as received.
-    model_names : the model's joints.
+    joint_names
+        Names in the order of the points' values.
+    points
+        As received.
+    model_names
+        The model's joints.
     held : (nv,), optional
         Where joints that are not named stay. Without it every joint of the
         model must be named.

@@ -39,6 +39,7 @@ class TrackStatus:
     Attributes
     ----------
     phase : Phase
+        What the tracker is doing.
     code : ResultCode or None
         None until the trajectory has ended, one way or the other.
     message : str

@@ -70,8 +70,10 @@ class Trajectory:
 
         Parameters
         ----------
-        times : (n,) seconds, strictly increasing.
+        times : (n,)
+            Seconds, strictly increasing.
         positions : (n, nv)
+            Of the points, in rad or m.
         velocities, accelerations, efforts : (n, nv), optional
             Accelerations need velocities. Efforts are zero by default and
             change linearly between points.

@@ -74,10 +74,14 @@ class Tolerances:
 
         Parameters
         ----------
-        nv : number of joints.
-        trajectory, goal : float or (nv,), rad or m.
-        goal_time : seconds.
-        stopped_velocity : rad/s or m/s, below which a joint counts as arrived.
+        nv : int
+            Number of joints.
+        trajectory, goal : float or (nv,)
+            Rad or m.
+        goal_time : float
+            Seconds.
+        stopped_velocity
+            Rad/s or m/s, below which a joint counts as arrived.
 
         """
         return cls(_parameter('trajectory', trajectory, nv), np.full(nv, UNCHECKED),

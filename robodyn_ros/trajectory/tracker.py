@@ -26,7 +26,8 @@ class Tracker:
 
     Parameters
     ----------
-    joint_names : in model order, for messages.
+    joint_names
+        In model order, for messages.
     continuous : (nv,) bool, optional
         Joints that are one angle.
     max_step : float

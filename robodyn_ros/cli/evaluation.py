@@ -1,0 +1,97 @@
+"""Figures from recordings: how well an arm was held, tracked and left alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Tracking(NamedTuple):
+    """
+    States and the references they were answered with, cycle by cycle; (N, nv) arrays.
+
+    Attributes
+    ----------
+    origin : int
+        Stamp of the first state, in ns since the epoch.
+    time : (N,) array
+        Stamps of the states, in seconds since then.
+    q, qd, reference, reference_velocity, torque, error
+        The error is reference minus position, for continuous joints the short way.
+    latency : (N,) array
+        From the stamp of a state until its torque and reference were sent, in seconds.
+    states : int
+        States in the same time, answered or not.
+
+    """
+
+    origin: int
+    time: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    reference: np.ndarray
+    reference_velocity: np.ndarray
+    torque: np.ndarray
+    error: np.ndarray
+    latency: np.ndarray
+    states: int
+
+    @property
+    def missed(self) -> int:
+        """States that got no torque."""
+        return self.states - len(self.time)
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Root of the mean square of the error, (nv,)."""
+        return np.sqrt(np.mean(self.error ** 2, axis=0))
+
+    @property
+    def worst(self) -> np.ndarray:
+        """Largest error, (nv,)."""
+        return np.abs(self.error).max(axis=0)
+
+    @property
+    def peak_torque(self) -> np.ndarray:
+        """Largest torque, (nv,)."""
+        return np.abs(self.torque).max(axis=0)
+
+
+def match(states, references, continuous: np.ndarray) -> Tracking:
+    """
+    Pair states with the references that carry their stamps.
+
+    Parameters
+    ----------
+    states, references : JointLog
+        Of the same time, columns in model order; references may begin or end later.
+    continuous : (nv,) array of bool
+        Joints whose angle counts modulo a turn.
+
+    """
+    stamps, ours, theirs = np.intersect1d(states.stamp, references.stamp, return_indices=True)
+    q, reference = states.position[ours], references.position[theirs]
+    latency = 1e-9 * (references.sent[theirs] - stamps)
+    origin = int(states.stamp[0])
+    return Tracking(
+        origin=origin, time=1e-9 * (stamps - origin), q=q, qd=states.velocity[ours], reference=reference,
+        reference_velocity=references.velocity[theirs], torque=references.effort[theirs],
+        error=short_way(reference - q, continuous), latency=latency, states=len(states.stamp))
+
+
+def short_way(difference: np.ndarray, continuous: np.ndarray) -> np.ndarray:
+    """Return differences with those of continuous joints between -pi and pi."""
+    turns = np.round(difference / (2.0 * np.pi))
+    return difference - np.where(continuous, 2.0 * np.pi * turns, 0.0)
+
+
+def drift(positions: np.ndarray, continuous: np.ndarray) -> np.ndarray:
+    """Return how far each joint went at most from where it was at first; (nv,)."""
+    return np.abs(short_way(positions - positions[0], continuous)).max(axis=0)
+
+
+def percentiles(values: np.ndarray) -> tuple[float, float, float]:
+    """Return median, 99th percentile and maximum."""
+    p50, p99, top = np.percentile(values, (50, 99, 100))
+    return float(p50), float(p99), float(top)

@@ -1,0 +1,147 @@
+"""What a demo found out, as arrays, as a file, as tables and as verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.cli.evaluation import percentiles, Tracking
+from robodyn_ros.cli.motion import joint_slides, Motion
+from robodyn_ros.cli.report import Criterion, number, table
+from robodyn_ros.model import RobotModel
+
+TRACKING, HOLDING, DRIFT = 1e-3, 1e-3, 5e-3  # rad or m that are allowed
+MISSED = 0.01                                # part of the states that may go unanswered
+
+
+@dataclass
+class Findings:
+    """
+    Results of a demo; per joint in model order, SI units.
+
+    Attributes
+    ----------
+    motion : Motion
+        As it was followed.
+    hold, floating, left : (nv,) array
+        Largest error of the hold; drifts while floating and after the controller left.
+    tracking, heavy : Tracking
+        Of the motion, and of the same without gravity in the feedforward.
+    terms : dict of str to (times, (N, nv) array)
+        Terms of the torque during `tracking`.
+    cpu : dict of str to float
+        Part of a core that each process used during the motion.
+    exit_code : int
+        Of the controller.
+    diagnostics : list of (str, dict)
+        As they came.
+
+    """
+
+    model: RobotModel
+    motion: Motion
+    hold: np.ndarray | None = None
+    floating: np.ndarray | None = None
+    left: np.ndarray | None = None
+    tracking: Tracking | None = None
+    heavy: Tracking | None = None
+    terms: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    cpu: dict[str, float] = field(default_factory=dict)
+    exit_code: int = 0
+    diagnostics: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def unit(self) -> str:
+        """Unit of a thousandth of the joints' positions."""
+        return small_unit(self.model)
+
+    def criteria(self) -> list[Criterion]:
+        """Return what must hold."""
+        tracking, limit = self.tracking, self.model.effort_limit
+        share = tracking.peak_torque / limit
+        missed = tracking.missed / max(tracking.states, 1)
+        return [
+            self._bound('hold: error below', HOLDING, self.hold),
+            self._bound('float: drift below', DRIFT, self.floating),
+            self._bound('motion: RMS error below', TRACKING, tracking.rms),
+            Criterion('motion: torque within its limits', self._worst(100.0 * share, '%'),
+                      bool((share <= 1.0 + 1e-9).all())),
+            Criterion(f'motion: below {100 * MISSED:g} % of the states unanswered',
+                      f'{number(100.0 * missed)} %', missed < MISSED),
+            Criterion('Ctrl-C: the controller leaves in good order', f'exit code {self.exit_code}',
+                      self.exit_code == 0),
+            self._bound('left: the arm stays within', DRIFT, self.left)]
+
+    def _bound(self, text: str, bound: float, values: np.ndarray) -> Criterion:
+        return Criterion(f'{text} {1e3 * bound:g} {self.unit}',
+                         self._worst(1e3 * values, self.unit), bool((values < bound).all()))
+
+    def _worst(self, values: np.ndarray, unit: str) -> str:
+        j = int(np.argmax(values))
+        return f'{number(values[j])} {unit} ({self.model.joint_names[j]})'
+
+    def joints(self) -> list[str]:
+        """Return the table of the joints."""
+        model, tracking = self.model, self.tracking
+        with np.errstate(divide='ignore', invalid='ignore'):
+            speed = np.abs(tracking.reference_velocity).max(axis=0) / model.velocity_limit
+        columns = (
+            np.ptp(tracking.reference, axis=0), 100.0 * speed, 1e3 * tracking.rms,
+            1e3 * tracking.worst, 1e3 * self.heavy.rms, 1e3 * self.heavy.worst,
+            tracking.peak_torque, model.effort_limit,
+            100.0 * tracking.peak_torque / model.effort_limit)
+        rows = [(name, *(number(column[j]) for column in columns))
+                for j, name in enumerate(model.joint_names)]
+        big = {'mrad': 'rad', 'mm': 'm'}.get(self.unit, 'rad|m')
+        force = {'mrad': 'N m', 'mm': 'N'}.get(self.unit, 'N m|N')
+        return table(('joint', f'moves {big}', 'speed %', '   RMS', 'max', '   RMS', 'max',
+                      '   peak', 'limit', 'used %'), rows,
+                     ('', '', '', f'error {self.unit}', '', f'without gravity {self.unit}', '',
+                      f'torque {force}', '', ''))
+
+    def loop(self) -> list[str]:
+        """Return the table of the control loop's timing."""
+        tracking = self.tracking
+        span = tracking.time[-1] - tracking.time[0]
+        lines = [f'states {tracking.states} in {span:.2f} s, '
+                 f'{tracking.states / span:.0f} per second; answered {len(tracking.time)}, '
+                 f'missed {tracking.missed}']
+        rows = [('state stamped until torque sent', *(number(1e6 * value) for value
+                                                      in percentiles(tracking.latency)))]
+        computation = self._diagnosed('controller', 'computation {} (us)')
+        if computation:
+            rows.append(('of it inside the callback', *computation))
+        delay = self._diagnosed('simulation', 'delay {} (us)')
+        if delay:
+            rows.append(('simulator late for a step', *delay))
+        lines += table(('microseconds', 'p50', 'p99', 'max'), rows)
+        lines.append('processor, of one core: ' + ', '.join(
+            f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
+        return lines
+
+    def _diagnosed(self, who: str, key: str) -> list[str]:
+        """Return p50, p99 and maximum from the seconds of the motion."""
+        found = [values for name, values in self.diagnostics if name.endswith(who)]
+        names = [key.format(label) for label in ('p50', 'p99', 'max')]
+        rows = [[float(values[name]) for name in names] for values in found
+                if all(name in values for name in names)]
+        return [number(value) for value in np.nanmax(rows, axis=0)] if rows else []
+
+    def save(self, path: Path) -> None:
+        """Write the recordings of both motions as arrays."""
+        arrays = {'joint_names': np.array(self.model.joint_names),
+                  'effort_limit': self.model.effort_limit}
+        for name, tracking in (('', self.tracking), ('without_gravity_', self.heavy)):
+            for each in ('time', 'q', 'qd', 'reference', 'reference_velocity', 'torque'):
+                arrays[name + each] = getattr(tracking, each)
+        for name, (times, values) in self.terms.items():
+            arrays[f'term_{name}_time'], arrays[f'term_{name}'] = times, values
+        np.savez_compressed(path, **arrays)
+
+
+def small_unit(model: RobotModel) -> str:
+    """Return the unit of a thousandth of the joints' positions."""
+    slides = joint_slides(model)
+    return 'mm' if slides.all() else 'mrad|mm' if slides.any() else 'mrad'

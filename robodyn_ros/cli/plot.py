@@ -1,0 +1,106 @@
+"""The picture of a demo: motion, errors with and without gravity, and where the torque goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.cli.findings import Findings
+
+# colours that differ for all kinds of eyes (Okabe and Ito)
+_COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
+_MOST_POINTS = 1200
+_MOST_JOINTS = 12  # in a legend
+
+
+def plot(findings: Findings, path: Path) -> None:
+    """
+    Write the picture.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    """
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    style = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
+             'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
+             'axes.titlelocation': 'left'}
+    with pyplot.rc_context(style):
+        figure, axes = pyplot.subplots(2, 2, figsize=(16, 10), dpi=100, sharex=True,
+                                       layout='constrained')
+        _draw_motion(axes[0, 0], findings)
+        _draw_terms(axes[0, 1], findings)
+        _draw_error(axes[1, 0], findings, findings.tracking, 'Tracking error')
+        _draw_error(axes[1, 1], findings, findings.heavy,
+                    'The same motion with gravity left out of the feedforward')
+        for axis in axes[1]:
+            axis.set_xlabel('time (s)')
+        figure.suptitle(_title(findings), fontsize=14, x=0.01, ha='left')
+        names = findings.model.joint_names[:_MOST_JOINTS]
+        figure.legend(axes[0, 0].get_lines()[:len(names)], names, loc='outside lower center',
+                      ncols=len(names), frameon=False)
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def _title(findings: Findings) -> str:
+    worst = 1e3 * findings.tracking.rms.max()
+    return (f'{findings.model.name}: computed torque on {findings.model.nv} joints, worst RMS '
+            f'error {worst:.2g} {findings.unit}')
+
+
+def _draw_motion(axis, findings: Findings) -> None:
+    tracking = findings.tracking
+    thin, start = _thinned(tracking.time), tracking.reference[0]
+    for j in range(findings.model.nv):
+        axis.plot(tracking.time[thin], (tracking.q - start)[thin, j], color=_colour(j), lw=2.5,
+                  alpha=0.85)
+    for j in range(findings.model.nv):
+        axis.plot(tracking.time[thin], (tracking.reference - start)[thin, j], color='black',
+                  lw=0.9, ls=(0, (4, 3)))
+    axis.set_title('Motion: measured (colours) on its reference (dashed)')
+    unit = {'mrad': 'rad', 'mm': 'm'}.get(findings.unit, 'rad|m')
+    axis.set_ylabel(f'from the start ({unit})')
+
+
+def _draw_error(axis, findings: Findings, tracking, title: str) -> None:
+    thin = _thinned(tracking.time)
+    for j in range(findings.model.nv):
+        axis.plot(tracking.time[thin], 1e3 * tracking.error[thin, j], color=_colour(j), lw=1.4)
+    axis.set_title(title)
+    axis.set_ylabel(f'reference - measured ({findings.unit})')
+
+
+def _draw_terms(axis, findings: Findings) -> None:
+    """Draw the terms of the most loaded joint on each other, upward and downward apart."""
+    tracking, limits = findings.tracking, findings.model.effort_limit
+    j = int(np.argmax(tracking.peak_torque / limits))
+    up = down = 0.0
+    thin = _thinned(tracking.time)
+    time = tracking.time[thin]
+    for k, (name, (times, values)) in enumerate(findings.terms.items()):
+        part = np.interp(time, times, values[:, j])
+        for base, share in ((up, np.maximum(part, 0.0)), (down, np.minimum(part, 0.0))):
+            axis.fill_between(time, base, base + share, color=_colour(k), alpha=0.65, lw=0,
+                              label=name if base is up else None)
+        up, down = up + np.maximum(part, 0.0), down + np.minimum(part, 0.0)
+    axis.plot(time, tracking.torque[thin, j], color='black', lw=1.5, label='sent')
+    for k, limit in enumerate((limits[j], -limits[j])):
+        axis.axhline(limit, color='#B2182B', ls='--', lw=1.5, label=None if k else 'limit')
+    axis.set_title(f'Where the torque of {findings.model.joint_names[j]} comes from')
+    axis.set_ylabel('N' if findings.unit == 'mm' else 'N m')
+    axis.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
+
+
+def _colour(k: int) -> str:
+    return _COLOURS[k % len(_COLOURS)]
+
+
+def _thinned(time: np.ndarray) -> slice:
+    return slice(None, None, max(1, len(time) // _MOST_POINTS))

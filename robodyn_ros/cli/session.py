@@ -1,0 +1,278 @@
+"""A simulator, a controller and a recorder as three processes on a ROS domain of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
+import random
+import signal
+import socket
+import time
+from types import TracebackType
+
+import numpy as np
+
+from robodyn_ros.cli.motion import Motion
+from robodyn_ros.cli.processes import Child, Children
+from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.description import joint_values
+from robodyn_ros.nodes.recorder import JointLog, Recorder
+
+_START = 30.0    # s until the controller must be active
+_LEAVE = 10.0    # s in which it must have left
+_ANSWERED = 0.1  # s after which a state is answered, or never
+_SLOWER = 1.25   # how much slower a motion is tried that was refused
+_DOMAINS = range(1, 102)  # whose ports lie below those that Linux gives to anybody
+
+
+@dataclass(frozen=True)
+class Robot:
+    """
+    Which robot the processes load.
+
+    Attributes
+    ----------
+    urdf : Path
+    base, tip : str
+        Links, or empty.
+    locked : tuple of str
+        Each as joint:position.
+
+    """
+
+    urdf: Path
+    base: str = ''
+    tip: str = ''
+    locked: tuple[str, ...] = ()
+
+    def load(self) -> RobotModel:
+        """Return the model (raises as `RobotModel.from_urdf`)."""
+        return RobotModel.from_urdf(self.urdf, base=self.base or None, tip=self.tip or None,
+                                    locked=joint_values('--lock', self.locked))
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters for a node."""
+        values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
+                  'locked': list(self.locked)}
+        return {name: value for name, value in values.items() if value}
+
+
+class Session:
+    """
+    The three processes, alive in a `with` block, whatever ends it.
+
+    Parameters
+    ----------
+    robot : Robot
+        What is simulated and controlled.
+    model : RobotModel
+        The same, as it is here.
+    start : (nv,) array
+        Where the arm stands at first.
+    rate : float
+        Steps and states per second.
+    logs : Path
+        Folder for what the processes say.
+    look : callable, optional
+        Called many times per second while waiting.
+
+    Attributes
+    ----------
+    recorder : Recorder
+    simulator, controller : Child
+    domain : str
+        ROS_DOMAIN_ID.
+
+    """
+
+    def __init__(self, robot: Robot, model: RobotModel, start: np.ndarray, rate: float,
+                 logs: Path, look: Callable[[], None] | None = None):
+        self._robot, self._model, self._start, self._rate = robot, model, start, rate
+        self._logs, self._look = logs, look
+        self._children = Children()
+        self.domain = isolate()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._children.stop()
+        if hasattr(self, 'recorder'):
+            self.recorder.close()
+
+    def start(self) -> None:
+        """
+        Start all processes, and wait until the controller holds the arm.
+
+        Raises
+        ------
+        RobodynError
+            A process ended, with what it said last; or it takes too long.
+
+        """
+        common = self._robot.parameters()
+        places = [f'{name}:{q!r}' for name, q in zip(self._model.joint_names,
+                                                     self._start.tolist())]
+        self.recorder = Recorder(self._alive)
+        self._refuse_company()
+        self.simulator = self._child('simulator', {
+            **common, 'step': 1.0 / self._rate, 'initial_positions': places})
+        self.controller = self._child('controller', common)
+        if not self.recorder.wait(lambda: len(self.recorder.references) > 0, _START):
+            raise StateError(f'the controller was not active within {_START:g} s; it said: '
+                             + self.controller.last_words())
+
+    def _child(self, name: str, parameters: dict[str, object]) -> Child:
+        arguments = ['--ros-args']
+        for key, value in parameters.items():
+            # JSON is YAML, as which ROS reads it: quotes keep a path or a name a text
+            arguments += ['-p', f'{key}:={json.dumps(value)}']
+        return self._children.start(name, f'robodyn_ros.nodes.{name}', arguments,
+                                    self._logs / f'robodyn_demo_{name}.log')
+
+    def _alive(self) -> None:
+        self._children.check()
+        if self._look is not None:
+            self._look()
+
+    def _refuse_company(self) -> None:
+        """Raise if an arm is there already."""
+        if self.recorder.wait(lambda: self.recorder.publishers() > 0, 0.5):
+            raise StateError(
+                f'somebody publishes joint_states on ROS_DOMAIN_ID={self.domain}: leave that '
+                'variable unset, and the demo chooses a domain where nobody is')
+
+    def remove_logs(self) -> None:
+        """Remove what the processes said."""
+        for child in (self.simulator, self.controller):
+            child.log.unlink(missing_ok=True)
+
+    def record(self, duration: float) -> tuple[int, int]:
+        """Record for a time in s; return its begin and end in ns."""
+        begin = time.time_ns()
+        self.recorder.wait(timeout=duration)
+        end = time.time_ns()
+        self.recorder.wait(timeout=_ANSWERED)
+        return begin, end
+
+    def logs(self, begin: int, end: int) -> tuple[JointLog, JointLog]:
+        """Return what the arm said in a time, and the controller in reply, in model order."""
+        names, reply = self._model.joint_names, end + round(1e9 * _ANSWERED)
+        return (self.recorder.states.log(names, begin, end),
+                self.recorder.references.log(names, begin, reply))
+
+    def terms(self, begin: int, end: int) -> dict[str, JointLog]:
+        """Return the terms of the torque that were recorded in a time, in model order."""
+        return {name: stream.log(self._model.joint_names, begin, end)
+                for name, stream in self.recorder.terms.items()}
+
+    def move(self, motion: Motion, settle: float) -> tuple[Motion, int, int]:
+        """
+        Let the controller follow a motion, more slowly if it refuses.
+
+        Returns
+        -------
+        motion : Motion
+            As it was followed.
+        begin, end : int
+            When, in ns; the end is `settle` seconds after the last point.
+
+        Raises
+        ------
+        TrajectoryError
+            It goes on refusing; with its reason.
+
+        """
+        for _ in range(4):
+            heard = self.controller.log.stat().st_size
+            begin = self.recorder.send(self._model.joint_names, motion.times, motion.positions,
+                                       motion.velocities, motion.accelerations)
+            self.recorder.wait(lambda: self._moves() or self._refusal(heard), 2.0)
+            reason = self._refusal(heard)
+            if not reason:
+                break
+            motion = motion.stretched(_SLOWER)
+        else:
+            raise TrajectoryError(f'the controller refuses the motion: {reason}')
+        self.record(motion.times[-1] + settle - 1e-9 * (time.time_ns() - begin))
+        return motion, begin, begin + round(1e9 * (motion.times[-1] + settle))
+
+    def _moves(self) -> bool:
+        reference = self.recorder.references.newest()
+        return bool(np.abs(reference.velocity).max() > 1e-6)
+
+    def _refusal(self, heard: int) -> str:
+        for level, text in self.controller.messages(heard):
+            if level == 'ERROR' and text.startswith('trajectory refused: '):
+                return text.partition(': ')[2]
+        return ''
+
+    def leave(self) -> tuple[int, int, float]:
+        """
+        Interrupt the controller, as Ctrl-C would.
+
+        Returns
+        -------
+        begin, end : int
+            When it was told and when it was gone, in ns.
+        exit_code : int
+
+        Raises
+        ------
+        StateError
+            It does not leave.
+
+        """
+        begin = time.time_ns()
+        self.controller.may_end = True
+        self.controller.signal(signal.SIGINT)
+        if not self.recorder.wait(lambda: self.controller.exit_code is not None, _LEAVE):
+            raise StateError(f'the controller did not leave within {_LEAVE:g} s of Ctrl-C')
+        return begin, time.time_ns(), self.controller.exit_code
+
+
+def isolate() -> str:
+    """
+    Keep ROS to this machine and, if the user has not chosen one, to a domain of its own.
+
+    Returns
+    -------
+    domain : str
+        ROS_DOMAIN_ID; for this process and those that it starts.
+
+    """
+    environment = os.environ
+    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    if environment.get('ROS_DISTRO') == 'humble':  # does not know that yet
+        environment['ROS_LOCALHOST_ONLY'] = '1'
+    for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):
+        environment.pop(name, None)
+    if not environment.get('ROS_DOMAIN_ID'):
+        environment['ROS_DOMAIN_ID'] = str(free_domain())
+    return environment['ROS_DOMAIN_ID']
+
+
+def free_domain() -> int:
+    """
+    Return a ROS domain that nobody on this machine uses, at random.
+
+    Raises
+    ------
+    RobodynError
+        All are in use.
+
+    """
+    for domain in random.sample(_DOMAINS, len(_DOMAINS)):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                # where the first participant of the domain listens (RTPS 9.6.2)
+                probe.bind(('', 7410 + 250 * domain))
+            except OSError:
+                continue
+        return domain
+    raise RobodynError('every ROS domain of this machine is in use; end some ROS processes')

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.exceptions import ArgumentError, RobodynError
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
@@ -149,3 +149,17 @@ def test_calls_from_many_threads(q):
     assert len(results) == 1200
     for result in results:
         assert_close(result, expected, EXACT)
+
+
+def test_robot_without_mass_is_no_crash():
+    text = ('<robot name="idle"><link name="root"/><link name="body"/><joint name="j" '
+            'type="continuous"><parent link="root"/><child link="body"/></joint></robot>')
+    for backend in ('compiled', 'python'):
+        idle = Dynamics(RobotModel.from_urdf(text), backend=backend)
+        assert idle.mass_matrix([0.3]) == idle.gravity([0.3]) == 0.0
+        for result in (lambda: idle.forward_dynamics([0.3], [0.0], [1.0]),
+                       lambda: idle.center_of_mass([0.3])):
+            try:
+                assert not np.any(np.isfinite(result()))
+            except RobodynError:
+                pass  # refused by name is as good as not a number

@@ -20,7 +20,7 @@ STATES = 100
 # Straight-line code of a large robot takes seconds to compile, more so if nothing about it is
 # aligned; there the same text runs on Python floats, on fewer states.
 LARGEST_COMPILED_ROBOT, LARGEST_COMPILED_TREE = 12, 7
-FEW_STATES = 6
+FEW_STATES = 4
 
 ROBOTS = (
     'TwoDofs', 'double_pendulum_continuous', 'borinot_flying_arm_2', 'finger_edu', 'iris',

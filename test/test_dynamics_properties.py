@@ -113,6 +113,17 @@ def test_forward_dynamics_undoes_inverse_dynamics(dyn):
             dyn.inverse_dynamics(q, qd, dyn.forward_dynamics(q, qd, tau)), tau, EXACT)
 
 
+def test_forward_dynamics_of_a_large_tree():
+    """Beyond some fifteen joints another algorithm serves, which has to be as right."""
+    text = random_tree(23, 20, Mixture(prismatic=0.4))
+    large = Dynamics(RobotModel.from_urdf(text, gravity=GRAVITY), backend='python')
+    for q, qd, qdd in states(large):
+        tau = large.inverse_dynamics(q, qd, qdd)
+        actual = large.forward_dynamics(q, qd, tau)
+        assert_close(large.inverse_dynamics(q, qd, actual), tau, EXACT)
+        assert_close(actual, qdd, EXACT * max(1.0, 0.1 * np.linalg.cond(large.mass_matrix(q))))
+
+
 # --- energy ---------------------------------------------------------------------------------
 
 def test_kinetic_energy_is_half_the_square_under_the_mass_matrix(dyn):

@@ -14,8 +14,10 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
+from robodyn_ros.nodes.conversions import seconds  # noqa: E402
 from robodyn_ros.nodes.qos import latched  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -123,11 +125,26 @@ def test_brakes_hold_until_the_first_command_and_gravity_torque_holds_after(
 
 def test_states_are_stamped_and_come_at_the_rate_of_the_steps(probe, states):
     probe.spin_for(1.0)
-    stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
-                       for state in states])
+    stamps = np.array([seconds(state.header.stamp) for state in states])
     assert abs(stamps[-1] - time.time()) < 1.0
     assert np.all(np.diff(stamps) > 0.0)
     assert np.median(np.diff(stamps)) == pytest.approx(1e-3, rel=0.3)
+
+
+@pytest.mark.parametrize('factor', [5.0, 0.0])
+def test_other_than_real_time_has_a_clock_of_its_own(probe, factor):
+    parameters = {'urdf_file': str(ARM), 'real_time_factor': factor, 'step': 0.01}
+    with NodeProcess(MODULE, parameters):
+        states = probe.listen(JointState, 'joint_states', 1000)
+        clocks = probe.listen(Clock, '/clock', 1000)
+        probe.until(lambda: len(states) > 5 and len(clocks) > 5, 'states and clocks')
+        begun, first = time.monotonic(), seconds(states[-1].header.stamp)
+        probe.spin_for(1.0)
+        passed = seconds(states[-1].header.stamp) - first
+        assert passed / (time.monotonic() - begun) > (10.0 if factor == 0.0 else 3.0)
+        if factor:
+            assert passed < 7.0
+        assert abs(seconds(clocks[-1].clock) - seconds(states[-1].header.stamp)) < 1.0
 
 
 def test_bad_commands_are_dropped_counted_and_reported(

@@ -100,13 +100,16 @@ def tell(session, findings: Findings, steps: Steps) -> None:
         held = match(*session.logs(*session.record(1.0)), continuous)
         findings.hold = held.worst
         step.result = f'error up to {number(1e3 * findings.hold.max())} {unit}'
-    with steps('float for 2 s') as step:
+    with steps('float for 2 s, without friction') as step:
+        # friction would hold an arm whose weight is carried badly
+        session.scale_friction(0.0)
         recorder.ask('float')
         states, _ = session.logs(*session.record(2.0))
         findings.floating = drift(states.position, continuous)
         step.result = f'drift {number(1e3 * findings.floating.max())} {unit}'
     with steps('hold again'):
         recorder.ask('hold')
+        session.scale_friction(1.0)
         recorder.wait(timeout=0.5)
     with steps('fast motion of all joints') as step:
         recorder.record_terms(TERMS)
@@ -115,10 +118,10 @@ def tell(session, findings: Findings, steps: Steps) -> None:
         recorder.end_terms()
         step.result = f'error RMS {number(1e3 * findings.tracking.rms.max())} {unit}'
     with steps('the same without gravity') as step:
-        recorder.set_parameter('gravity_scale', [0.0])
+        session.scale_gravity(0.0)
         recorder.wait(timeout=1.0)
         findings.heavy = _track(session, findings)
-        recorder.set_parameter('gravity_scale', [1.0])
+        session.scale_gravity(1.0)
         recorder.wait(timeout=1.0)
         step.result = f'error RMS {number(1e3 * findings.heavy.rms.max())} {unit}'
     with steps('the controller leaves (Ctrl-C)') as step:

@@ -94,12 +94,12 @@ class Findings:
             100.0 * tracking.peak_torque / model.effort_limit)
         rows = [(name, *(number(column[j]) for column in columns))
                 for j, name in enumerate(model.joint_names)]
-        big = {'mrad': 'rad', 'mm': 'm'}.get(self.unit, 'rad|m')
-        force = {'mrad': 'N m', 'mm': 'N'}.get(self.unit, 'N m|N')
-        return table(('joint', f'moves {big}', 'speed %', '   RMS', 'max', '   RMS', 'max',
-                      '   peak', 'limit', 'used %'), rows,
-                     ('', '', '', f'error {self.unit}', '', f'without gravity {self.unit}', '',
-                      f'torque {force}', '', ''))
+        big, force = large_unit(self.unit), force_unit(self.unit)
+        error, heavy = f'error ({self.unit})', f'without gravity ({self.unit})'
+        return table(('joint', big, '% of limit', 'RMS', 'max', 'RMS', 'max', 'peak', 'limit',
+                      'used %'), rows,
+                     ('', 'moves', 'speed', error, error, heavy, heavy,
+                      *(f'torque ({force})',) * 3))
 
     def loop(self) -> list[str]:
         """Return the table of the control loop's timing."""
@@ -145,3 +145,13 @@ def small_unit(model: RobotModel) -> str:
     """Return the unit of a thousandth of the joints' positions."""
     slides = joint_slides(model)
     return 'mm' if slides.all() else 'mrad|mm' if slides.any() else 'mrad'
+
+
+def large_unit(small: str) -> str:
+    """Return the unit of positions that belongs to that of their thousandths."""
+    return {'mrad': 'rad', 'mm': 'm'}.get(small, 'rad|m')
+
+
+def force_unit(small: str) -> str:
+    """Return the unit of torques that belongs to that of positions."""
+    return {'mrad': 'N m', 'mm': 'N'}.get(small, 'N m|N')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.findings import Findings
+from robodyn_ros.cli.findings import Findings, force_unit, large_unit
 
 # colours that differ for all kinds of eyes (Okabe and Ito)
 _COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
@@ -65,8 +65,7 @@ def _draw_motion(axis, findings: Findings) -> None:
         axis.plot(tracking.time[thin], (tracking.reference - start)[thin, j], color='black',
                   lw=0.9, ls=(0, (4, 3)))
     axis.set_title('Motion: measured (colours) on its reference (dashed)')
-    unit = {'mrad': 'rad', 'mm': 'm'}.get(findings.unit, 'rad|m')
-    axis.set_ylabel(f'from the start ({unit})')
+    axis.set_ylabel(f'from the start ({large_unit(findings.unit)})')
 
 
 def _draw_error(axis, findings: Findings, tracking, title: str) -> None:
@@ -81,20 +80,20 @@ def _draw_terms(axis, findings: Findings) -> None:
     """Draw the terms of the most loaded joint on each other, upward and downward apart."""
     tracking, limits = findings.tracking, findings.model.effort_limit
     j = int(np.argmax(tracking.peak_torque / limits))
-    up = down = 0.0
     thin = _thinned(tracking.time)
     time = tracking.time[thin]
+    stack = {np.maximum: 0.0, np.minimum: 0.0}
     for k, (name, (times, values)) in enumerate(findings.terms.items()):
         part = np.interp(time, times, values[:, j])
-        for base, share in ((up, np.maximum(part, 0.0)), (down, np.minimum(part, 0.0))):
-            axis.fill_between(time, base, base + share, color=_colour(k), alpha=0.65, lw=0,
-                              label=name if base is up else None)
-        up, down = up + np.maximum(part, 0.0), down + np.minimum(part, 0.0)
+        for side, base in stack.items():
+            stack[side] = base + side(part, 0.0)
+            axis.fill_between(time, base, stack[side], color=_colour(k), alpha=0.65, lw=0,
+                              label=name if side is np.maximum else None)
     axis.plot(time, tracking.torque[thin, j], color='black', lw=1.5, label='sent')
     for k, limit in enumerate((limits[j], -limits[j])):
         axis.axhline(limit, color='#B2182B', ls='--', lw=1.5, label=None if k else 'limit')
     axis.set_title(f'Where the torque of {findings.model.joint_names[j]} comes from')
-    axis.set_ylabel('N' if findings.unit == 'mm' else 'N m')
+    axis.set_ylabel(force_unit(findings.unit))
     axis.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 

@@ -18,6 +18,7 @@ from robodyn_ros.exceptions import RobodynError
 _LOG_LINE = re.compile(r'^\[(?P<level>[A-Z]+)\] \[[^]]*\] \[[^]]*\]: (?P<text>.*)$')
 _PATIENCE = (5.0, 2.0)  # s after SIGINT, after SIGTERM
 _PR_SET_PDEATHSIG = 1
+_PRIORITY = -10
 
 
 class ProcessError(RobodynError):
@@ -55,7 +56,7 @@ class Child:
             self._process = subprocess.Popen(
                 [sys.executable, '-m', module, *arguments], stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                preexec_fn=_end_with_parent)
+                preexec_fn=_prepare)
 
     @property
     def pid(self) -> int:
@@ -182,9 +183,18 @@ class CpuMeter:
         return {name: (used - self._begin[name]) / wall for name, used in end.items()}
 
 
-def _end_with_parent() -> None:
-    """Let the kernel end this process when the one that started it dies; Linux only."""
+def _prepare() -> None:
+    """
+    Prepare a new process: where the system allows it, it goes first, and never stays behind.
+
+    A control loop has little to do but has to do it on time; and the kernel ends it when the
+    process that started it dies, in whatever way.
+    """
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+    except OSError:
+        pass  # only a privileged user may
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     except (AttributeError, OSError):
-        pass  # elsewhere the orderly ends remain
+        pass  # not Linux

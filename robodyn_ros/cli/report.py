@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 WIDTH = 100
@@ -36,37 +37,33 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[
     Parameters
     ----------
     heads : sequence of str
-        Of the columns. A head that starts with a space sets its column apart from the one before.
+        Of the columns.
     rows : iterable of sequences of str
-        Cells; the first column is cut where the table would get too wide.
+        Cells; those of the first column are cut where the table would get too wide.
     groups : sequence of str, optional
-        A line above the heads: a text for each column that begins a group, '' for the others.
+        A line above the heads: for each column the text of its group; columns with the same text
+        that follow each other are one group.
     width : int
         Most columns of the terminal.
 
     """
     cells = [tuple(heads), *(tuple(row) for row in rows)]
     sizes = [max(len(row[k]) for row in cells) for k in range(len(heads))]
-    sizes[0] = max(8, min(sizes[0], width - sum(sizes[1:]) - 2 * (len(sizes) - 1)))
-    lines = [_group_line(groups, sizes)] if groups else []
-    lines += ['  '.join((shortened(row[0], sizes[0]).ljust(sizes[0]),
-                         *(cell.rjust(size) for cell, size in zip(row[1:], sizes[1:])))).rstrip()
-              for row in cells]
-    lines.insert(len(lines) - len(cells) + 1, '-' * (sum(sizes) + 2 * (len(sizes) - 1)))
-    return lines
+    spans = [list(span) for _, span in groupby(range(len(groups)), key=groups.__getitem__)]
+    for span in spans:
+        lacking = len(groups[span[0]]) + 2 - _extent(sizes, span)
+        sizes[span[0]] += max(0, lacking) if span[0] else 0
+    sizes[0] = max(8, min(sizes[0], width - _extent(sizes, range(1, len(sizes))) - 2))
+    lines = ['  '.join((shortened(row[0], sizes[0]).ljust(sizes[0]),
+                        *(cell.rjust(size) for cell, size in zip(row[1:], sizes[1:]))))
+             for row in cells]
+    above = ['  '.join(groups[span[0]].rjust(_extent(sizes, span)) for span in spans).rstrip()]
+    return [*(above if groups else ()), lines[0], '-' * len(lines[0]), *lines[1:]]
 
 
-def _group_line(groups: Sequence[str], sizes: Sequence[int]) -> str:
-    """Return group texts, each ending where the last column of its group ends."""
-    ends = [k for k in range(len(groups)) if k + 1 == len(groups) or groups[k + 1]]
-    line, text = '', ''
-    for k, group in enumerate(groups):
-        text = group or text
-        if k in ends:
-            stop = sum(sizes[:k + 1]) + 2 * k
-            line += text.rjust(stop - len(line)) if line or k else text.ljust(stop)
-            text = ''
-    return line.rstrip()
+def _extent(sizes: Sequence[int], columns: Sequence[int]) -> int:
+    """Return the width of columns that follow each other."""
+    return sum(sizes[k] for k in columns) + 2 * (len(columns) - 1)
 
 
 def shortened(text: str, size: int) -> str:
@@ -89,10 +86,12 @@ def verdict(criteria: Sequence[Criterion]) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Return a number with about three digits, without an exponent where that is readable."""
+    """Return a number with about three digits, and never an exponent."""
     size = abs(value)
     if not size < float('inf'):
         return '-'
+    if 0.0 < size < 0.0005:
+        return '<0.001'
     for bound, digits in ((0.0995, 3), (9.995, 2), (99.95, 1)):
         if size < bound:
             return f'{value:.{digits}f}'

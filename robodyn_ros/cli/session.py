@@ -19,6 +19,7 @@ from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child, Children
 from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import controller, simulator
 from robodyn_ros.nodes.description import joint_values
 from robodyn_ros.nodes.recorder import JointLog, Recorder
 
@@ -211,6 +212,14 @@ class Session:
             if level == 'ERROR' and text.startswith('trajectory refused: '):
                 return text.partition(': ')[2]
         return ''
+
+    def scale_gravity(self, part: float) -> None:
+        """Let the controller command this part of the modelled gravity."""
+        self.recorder.set_parameter(controller.NAME, 'gravity_scale', [part])
+
+    def scale_friction(self, part: float) -> None:
+        """Let the simulated arm have this part of the URDF's friction."""
+        self.recorder.set_parameter(simulator.NAME, 'friction_scale', part)
 
     def leave(self) -> tuple[int, int, float]:
         """

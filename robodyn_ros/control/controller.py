@@ -103,20 +103,22 @@ class ArmController:
         self.settings = settings = settings or CycleSettings()
         self.model = model = dynamics.model
         self.effort_limit = checked_effort_limit(model, settings.effort_limit)
-        rate = 20.0 * self.effort_limit if settings.torque_rate is None else settings.torque_rate
+        rate = (20.0 * self.effort_limit if settings.torque_rate is None
+                else per_joint('torque_rate_limit', settings.torque_rate, model))
         self._supervisor = Supervisor(self.effort_limit, rate, model.joint_names,
                                       settings.effort_margin)
         self._dynamics = dynamics
         self._law = ControlLaw(dynamics, gains, settings.tracking)
-        self._tracker = Tracker(model.joint_names, max_step=0.05)
+        self._tracker = Tracker(model.joint_names, max_step=_LONGEST_STEP)
         self._authority = Ramp(settings.activation_time)
         usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
-        self._deceleration = np.where(usual, model.velocity_limit, 2.0) / settings.stop_time
+        self._deceleration = _STEEPEST / settings.stop_time * np.where(
+            usual, model.velocity_limit, 2.0)
         # enough to stop each joint's own inertia in front of its limit without overshoot
         self._braking = 16.0 * joint_inertia(dynamics) / _BRAKING_TIME
         self._stop: StopProfile | None = None
         self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
-        self._stop_begin = self._before = 0.0
+        self._stopping = self._before = 0.0
         self._fallback = np.zeros(model.nv)
         self._desired = np.zeros(model.nv)
         self._q, self._qd = np.zeros(model.nv), np.zeros(model.nv)
@@ -154,17 +156,30 @@ class ArmController:
             The state is not finite, or a joint is outside its limits, naming it.
 
         """
-        self._check_state(q, qd)
+        self.check_state(q, qd)
         self._q[:], self._qd[:] = q, qd
         self._before = now
         self._supervisor.reset(self.weight())
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
         self._anchor(q, qd)
-        self._enter_stop(now)
+        self._enter_stop()
         self.fault = self.message = ''
         if self.settings.start_floating:
             self.mode = Mode.FLOAT
+
+    def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Raise `StateError` if the arm cannot be taken over in this state."""
+        unusable = self._unusable(q, qd)
+        if unusable:
+            raise StateError(unusable)
+        for name, x, low, high in zip(self.model.joint_names, q, self.model.lower,
+                                      self.model.upper):
+            if not low - _LIMIT_SLACK <= x <= high + _LIMIT_SLACK:
+                raise StateError(
+                    f"joint '{name}' stands at {x:.4f}, outside its limits [{low:g}, {high:g}]; "
+                    'move it inside by hand, or correct its limits or its encoder offset',
+                    joint=name, value=float(x))
 
     def deactivate(self) -> None:
         """Forget all motion; the torque to leave behind is `weight`."""
@@ -197,10 +212,8 @@ class ArmController:
 
         """
         self._require_ready()
-        start = (Reference(self._q.copy(), self._qd.copy(), *np.zeros((2, self.model.nv)))
-                 if self.mode is Mode.FLOAT else self.reference.copy())
         trajectory = check_trajectory(
-            self.model, joint_names, points, start, start_delay=start_delay,
+            self.model, joint_names, points, self.reference.copy(), start_delay=start_delay,
             allow_partial_joints=self.settings.allow_partial_joints)
         check_feasibility(trajectory, self._dynamics.inverse_dynamics,
                           self.effort_limit * self.settings.effort_margin,
@@ -226,10 +239,8 @@ class ArmController:
         """Decelerate from the present motion, then hold; never raises."""
         if self.mode is Mode.INACTIVE:
             return
-        if self.mode is Mode.FLOAT:
-            self._anchor(self._q, self._qd)
         self._tracker.clear()
-        self._enter_stop(now)
+        self._enter_stop()
         self.message = message
 
     def fail(self, now: float, fault: str) -> None:
@@ -250,7 +261,7 @@ class ArmController:
 
     def reset_fault(self) -> None:
         """Allow motion again."""
-        self.fault = ''
+        self.fault = self.message = ''
 
     # --- the cycle: it returns a torque -----------------------------------------------------
 
@@ -263,7 +274,7 @@ class ArmController:
         now : float
             Seconds, of a clock that never goes back.
         q, qd : (nv,)
-            Measured and finite.
+            Measured. A state that is not finite is a fault, and counts as silence.
 
         Returns
         -------
@@ -273,13 +284,18 @@ class ArmController:
             What supervision did.
 
         """
+        # the squares are a quick look; they may overflow, so the numbers decide
+        if not math.isfinite(q.dot(q) + qd.dot(qd)) and (unusable := self._unusable(q, qd)):
+            self.fail(now, unusable)
+            return self.coast(now)
         self._q[:], self._qd[:] = q, qd
-        if self.mode is Mode.FLOAT:
+        free = self.mode in (Mode.FLOAT, Mode.INACTIVE)
+        if free:
+            self._anchor(q, qd)
             terms = self._law.compensate(q, qd)
         else:
             self._advance(now, q, qd)
             terms = self._law.follow(q, qd, self.reference, self._authority.value(now))
-        free = self.mode is Mode.FLOAT
         brake_at_limits(q, qd, self.model.lower, self.model.upper, self._braking,
                         _BRAKING_TIME if free else 0.25 * _BRAKING_TIME, out=self._desired)
         self._desired += terms[Term.TOTAL]
@@ -305,8 +321,9 @@ class ArmController:
     def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Hold where the arm is found after silence; feedback grows from nothing."""
         self._q[:], self._qd[:] = q, qd
+        self._before = now
         self._anchor(q, qd)
-        self._enter_stop(now)
+        self._enter_stop()
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
 
@@ -332,8 +349,10 @@ class ArmController:
             elif status.phase is Phase.ABORTED:
                 self.stop(now, status.message)
         elif self.mode is Mode.STOP:
-            self._stop.sample(now - self._stop_begin, self.reference)
-            if now - self._stop_begin >= self._stop.duration:
+            # a clock that leaps or goes back must not let the reference jump
+            self._stopping += min(max(now - self._before, 0.0), _LONGEST_STEP)
+            self._stop.sample(self._stopping, self.reference)
+            if self._stopping >= self._stop.duration:
                 self.mode = Mode.HOLD
 
     def _anchor(self, q, qd) -> None:
@@ -342,11 +361,19 @@ class ArmController:
         self.reference.qdd.fill(0.0)
         self.reference.effort.fill(0.0)
 
-    def _enter_stop(self, now) -> None:
+    def _enter_stop(self) -> None:
         self._stop = StopProfile(self.reference, self._deceleration, self.model.lower,
                                  self.model.upper)
-        self._stop_begin = now
+        self._stopping = 0.0
         self.mode = Mode.STOP
+
+    def _unusable(self, q, qd) -> str:
+        """Return which joint's state is not a number, and how; empty if none."""
+        for name, x, v in zip(self.model.joint_names, q, qd):
+            if not (math.isfinite(x) and math.isfinite(v)):
+                return (f"joint '{name}' reports position {x}, velocity {v}; both must be finite "
+                        'numbers')
+        return ''
 
     def _require_ready(self) -> None:
         if self.mode is Mode.INACTIVE:
@@ -355,20 +382,10 @@ class ArmController:
             raise StateError(f'a fault is latched: {self.fault}; remove its cause, then call '
                              'reset_fault')
 
-    def _check_state(self, q, qd) -> None:
-        for name, x, v, low, high in zip(self.model.joint_names, q, qd, self.model.lower,
-                                         self.model.upper):
-            if not (math.isfinite(x) and math.isfinite(v)):
-                raise StateError(f"joint '{name}' reports position {x}, velocity {v}; both must "
-                                 'be finite numbers', joint=name)
-            if not low - _LIMIT_SLACK <= x <= high + _LIMIT_SLACK:
-                raise StateError(
-                    f"joint '{name}' stands at {x:.4f}, outside its limits [{low:g}, {high:g}]; "
-                    'move it inside by hand, or correct its limits or its encoder offset',
-                    joint=name, value=float(x))
-
 
 _BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
+_LONGEST_STEP = 0.05  # s that the reference may move on in one cycle
+_STEEPEST = 1.5      # largest over mean deceleration of a stop
 _LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
 
 

@@ -126,7 +126,7 @@ class ControlLaw:
     def _compile(dynamics, law, arguments):
         shape = (len(Term), dynamics.nv)
         kernel = dynamics.kernel(law, arguments, shape, law.__name__)
-        return kernel.builtin(law.__name__, law.__doc__, kernel)
+        return kernel.builtin(law.__name__, law.__doc__)
 
     def follow(self, q, qd, reference, authority: float = 1.0) -> np.ndarray:
         """

@@ -246,7 +246,7 @@ class Dynamics:
             kernel = self.kernel(of_link, arguments, shape, f'{name}|{frame}')
         else:
             kernel = self.kernel(algorithm, arguments, shape, name)
-        function = kernel.builtin(name, method.__doc__, kernel)
+        function = kernel.builtin(name, method.__doc__)
         self._kernels[name, link] = function
         if name in _OF_ARRAYS:
             # from now on the instance's attribute is machine code, and the method its fallback

@@ -29,6 +29,7 @@ from robodyn_ros.dynamics.machine import Code
 # PyVarObject.ob_size and the first item of a tuple
 _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _TUPLE_SIZE, _TUPLE_ITEM = 16, 16 + tuple.__basicsize__ - object.__basicsize__
+_VECTORCALL_OFFSET = 56  # PyTypeObject.tp_vectorcall_offset
 _CARRAY, _WRITEABLE = 0x0101, 0x0400  # C-contiguous and aligned; writeable
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _NPY_DOUBLE, _ARRAY_NEW = 12, 93
@@ -173,7 +174,7 @@ def make_entry(code: Code, name: str, doc: str, fallback: Callable, runtime: np.
         Module with `entry`.
     name, doc : str
         What `help` shows.
-    fallback : callable
+    fallback : bound method
         Takes the same arguments; called with whatever the fast path does not take.
     runtime : (k,) array
         The runtime parameters; read at every call.
@@ -187,7 +188,7 @@ def make_entry(code: Code, name: str, doc: str, fallback: Callable, runtime: np.
     addresses = {
         'array_type': id(np.ndarray), 'double': id(np.dtype(np.float64)), 'out': id(out),
         'none': id(None), 'fallback': id(fallback),
-        'vectorcall': _address(api.PyObject_Vectorcall), 'incref': _address(api.Py_IncRef),
+        'vectorcall': _vectorcall(fallback), 'incref': _address(api.Py_IncRef),
         'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
         'dimensions': dimensions.ctypes.data}
     context = np.array([addresses[each] for each in _CONTEXT], dtype=np.uintp).view(_Context)
@@ -228,6 +229,15 @@ def _layout_holds(array: np.ndarray) -> bool:
             and read(_DESCR, ctypes.c_size_t) == id(array.dtype)
             and bool(flags & 0x0001) == array.flags.c_contiguous
             and bool(flags & _WRITEABLE) == array.flags.writeable)
+
+
+def _vectorcall(method: Callable) -> int:
+    """Return the C function that calls a bound method with an array of arguments."""
+    try:
+        return _address(ctypes.pythonapi.PyObject_Vectorcall)
+    except AttributeError:  # before Python 3.11 it is inline: read the slot that it reads
+        offset = ctypes.c_ssize_t.from_address(id(type(method)) + _VECTORCALL_OFFSET).value
+        return ctypes.c_size_t.from_address(id(method) + offset).value
 
 
 def _address(function) -> int:

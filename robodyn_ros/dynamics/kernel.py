@@ -7,6 +7,7 @@ from functools import lru_cache
 import hashlib
 import inspect
 from pathlib import Path
+from types import MethodType
 from typing import Callable, Mapping
 
 import numpy as np
@@ -99,13 +100,15 @@ class Kernel:
         """Compile, or load from the cache, now."""
         self.single
 
-    def builtin(self, name: str, doc: str, fallback: Callable) -> Callable:
+    def builtin(self, name: str, doc: str, fallback: MethodType | None = None) -> Callable:
         """
         Return the fastest way to call this kernel.
 
         A function implemented in machine code, where this interpreter allows it; arguments
-        that it does not take at once go to `fallback`.
+        that it does not take at once go to `fallback`, a method that converts or refuses them;
+        by default the kernel's own checked call.
         """
+        fallback = fallback or self.__call__
         self.warm()
         if not self._code or not entry.supported():
             return fallback
@@ -147,11 +150,8 @@ class Kernel:
         return out if usable else np.empty(shape)
 
     def _interpret(self, out: np.ndarray, *arrays: np.ndarray) -> None:
-        try:
-            out.flat = flatten(self._function(
-                self.runtime.tolist(), *(array.tolist() for array in arrays)))
-        except ZeroDivisionError:  # machine code has no such exception
-            out.fill(np.nan)
+        out.flat = flatten(self._function(
+            self.runtime.tolist(), *(array.tolist() for array in arrays)))
 
     def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> None:
         for row in range(count):

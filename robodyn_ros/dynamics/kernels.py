@@ -23,7 +23,7 @@ Luh, Walker, Paul 1980; Khalil and Dombre, Modeling, Identification and Control 
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import sincos
+from robodyn_ros.dynamics.trace import reciprocal, sincos
 from robodyn_ros.dynamics.vector import (
     add, apply, apply_transposed, congruence, cross, dot, IDENTITY, matadd, matmul, matsub, neg,
     outer, scale, skew, sub, symmetric, transpose, ZERO)
@@ -258,7 +258,7 @@ def solve(M, b):
     L, x = [list(row) for row in M], list(b)
     inverse = [0.0] * n
     for k in reversed(range(n)):
-        inverse[k] = 1.0 / L[k][k]
+        inverse[k] = reciprocal(L[k][k])
         for i in reversed(range(k)):
             if is_zero(L[k][i]):
                 continue
@@ -309,7 +309,7 @@ def articulated_body(tree, runtime, q, qd, tau, armature):
         z, slide = tree.axis[i], tree.prismatic[i]
         # U = I^A S, D = S^T U, u = tau - S^T p^A
         Un, Uf = (apply(H, z), apply(K, z)) if slide else (apply(A, z), apply_transposed(H, z))
-        inverse = 1.0 / (dot(z, Uf if slide else Un) + armature[i])
+        inverse = reciprocal(dot(z, Uf if slide else Un) + armature[i])
         u = tau[i] - dot(z, forces[i][0 if slide else 1])
         steps[i] = (Un, Uf, inverse, u)
         if tree.parent[i] < 0:
@@ -447,4 +447,4 @@ def potential_energy(tree, runtime, q):
 def center_of_mass(tree, runtime, q):
     """Return the centre of mass of the moving bodies, in the base frame."""
     total, moment = first_moments(tree, runtime, q)
-    return scale(1.0 / total, moment)
+    return scale(reciprocal(total), moment)

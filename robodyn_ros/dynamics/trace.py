@@ -220,6 +220,13 @@ def sincos(angle: Scalar) -> tuple[Scalar, Scalar]:
     return math.sin(angle), math.cos(angle)
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """Return 1 / x; infinite at zero, as in machine code."""
+    if isinstance(x, Symbol):
+        return 1.0 / x
+    return 1.0 / x if x != 0.0 else math.copysign(math.inf, x)
+
+
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of `x`."""
     if isinstance(x, Symbol):

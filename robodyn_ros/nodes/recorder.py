@@ -180,26 +180,26 @@ class Recorder:
             It does not answer, or refuses.
 
         """
-        response = self._call(Trigger, name, Trigger.Request())
+        response = self._call(Trigger, f'{controller.NAME}/{name}', Trigger.Request())
         if not response.success:
             raise StateError(f'the controller refused ~/{name}: {response.message}')
 
-    def set_parameter(self, name: str, value: float | Sequence[float]) -> None:
-        """Set a parameter of the controller (raises as `ask`)."""
+    def set_parameter(self, node: str, name: str, value: float | Sequence[float]) -> None:
+        """Set a parameter of a node (raises as `ask`)."""
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg()])
-        result = self._call(SetParameters, 'set_parameters', request).results[0]
+        result = self._call(SetParameters, f'{node}/set_parameters', request).results[0]
         if not result.successful:
-            raise StateError(f'the controller refused parameter {name}: {result.reason}')
+            raise StateError(f'{node} refused parameter {name}: {result.reason}')
 
     def _call(self, kind: type, name: str, request):
-        client = self._node.create_client(kind, f'{controller.NAME}/{name}')
+        client = self._node.create_client(kind, name)
         try:
             if self.wait(client.service_is_ready, _ANSWER):
                 future = client.call_async(request)
                 if self.wait(future.done, _ANSWER):
                     return future.result()
-            raise StateError(f'the controller does not answer on {client.srv_name} within '
+            raise StateError(f'nobody answers on the service {client.srv_name} within '
                              f'{_ANSWER:g} s', service=client.srv_name)
         finally:
             self._node.destroy_client(client)

@@ -14,6 +14,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import step as rows
 from robodyn_ros.simulation.joints import JointPhysics
 
+_DOUBLE = np.dtype(np.float64)
 # Beyond these a state is not one of an arm any more. The positions leave room for continuous
 # joints, whose angle is never wrapped.
 _ABSURD_POSITION = 1e9
@@ -91,7 +92,7 @@ class Plant:
                                       (rows.ROWS, self.nv), 'plant_step')
         self._constants = self._constants_of(self.joints)
         self.dynamics.warm('gravity')
-        return kernel.builtin('plant_step', rows.plant_step.__doc__, kernel)
+        return kernel.builtin('plant_step', rows.plant_step.__doc__)
 
     def _constants_of(self, joints: JointPhysics) -> tuple[NDArray, ...]:
         return (*(np.array(getattr(joints, name)) for name in rows.CONSTANTS),
@@ -224,8 +225,8 @@ class Plant:
             Wrong length, or not finite; nothing was applied.
 
         """
-        if (type(torque) is not np.ndarray or torque.shape != self._shape
-                or not torque.dot(torque) < math.inf):
+        if (type(torque) is not np.ndarray or torque.dtype is not _DOUBLE
+                or torque.shape != self._shape or not torque.dot(torque) < math.inf):
             torque = self._checked_torque(torque)
         if self.brakes:
             return self._stand()

@@ -39,22 +39,26 @@ def plant_step(tree, runtime, q, qd, torque, external, effort_limit, damping, co
     D = [friction.drag(qd[i], damping[i], coulomb[i]) for i in joints]
     force = [applied[i] + external[i] - D[i] * qd[i] for i in joints]
     inertia = [armature[i] + dt * D[i] for i in joints]
+    middle = [q[i] + 0.5 * dt * qd[i] for i in joints]
     # where the joints would go if there were no stops tells which of these they meet, and how
     # fast they are in the middle of the step
-    middle = [q[i] + 0.5 * dt * qd[i] for i in joints]
     free = forward_dynamics(tree, runtime, middle, qd, force, inertia)
-    halfway = [qd[i] + 0.5 * dt * free[i] for i in joints]
     v = [qd[i] + dt * free[i] for i in joints]
+    halfway = [qd[i] + 0.5 * dt * free[i] for i in joints]
     depth = [stops.penetration(q[i] + dt * v[i], lower[i], upper[i]) for i in joints]
-    touch = [stops.pushes(depth[i], v[i], stiffness[i], stop_damping[i]) for i in joints]
     x = [depth[i] - dt * v[i] for i in joints]
-    k = [touch[i] * stiffness[i] for i in joints]
-    d = [touch[i] * stop_damping[i] for i in joints]
-    force = [force[i] - d[i] * qd[i] - k[i] * (x[i] + dt * qd[i]) for i in joints]
-    inertia = [inertia[i] + dt * (d[i] + dt * k[i]) for i in joints]
-    qdd = forward_dynamics(tree, runtime, middle, halfway, force, inertia)
-    after = [qd[i] + dt * qdd[i] for i in joints]
+    k, d = stiffness, stop_damping
+    # twice, because a stop that others relieve would pull
+    for _ in range(2):
+        touch = [stops.pushes(depth[i], x[i] + dt * v[i], v[i], k[i], d[i]) for i in joints]
+        k = [touch[i] * k[i] for i in joints]
+        d = [touch[i] * d[i] for i in joints]
+        qdd = forward_dynamics(
+            tree, runtime, middle, halfway,
+            [force[i] - d[i] * qd[i] - k[i] * (x[i] + dt * qd[i]) for i in joints],
+            [inertia[i] + dt * (d[i] + dt * k[i]) for i in joints])
+        v = [qd[i] + dt * qdd[i] for i in joints]
     return [
-        [q[i] + dt * (qd[i] + 0.5 * dt * qdd[i]) for i in joints], after, qdd, applied,
-        [-D[i] * after[i] for i in joints],
-        [-d[i] * after[i] - k[i] * (x[i] + dt * after[i]) for i in joints]]
+        [q[i] + dt * (qd[i] + 0.5 * dt * qdd[i]) for i in joints], v, qdd, applied,
+        [-D[i] * v[i] for i in joints],
+        [-d[i] * v[i] - k[i] * (x[i] + dt * v[i]) for i in joints]]

@@ -18,19 +18,21 @@ def penetration(position, lower, upper):
     return maximum(0.0, position - upper) - maximum(0.0, lower - position)
 
 
-def pushes(depth, velocity, stiffness, damping):
+def pushes(side, depth, velocity, stiffness, damping):
     """
     Return 1 where a stop pushes the joint back, 0 where it is out of reach or would pull.
 
     Parameters
     ----------
+    side : scalar
+        Positive at the upper stop, negative at the lower, 0 out of reach.
     depth, velocity : scalar
-        `penetration` and velocity at the end of the step if there were no stop.
+        How far the joint is beyond the stop (positive above), and its velocity.
     stiffness, damping : scalar
         Of the stop.
 
     """
-    return select(depth * (stiffness * depth + damping * velocity), 1.0, 0.0)
+    return select(side * (stiffness * depth + damping * velocity), 1.0, 0.0)
 
 
 def default_stiffness(effort_limit: NDArray, inertia: NDArray) -> NDArray:

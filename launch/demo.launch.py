@@ -1,0 +1,61 @@
+"""
+A simulated arm under the torque controller.
+
+    ros2 launch robodyn_ros demo.launch.py
+    ros2 launch robodyn_ros demo.launch.py urdf:=arm.urdf rviz:=true
+"""
+
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown, TimerAction)
+from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
+from launch.substitutions import LaunchConfiguration, PythonExpression
+from launch_ros.actions import Node
+
+from robodyn_ros.nodes.launching import include
+from robodyn_ros.share import share_path
+
+HINTS = """to try in another terminal (Ctrl-C in this one ends the demo):
+
+the arm floats:
+  ros2 service call {space}/computed_torque_controller/float std_srvs/srv/Trigger
+push it by a link:
+  ros2 topic pub --times 3 {space}/robot_simulator/wrench geometry_msgs/msg/WrenchStamped \
+'{{header: {{frame_id: tool0}}, wrench: {{force: {{y: 20.0}}}}}}'
+hold it where it is:
+  ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
+what it is doing, and how fast:
+  ros2 topic echo /diagnostics
+"""
+
+
+def generate_launch_description():
+    """Return simulator and controller; the end of one is the end of all."""
+    real_time_factor = LaunchConfiguration('real_time_factor')
+    return LaunchDescription([
+        DeclareLaunchArgument('rviz', default_value='false', description='Whether to show the '
+                              'arm in RViz.'),
+        DeclareLaunchArgument('rviz_frame', default_value='world', description='Frame that RViz '
+                              'shows things in: the root link of the URDF.'),
+        DeclareLaunchArgument('robot_state_publisher', default_value=LaunchConfiguration('rviz'),
+                              description='Whether to start robot_state_publisher.'),
+        include('simulation'),
+        DeclareLaunchArgument(
+            'use_sim_time', description='Whether the controller goes by /clock.',
+            default_value=PythonExpression([
+                "'", real_time_factor, "' not in ('', '1', '1.0')"])),
+        include('controller'),
+        Node(package='rviz2', executable='rviz2', condition=IfCondition(LaunchConfiguration('rviz')),
+             namespace=LaunchConfiguration('namespace'), arguments=[
+                 '-d', str(share_path('config', 'robodyn.rviz')),
+                 '-f', LaunchConfiguration('rviz_frame')]),
+        RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended'))),
+        TimerAction(period=4.0, actions=[OpaqueFunction(function=hints)]),
+    ])
+
+
+def hints(context):
+    """Log what to try next."""
+    namespace = LaunchConfiguration('namespace').perform(context).strip('/')
+    return [LogInfo(msg=HINTS.format(space=f'/{namespace}' if namespace else ''))]

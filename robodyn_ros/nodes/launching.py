@@ -1,0 +1,127 @@
+"""
+What the launch files of this package share.
+
+An argument that stands for a parameter has its words and its checks from the node's table. Left
+empty, it leaves the parameter to the file of parameters, and that leaves it to the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+import yaml
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.nodes.parameter import Parameter
+from robodyn_ros.share import PACKAGE, share_path
+
+# Topics of both nodes that may be called otherwise, each by an argument.
+_TOPICS = {'joint_states': 'joint_states', 'effort_controller/commands': 'effort_command_topic'}
+_LONGEST_GOODBYE = '70'  # s; more than the longest release_time, in which the arm is let down
+
+
+def common_arguments(urdf: str) -> list[DeclareLaunchArgument]:
+    """Return the arguments of every node; `urdf` says what an empty one means."""
+    return [
+        DeclareLaunchArgument('urdf', default_value='',
+                              description=f'Path of the URDF. Empty: {urdf}'),
+        DeclareLaunchArgument('namespace', default_value='',
+                              description='Namespace of the nodes: one per arm.'),
+        DeclareLaunchArgument(
+            'params_file', default_value='', description='YAML file of parameters, such as a '
+            f'changed copy of {share_path("config")}/controller.yaml or simulator.yaml. One file '
+            'may hold both nodes.'),
+        DeclareLaunchArgument('joint_states', default_value='joint_states',
+                              description='Topic of the joint states.'),
+        DeclareLaunchArgument(
+            'effort_command_topic', default_value='effort_controller/commands',
+            description='Topic of the torques, as forward_command_controller takes them.'),
+    ]
+
+
+def parameter_arguments(table: Iterable[Parameter],
+                        names: Iterable[str]) -> list[DeclareLaunchArgument]:
+    """Return an argument for each of these parameters of a node's table."""
+    rows = {row.name: row for row in table}
+    return [DeclareLaunchArgument(name, default_value='', description=_described(rows[name]))
+            for name in names]
+
+
+def node(executable: str, name: str, table: Iterable[Parameter], names: Iterable[str],
+         default_urdf: Path | None = None, **parameters: Any) -> OpaqueFunction:
+    """
+    Return the action that starts a node with what the arguments say.
+
+    Parameters
+    ----------
+    executable, name : str
+        Of the node.
+    table : iterable of Parameter
+        Its parameters.
+    names : iterable of str
+        Those that have an argument.
+    default_urdf : Path, optional
+        Used if neither an argument nor the file of parameters names a robot.
+    **parameters
+        More parameters, as `launch_ros.actions.Node` takes their values.
+
+    """
+    rows = [row for row in table if row.name in set(names)]
+    return OpaqueFunction(function=lambda context: [_make_node(
+        context, executable, name, rows, default_urdf, parameters)])
+
+
+def include(name: str, **options: Any) -> IncludeLaunchDescription:
+    """Return the action that includes another launch file of this package."""
+    path = share_path('launch', f'{name}.launch.py')
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(str(path)), **options)
+
+
+def _make_node(context: LaunchContext, executable: str, name: str, rows: list[Parameter],
+               default_urdf: Path | None, parameters: dict[str, Any]) -> Node:
+    def given(argument: str) -> str:
+        return LaunchConfiguration(argument).perform(context).strip()
+
+    parameters = {**parameters, **{row.name: _parsed(row, given(row.name))
+                                   for row in rows if given(row.name)}}
+    for argument in ('urdf', 'params_file'):
+        if given(argument) and not Path(given(argument)).expanduser().is_file():
+            raise ParameterError(f'{argument}:={given(argument)}: there is no such file',
+                                 argument=argument, value=given(argument))
+    if given('urdf'):
+        parameters['urdf_file'] = str(Path(given('urdf')).expanduser())
+    files = [str(Path(given('params_file')).expanduser())] if given('params_file') else []
+    return Node(
+        package=PACKAGE, executable=executable, name=name, namespace=given('namespace'),
+        output='screen', parameters=[*files, *filter(None, [parameters])],
+        remappings=[(topic, given(argument)) for topic, argument in _TOPICS.items()],
+        # these stand in front of the file of parameters, which therefore overrides them
+        ros_arguments=['-p', f'urdf_file:={default_urdf}'] if default_urdf else None,
+        sigkill_timeout=_LONGEST_GOODBYE)
+
+
+def _described(row: Parameter) -> str:
+    unit = f' [{row.unit}]' if row.unit else ''
+    choices = f' One of {", ".join(row.choices)}.' if row.choices else ''
+    default = list(row.default) if row.is_array else row.default
+    default = str(default).lower() if row.kind == 'bool' else default
+    otherwise = f', or else {default}' if row.default or row.kind == 'bool' else ''
+    return f'{row.description}{unit}{choices} If left out: as in params_file{otherwise}.'
+
+
+def _parsed(row: Parameter, text: str) -> Any:
+    """Return an argument as the parameter that it stands for (raises ParameterError)."""
+    try:
+        value = text if row.kind == 'string' else yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ParameterError(f'{row.name}:={text} cannot be read: {error}',
+                             name=row.name) from error
+    checked = row.checked(value)
+    return list(checked) if row.is_array else checked

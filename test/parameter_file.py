@@ -1,0 +1,101 @@
+"""
+Makes the files of parameters in `config/` from the tables of the nodes.
+
+    python test/parameter_file.py      writes them anew, after a change of a table
+"""
+import math
+from pathlib import Path
+import sys
+import textwrap
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDTH = 99
+HEAD = """\
+# Parameters of the node {node}, with their defaults. Change a copy of this file, and give it to
+#     ros2 launch robodyn_ros {launch}.launch.py params_file:=my.yaml
+# A list "per joint" holds one number for all joints, or one for each in the model's order.
+# "live" can be changed while the node runs:
+#     ros2 param set /{node} NAME VALUE
+"""
+
+
+def tables():
+    """Return (launch file, node, table) by the name of the file of parameters."""
+    from robodyn_ros.nodes import controller, controller_parameters
+    from robodyn_ros.nodes import simulator, simulator_parameters
+    return {
+        'controller.yaml': ('controller', controller.NAME, controller_parameters.PARAMETERS),
+        'simulator.yaml': ('simulation', simulator.NAME, simulator_parameters.PARAMETERS)}
+
+
+def number(value):
+    """Return a float as YAML 1.1 and ROS read it as a float."""
+    if math.isinf(value):
+        return '.inf' if value > 0.0 else '-.inf'
+    mantissa, e, exponent = repr(value).partition('e')
+    return (mantissa if '.' in mantissa else f'{mantissa}.0') + e + exponent
+
+
+def scalar(value):
+    """Return a value of a table as YAML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return number(value)
+    return str(value) if isinstance(value, int) or value.isidentifier() else f"'{value}'"
+
+
+def limits(row):
+    """Return the range of a row in words; '' if there is none."""
+    low, high = row.minimum, row.maximum
+    if low is None:
+        return ''
+    if high in (None, math.inf):
+        return f'{low:g} or more'
+    return f'{low:g} to {high:g}'
+
+
+def comment(row):
+    """Return the comment above a row."""
+    facts = [f'[{row.unit}]' if row.unit else '', limits(row),
+             'one of ' + ', '.join(row.choices) if row.choices else '',
+             'per joint' if row.per_joint else '', '' if row.read_only else 'live']
+    text = ' '.join([row.description, '; '.join(filter(None, facts))]).strip()
+    return textwrap.wrap(text, WIDTH - 10)
+
+
+def lines(table):
+    """Yield the lines of a table, without indentation."""
+    group = ''
+    for row in table:
+        *above, name = row.name.split('.')
+        indent = '  ' * len(above)
+        if '.'.join(above) != group:
+            group = '.'.join(above)
+            if group:
+                yield ''
+                yield f'{group}:'
+        yield ''
+        for line in comment(row):
+            yield f'{indent}# {line}'
+        if row.is_array and not row.default:
+            # ROS cannot tell the type of an empty list, so there is none to begin with
+            yield f'{indent}# {name}: []'
+        elif row.is_array:
+            yield f'{indent}{name}: [{", ".join(scalar(each) for each in row.default)}]'
+        else:
+            yield f'{indent}{name}: {scalar(row.default)}'
+
+
+def parameter_file(launch, node, table):
+    """Return the text of a file of parameters."""
+    body = [f'    {line}'.rstrip() for line in lines(table)]
+    return '\n'.join([HEAD.format(launch=launch, node=node) + f'/**/{node}:',
+                      '  ros__parameters:', *body[1:], ''])
+
+
+if __name__ == '__main__':
+    sys.path.insert(0, str(ROOT))
+    for file, arguments in tables().items():
+        (ROOT / 'config' / file).write_text(parameter_file(*arguments), encoding='utf-8')
+        print(f'wrote config/{file}')

@@ -1,0 +1,215 @@
+"""The declared table of a node: defaults, overrides, changes, and what is refused."""
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+import rclpy  # noqa: E402
+from rclpy.lifecycle import LifecycleNode  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter as RosParameter  # noqa: E402
+from robodyn_ros.exceptions import ParameterError  # noqa: E402
+from robodyn_ros.nodes import simulator_parameters  # noqa: E402
+from robodyn_ros.nodes.description import joint_values  # noqa: E402
+from robodyn_ros.nodes.parameters import (  # noqa: E402
+    for_joints, Parameter, Parameters, per_joint)
+import ros_process  # noqa: F401, E402
+
+TABLE = (
+    Parameter('step', 'double', 1e-3, 'Of time.', 's', minimum=1e-6, maximum=0.1),
+    Parameter('count', 'int', 3, 'How many.', minimum=1),
+    Parameter('flag', 'bool', True, 'Whether.'),
+    Parameter('stale.hold', 'double', 0.05, 'Silence.', 's', minimum=0.0, maximum=math.inf),
+    Parameter('mode', 'string', 'slow', 'Which.', choices=('slow', 'fast')),
+    Parameter('names', 'string_array', (), 'Whose.'),
+    Parameter('gains', 'double_array', (1.0,), 'How much.', minimum=0.0, per_joint=True),
+    Parameter('file', 'string', '', 'Where from.', read_only=True),
+)
+
+
+@pytest.fixture(scope='module')
+def context():
+    made = rclpy.Context()
+    rclpy.init(context=made)
+    yield made
+    made.try_shutdown()
+
+
+@pytest.fixture(params=[Node, LifecycleNode])
+def make(request, context):
+    """Return a function that makes a node with overrides and its parameters."""
+    nodes = []
+
+    def make_parameters(table=TABLE, check=None, changed=None, arguments=(), **overrides):
+        node = request.param(
+            f'node{len(nodes)}', context=context, use_global_arguments=False,
+            cli_args=['--ros-args', *arguments] if arguments else None,
+            parameter_overrides=[RosParameter(name.replace('__', '.'), value=value)
+                                 for name, value in overrides.items()])
+        nodes.append(node)
+        return node, Parameters(node, table, check, changed)
+
+    yield make_parameters
+    for node in nodes:
+        node.destroy_node()
+
+
+def set_one(node, name, value):
+    result = node.set_parameters([RosParameter(name, value=value)])[0]
+    return result.successful, result.reason
+
+
+def test_defaults_and_overrides_are_plain_values(make):
+    _, parameters = make(step=0.01, names=['a', 'b'], stale__hold=math.inf)
+    assert vars(parameters.values) == {
+        'step': 0.01, 'count': 3, 'flag': True, 'stale_hold': math.inf, 'mode': 'slow',
+        'names': ('a', 'b'), 'gains': (1.0,), 'file': ''}
+
+
+def test_yaml_of_the_command_line_is_forgiven(make):
+    node, parameters = make(arguments=['-p', 'stale.hold:=1', '-p', 'gains:=[1, 2]', '-p',
+                                       'names:=[]', '-p', 'file:=x'])
+    values = parameters.values
+    assert values.stale_hold == 1.0 and isinstance(values.stale_hold, float)
+    assert values.gains == (1.0, 2.0)
+    assert values.names == ()
+    assert node.get_parameter('stale.hold').type_ == RosParameter.Type.DOUBLE
+    _, parameters = make(names=[''])
+    assert parameters.values.names == ()
+
+
+@pytest.mark.parametrize('name, value, words', [
+    ('step', 5.0, ['0.1 s']), ('step', 0.0, ['least', '1e-06 s']), ('step', 'x', ['a number']),
+    ('step', math.nan, ['finite']), ('step', True, ['a number']), ('count', 0, ['least']),
+    ('count', 1.5, ['whole number']), ('count', True, ['whole number']), ('flag', 1, ['true']),
+    ('mode', 'medium', ['slow, fast']), ('mode', 3, ['a text']), ('names', [1], ['texts']),
+    ('gains', [1.0, -1.0], ['least']), ('gains', [math.inf], ['finite']),
+    ('gains', ['x'], ['numbers'])])
+def test_bad_values_are_refused_at_start_and_later(make, name, value, words):
+    with pytest.raises(ParameterError) as caught:
+        make(**{name: value})
+    node, parameters = make()
+    before = parameters.values
+    accepted, reason = set_one(node, name, value)
+    assert not accepted
+    assert parameters.values == before
+    for word in [f"'{name}'", *words]:
+        assert word in str(caught.value)
+    assert name in reason
+
+
+def test_all_mistakes_at_start_are_told_at_once(make):
+    with pytest.raises(ParameterError, match='(?s)step.*mode'):
+        make(step=5.0, mode='medium')
+
+
+def test_changes_make_a_new_snapshot(make):
+    changes = []
+    node, parameters = make(changed=lambda values, names: changes.append((values, names)))
+    held = parameters.values
+    assert set_one(node, 'step', 0.02) == (True, '')
+    assert held.step == 1e-3 and parameters.values.step == 0.02
+    assert changes[0][0].step == 0.02 and changes[0][1] == ['step']
+    assert set_one(node, 'names', ['a']) == (True, '')
+    assert set_one(node, 'names', []) == (True, '')
+    assert parameters.values.names == ()
+
+
+def test_whole_numbers_are_taken_for_numbers_later_too(make):
+    node, parameters = make()
+    if not hasattr(node, 'add_pre_set_parameters_callback'):
+        pytest.skip('not in this ROS')
+    assert set_one(node, 'stale.hold', 2) == (True, '')
+    assert parameters.values.stale_hold == 2.0
+    assert node.get_parameter('stale.hold').value == 2.0
+
+
+def test_several_changes_are_all_made_or_none(make):
+    node, parameters = make()
+    given = [RosParameter('count', value=9), RosParameter('mode', value='medium')]
+    assert not node.set_parameters_atomically(given).successful
+    assert parameters.values.count == node.get_parameter('count').value == 3
+
+
+def test_check_and_changed_can_refuse(make):
+    def check(values):
+        if values.count > 5 and values.mode == 'slow':
+            raise ParameterError('more than 5 need mode fast')
+
+    def changed(values, names):
+        if values.step > 0.05:
+            raise ParameterError('too late for that')
+
+    with pytest.raises(ParameterError, match='need mode fast'):
+        make(check=check, count=6)
+    node, parameters = make(check=check, changed=changed)
+    assert set_one(node, 'count', 6) == (False, 'more than 5 need mode fast')
+    assert set_one(node, 'step', 0.06) == (False, 'too late for that')
+    assert parameters.values.count == 3 and parameters.values.step == 1e-3
+
+
+def test_read_only_and_removal_are_refused(make):
+    node, parameters = make()
+    accepted, reason = set_one(node, 'file', 'x')
+    assert not accepted and 'read-only' in reason
+    assert not node.set_parameters([RosParameter('step', RosParameter.Type.NOT_SET)])[0].successful
+    assert node.get_parameter('step').value == parameters.values.step
+
+
+def test_unknown_names_are_refused_with_the_near_ones(make):
+    _, parameters = make(stepp=1, use_sim_time=False)
+    with pytest.raises(ParameterError, match="'stepp'.*'step'"):
+        parameters.refuse_unknown()
+    _, parameters = make(step=0.01)
+    parameters.refuse_unknown()
+
+
+def test_rows_can_be_added(make):
+    _, parameters = make(arm__kp=3.0)
+    parameters.add(for_joints([Parameter('{joint}.kp', 'double', 1.0, 'Gain.')],
+                              ['arm', 'hand']))
+    assert parameters.values.arm_kp == 3.0 and parameters.values.hand_kp == 1.0
+    parameters.refuse_unknown()
+
+
+def test_descriptors_tell_type_unit_range_and_choices(make):
+    node, _ = make()
+    step, mode, gains, file = node.describe_parameters(['step', 'mode', 'gains', 'file'])
+    assert step.type == RosParameter.Type.DOUBLE.value
+    assert step.description == 'Of time. [s]'
+    assert step.floating_point_range[0].from_value == 1e-6
+    assert 'slow, fast' in mode.additional_constraints
+    assert 'per joint' in gains.additional_constraints
+    assert file.read_only and not step.read_only
+
+
+@pytest.mark.parametrize('row', [
+    {'kind': 'float', 'default': 1.0}, {'kind': 'double', 'default': 'x'},
+    {'kind': 'double', 'default': 5.0, 'maximum': 1.0}])
+def test_rows_check_themselves(row):
+    with pytest.raises(ParameterError, match='thing'):
+        Parameter('thing', description='', **row)
+
+
+def test_per_joint_numbers():
+    names = ('a', 'b', 'c')
+    assert per_joint('kp', (2.0,), names) == (2.0, 2.0, 2.0)
+    assert per_joint('kp', (1.0, 2.0, 3.0), names) == (1.0, 2.0, 3.0)
+    for wrong in ((), (1.0, 2.0)):
+        with pytest.raises(ParameterError, match="'kp'.*a, b, c"):
+            per_joint('kp', wrong, names)
+
+
+def test_joint_values():
+    assert joint_values('locked', ('a:1', 'ns:b : -2e-1')) == {'a': 1.0, 'ns:b': -0.2}
+    for wrong in ('a', 'a:', ':1', 'a:b', ''):
+        with pytest.raises(ParameterError, match='locked'):
+            joint_values('locked', (wrong,))
+    with pytest.raises(ParameterError, match='twice'):
+        joint_values('locked', ('a:1', 'a:2'))
+
+
+def test_every_row_of_the_simulator_is_described():
+    for row in simulator_parameters.PARAMETERS:
+        assert row.description.endswith('.'), row.name

@@ -11,11 +11,10 @@ import textwrap
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 99
 HEAD = """\
-# Parameters of the node {node}, with their defaults. Change a copy of this file, and give it to
+# Parameters of {node}, with their defaults. Use a changed copy with
 #     ros2 launch robodyn_ros {launch}.launch.py params_file:=my.yaml
-# A list "per joint" holds one number for all joints, or one for each in the model's order.
-# "live" can be changed while the node runs:
-#     ros2 param set /{node} NAME VALUE
+# What is "per joint" is one number for all joints, or one for each in the model's order. What is
+# "live" can be changed while the node runs: ros2 param set /{node} NAME VALUE
 """
 
 
@@ -56,35 +55,29 @@ def limits(row):
 
 
 def comment(row):
-    """Return the comment above a row."""
-    facts = [f'[{row.unit}]' if row.unit else '', limits(row),
-             'one of ' + ', '.join(row.choices) if row.choices else '',
+    """Return the lines above a row: what it does, then its facts."""
+    facts = [row.unit, limits(row), f'one of {", ".join(row.choices)}' if row.choices else '',
              'per joint' if row.per_joint else '', '' if row.read_only else 'live']
-    text = ' '.join([row.description, '; '.join(filter(None, facts))]).strip()
-    return textwrap.wrap(text, WIDTH - 10)
+    return [*textwrap.wrap(row.description, WIDTH - 10), '; '.join(filter(None, facts))]
 
 
 def lines(table):
-    """Yield the lines of a table, without indentation."""
+    """Yield the lines of a table, without the indentation of all."""
     group = ''
     for row in table:
         *above, name = row.name.split('.')
         indent = '  ' * len(above)
+        yield ''
         if '.'.join(above) != group:
             group = '.'.join(above)
             if group:
-                yield ''
                 yield f'{group}:'
-        yield ''
-        for line in comment(row):
-            yield f'{indent}# {line}'
-        if row.is_array and not row.default:
-            # ROS cannot tell the type of an empty list, so there is none to begin with
-            yield f'{indent}# {name}: []'
-        elif row.is_array:
-            yield f'{indent}{name}: [{", ".join(scalar(each) for each in row.default)}]'
-        else:
-            yield f'{indent}{name}: {scalar(row.default)}'
+        yield from (f'{indent}# {line}' for line in comment(row) if line)
+        value = (f'[{", ".join(map(scalar, row.default))}]' if row.is_array
+                 else scalar(row.default))
+        # ROS cannot tell the type of an empty list, and an empty text would hide the default of
+        # a launch file
+        yield f'{indent}{"# " if row.default in ((), "") else ""}{name}: {value}'
 
 
 def parameter_file(launch, node, table):

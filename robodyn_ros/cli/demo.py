@@ -103,12 +103,12 @@ def tell(session, findings: Findings, steps: Steps) -> None:
     with steps('float for 2 s, without friction') as step:
         # friction would hold an arm whose weight is carried badly
         session.scale_friction(0.0)
-        recorder.ask('float')
+        session.ask('float')
         states, _ = session.logs(*session.record(2.0))
         findings.floating = drift(states.position, continuous)
         step.result = f'drift {number(1e3 * findings.floating.max())} {unit}'
     with steps('hold again'):
-        recorder.ask('hold')
+        session.ask('hold')
         session.scale_friction(1.0)
         recorder.wait(timeout=0.5)
     with steps('fast motion of all joints') as step:
@@ -128,14 +128,14 @@ def tell(session, findings: Findings, steps: Steps) -> None:
         begin, gone, findings.exit_code = session.leave()
         states, _ = session.logs(begin, session.record(1.0)[1])
         findings.left = drift(states.position, continuous)
-        findings.diagnostics = recorder.diagnostics
+        findings.diagnostics, findings.news = recorder.diagnostics, session.news()
         step.result = (f'gone in {1e-9 * (gone - begin):.1f} s, drift '
                        f'{number(1e3 * findings.left.max())} {unit}')
 
 
 def _track(session, findings: Findings) -> Tracking:
     """Make the motion; the first time, note the terms of the torque and the processors' work."""
-    meter = CpuMeter({'simulator': session.simulator, 'controller': session.controller})
+    meter = CpuMeter([session.simulator, session.controller])
     findings.motion, begin, end = session.move(findings.motion, _SETTLE)
     shares = meter.shares()
     tracking = match(*session.logs(begin, end), findings.model.continuous)
@@ -159,7 +159,7 @@ def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> i
             except ImportError as error:
                 step.result = f'no picture: {error}; pip install matplotlib'
     criteria = findings.criteria()
-    for line in ('', *findings.joints(), '', *findings.loop(), '', *verdict(criteria), '',
+    for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(), *verdict(criteria), '',
                  'written: ' + ', '.join(str(path) for path in written)):
         steps.say(line)
     return 0 if all(each.passed for each in criteria) else 1

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.exceptions import StateError
+
 
 class Tracking(NamedTuple):
     """
@@ -69,8 +71,16 @@ def match(states, references, continuous: np.ndarray) -> Tracking:
     continuous : (nv,) array of bool
         Joints whose angle counts modulo a turn.
 
+    Raises
+    ------
+    StateError
+        There are none.
+
     """
     stamps, ours, theirs = np.intersect1d(states.stamp, references.stamp, return_indices=True)
+    if not len(stamps):
+        raise StateError(f'{len(states.stamp)} states and {len(references.stamp)} references were '
+                         'recorded, but none of the same stamp: did simulator or controller stop?')
     q, reference = states.position[ours], references.position[theirs]
     latency = 1e-9 * (references.sent[theirs] - stamps)
     origin = int(states.stamp[0])

@@ -13,7 +13,8 @@ from robodyn_ros.cli.report import Criterion, number, table
 from robodyn_ros.model import RobotModel
 
 TRACKING, HOLDING, DRIFT = 1e-3, 1e-3, 5e-3  # rad or m that are allowed
-MISSED = 0.01                                # part of the states that may go unanswered
+MISSED = 0.01   # part of the states that may go unanswered
+BUSY = 0.3      # cores, from which on other programs are mentioned
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Findings:
         Of the controller.
     diagnostics : list of (str, dict)
         As they came.
+    news : list of str
+        Errors that the controller logged.
 
     """
 
@@ -51,6 +54,7 @@ class Findings:
     cpu: dict[str, float] = field(default_factory=dict)
     exit_code: int = 0
     diagnostics: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    news: list[str] = field(default_factory=list)
 
     @property
     def unit(self) -> str:
@@ -119,6 +123,13 @@ class Findings:
         lines += table(('microseconds', 'p50', 'p99', 'max'), rows)
         lines.append('processor, of one core: ' + ', '.join(
             f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
+        return lines
+
+    def notes(self) -> list[str]:
+        """Return what else should be known about the figures."""
+        lines = [f'the controller said: {text}' for text in self.news]
+        if self.cpu.get('others', 0.0) > BUSY:
+            lines.append('other programs kept the processors busy: expect better figures without')
         return lines
 
     def _diagnosed(self, who: str, key: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import ctypes
 import os
 from pathlib import Path
@@ -158,29 +158,41 @@ class Children:
 
 class CpuMeter:
     """
-    Processor time of processes since it was made, in parts of one core.
+    Processor time since it was made, in parts of one core.
 
     Parameters
     ----------
-    children : mapping of str to Child
-        In addition to this process, called 'this process'.
+    children : sequence of Child
+        In addition to this process, called 'this process', and all others, called 'others'.
 
     """
 
-    def __init__(self, children: Mapping[str, Child]):
-        self._children = dict(children)
+    def __init__(self, children: Sequence[Child]):
+        self._children = children
         self._begin = self._times()
 
     def _times(self) -> dict[str, float]:
         own = os.times()
-        return {'': time.monotonic(), 'this process': own.user + own.system,
-                **{name: child.cpu_time() for name, child in self._children.items()}}
+        times = {child.name: child.cpu_time() for child in self._children}
+        times['this process'] = own.user + own.system
+        times['others'] = _busy_time() - sum(times.values())
+        return {'': time.monotonic(), **times}
 
     def shares(self) -> dict[str, float]:
-        """Return the part of one core that each has used."""
+        """Return the part of one core that each has used; NaN where unknown."""
         end = self._times()
         wall = end.pop('') - self._begin['']
-        return {name: (used - self._begin[name]) / wall for name, used in end.items()}
+        return {name: max((used - self._begin[name]) / wall, 0.0) for name, used in end.items()}
+
+
+def _busy_time() -> float:
+    """Return the time that all processors were busy since the machine started; Linux only."""
+    try:
+        ticks = [int(each) for each in Path('/proc/stat').read_text().split(maxsplit=9)[1:9]]
+    except (OSError, ValueError):
+        return float('nan')
+    user, nice, system, _idle, _waiting, irq, softirq, steal = ticks
+    return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
 
 
 def _prepare() -> None:

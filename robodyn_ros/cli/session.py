@@ -26,7 +26,8 @@ from robodyn_ros.nodes.recorder import JointLog, Recorder
 _START = 30.0    # s until the controller must be active
 _LEAVE = 10.0    # s in which it must have left
 _ANSWERED = 0.1  # s after which a state is answered, or never
-_SLOWER = 1.25   # how much slower a motion is tried that was refused
+_ATTEMPTS = 4    # at a motion that is refused or interrupted
+_SLOWER = 1.25   # by how much it is slower after a refusal
 _DOMAINS = range(1, 102)  # whose ports lie below those that Linux gives to anybody
 
 
@@ -174,7 +175,9 @@ class Session:
 
     def move(self, motion: Motion, settle: float) -> tuple[Motion, int, int]:
         """
-        Let the controller follow a motion, more slowly if it refuses.
+        Let the controller follow a motion; again if it refuses or stops, and then more slowly.
+
+        After a fault, which a busy machine can cause, it is made again as it is.
 
         Returns
         -------
@@ -186,32 +189,40 @@ class Session:
         Raises
         ------
         TrajectoryError
-            It goes on refusing; with its reason.
+            It did not come to the end of it; with its reason.
 
         """
-        for _ in range(4):
+        for _ in range(_ATTEMPTS):
             heard = self.controller.log.stat().st_size
             begin = self.recorder.send(self._model.joint_names, motion.times, motion.positions,
                                        motion.velocities, motion.accelerations)
-            self.recorder.wait(lambda: self._moves() or self._refusal(heard), 2.0)
-            reason = self._refusal(heard)
-            if not reason:
-                break
-            motion = motion.stretched(_SLOWER)
-        else:
-            raise TrajectoryError(f'the controller refuses the motion: {reason}')
-        self.record(motion.times[-1] + settle - 1e-9 * (time.time_ns() - begin))
-        return motion, begin, begin + round(1e9 * (motion.times[-1] + settle))
+            self.recorder.wait(lambda: self._moves() or self.news(heard), 2.0)
+            if not self.news(heard):
+                self.record(motion.times[-1] + settle - 1e-9 * (time.time_ns() - begin))
+            reasons = self.news(heard)
+            if not reasons:
+                return motion, begin, begin + round(1e9 * (motion.times[-1] + settle))
+            if any(reason.startswith('fault: ') for reason in self.news()):
+                self.recorder.ask('reset_fault')
+            else:
+                motion = motion.stretched(_SLOWER)
+        raise TrajectoryError(f'the controller did not make the motion: {reasons[-1]}')
+
+    def ask(self, name: str) -> None:
+        """Ask the controller to hold or to float, after clearing a fault that may be there."""
+        try:
+            self.recorder.ask(name)
+        except StateError:
+            self.recorder.ask('reset_fault')
+            self.recorder.ask(name)
 
     def _moves(self) -> bool:
         reference = self.recorder.references.newest()
         return bool(np.abs(reference.velocity).max() > 1e-6)
 
-    def _refusal(self, heard: int) -> str:
-        for level, text in self.controller.messages(heard):
-            if level == 'ERROR' and text.startswith('trajectory refused: '):
-                return text.partition(': ')[2]
-        return ''
+    def news(self, heard: int = 0) -> list[str]:
+        """Return the errors that the controller logged from a byte of its log on."""
+        return [text for level, text in self.controller.messages(heard) if level == 'ERROR']
 
     def scale_gravity(self, part: float) -> None:
         """Let the controller command this part of the modelled gravity."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.dynamics.trace import sqrt
 
-# below this speed (rad/s or m/s) Coulomb friction is taken as proportional: no buzz at rest
-SMOOTHING = 0.05
+# below this speed (rad/s or m/s) Coulomb friction is taken as proportional: the reference has no noise,
+# so little smoothing is enough, and at rest there is no buzz
+SMOOTHING = 0.005
 
 
 def friction(velocity, viscous, coulomb):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
 
@@ -48,6 +48,10 @@ class Gains:
                                      f'{values.tolist()}', parameter=field.name)
             values.flags.writeable = False
             object.__setattr__(self, field.name, values)
+            if values.ndim != 1 or values.size != self.kp.size:
+                raise ParameterError(f'{field.name} has shape {values.shape}, kp '
+                                     f'{self.kp.shape}; each has one number per joint',
+                                     parameter=field.name)
 
     def of(self, law: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the position and velocity gains of a tracking law."""
@@ -82,16 +86,17 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
 
     """
     model = dynamics.model
-    wn = per_joint('natural_frequency', natural_frequency, model)
-    zeta = per_joint('damping_ratio', damping_ratio, model)
-    kp = per_joint('kp', kp, model) if np.size(kp) else wn ** 2
-    kd = per_joint('kd', kd, model) if np.size(kd) else 2.0 * zeta * wn
+    wn = not_negative('natural_frequency', natural_frequency, model)
+    zeta = not_negative('damping_ratio', damping_ratio, model)
+    kp = not_negative('kp', kp, model) if np.size(kp) else wn ** 2
+    kd = not_negative('kd', kd, model) if np.size(kd) else 2.0 * zeta * wn
     inertia = joint_inertia(dynamics)
+    part = not_negative('friction_scale', friction_scale, model)
     return Gains(
         kp=kp, kd=kd, pd_kp=kp * inertia, pd_kd=kd * inertia,
-        damping=per_joint('damping', damping, model) if np.size(damping) else inertia,
-        viscous=model.damping * friction_scale, coulomb=model.friction * friction_scale,
-        gravity_scale=per_joint('gravity_scale', gravity_scale, model))
+        damping=not_negative('damping', damping, model) if np.size(damping) else inertia,
+        viscous=model.damping * part, coulomb=model.friction * part,
+        gravity_scale=not_negative('gravity_scale', gravity_scale, model))
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:
@@ -112,7 +117,11 @@ def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
         Neither one number nor one per joint.
 
     """
-    values = np.asarray(value, dtype=np.float64)
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f'{name} is {shown(value)}; give one number, or one per joint',
+                             parameter=name) from error
     if values.size == 1:
         return np.full(model.nv, values.item())
     if values.shape != (model.nv,):
@@ -120,3 +129,21 @@ def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
             f'{name} has {values.size} values; give one, or one for each of the {model.nv} '
             f'joints: {", ".join(model.joint_names)}', parameter=name)
     return values.copy()
+
+
+def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
+    """
+    Return a value as one number per joint, each finite and 0 or more.
+
+    Raises
+    ------
+    ParameterError
+        Otherwise; the message names the joint.
+
+    """
+    values = per_joint(name, value, model)
+    for joint, each in zip(model.joint_names, values):
+        if not 0.0 <= each < np.inf:
+            raise ParameterError(f"{name} of joint '{joint}' is {each:g}; it must be finite, and "
+                                 '0 or more', parameter=name, joint=joint, value=float(each))
+    return values

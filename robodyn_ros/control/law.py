@@ -114,6 +114,7 @@ class ControlLaw:
         state = {'q': n, 'qd': n}
         follow = {**state, 'q_ref': n, 'qd_ref': n, 'qdd_ref': n, 'effort': n, 'kp': n, 'kd': n,
                   'viscous': n, 'coulomb': n, 'gravity_scale': n, 'authority': 1}
+        self._nv = n
         self.gains = gains
         self.tracking = tracking
         self.terms = np.zeros((len(Term), n))
@@ -121,6 +122,17 @@ class ControlLaw:
         self._follow = self._compile(dynamics, TRACKING_LAWS[tracking], follow)
         self._float = self._compile(dynamics, gravity_compensation,
                                     {**state, 'damping': n, 'gravity_scale': n})
+
+    @property
+    def gains(self) -> Gains:
+        """Gains from the next call on."""
+        return self._gains
+
+    @gains.setter
+    def gains(self, gains: Gains) -> None:
+        if gains.kp.size != self._nv:
+            raise ParameterError(f'gains for {gains.kp.size} joints; this robot has {self._nv}')
+        self._gains = gains
 
     @staticmethod
     def _compile(dynamics, law, arguments):
@@ -142,7 +154,7 @@ class ControlLaw:
             Part of the feedback that is used, in [0, 1].
 
         """
-        gains = self.gains
+        gains = self._gains
         self._authority[0] = authority
         kp, kd = gains.of(self.tracking)
         return self._follow(q, qd, reference.q, reference.qd, reference.qdd, reference.effort,
@@ -151,4 +163,5 @@ class ControlLaw:
 
     def compensate(self, q, qd) -> np.ndarray:
         """Return the terms that hold the weight and damp motion."""
-        return self._float(q, qd, self.gains.damping, self.gains.gravity_scale, out=self.terms)
+        gains = self._gains
+        return self._float(q, qd, gains.damping, gains.gravity_scale, out=self.terms)

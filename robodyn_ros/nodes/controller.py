@@ -12,9 +12,11 @@ from collections.abc import Callable
 import gc
 import sys
 import time
+import traceback
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.duration import Duration
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
@@ -24,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.exceptions import ParameterError, RobodynError, StateError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller_parameters import gains_from, PARAMETERS, settings_from
 from robodyn_ros.nodes.conversions import (
@@ -41,6 +43,8 @@ NAME = 'computed_torque_controller'
 _ATTEMPT = 0.1   # s between two attempts to activate
 _REMIND = 2.0    # s between two log lines about the same thing
 _FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
+_SETTLE = 1.0    # s in which the arm may follow its reference to rest
+_STILL = 0.02    # rad/s or m/s below which a joint is at rest
 _COAST = 0.005   # s between torques while no state arrives
 _CHORES = 0.01   # s between looks at services, timers and other topics
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -52,7 +56,7 @@ class ControllerNode(LifecycleNode):
 
     Attributes
     ----------
-    failure : RobodynError or None
+    failure : Exception or None
         Why the last transition failed.
 
     """
@@ -61,10 +65,11 @@ class ControllerNode(LifecycleNode):
         super().__init__(NAME)
         self._table = Parameters(self, PARAMETERS, changed=self._gains_changed)
         self._table.refuse_unknown()
-        self.failure: RobodynError | None = None
+        self.failure: Exception | None = None
         self._controller: ArmController | None = None
         self._active = self._coasting = False
-        self._reminded = 0.0
+        self._starting = self.values.autostart
+        self._answered = self._reminded = 0.0
         self._told = ''
 
     @property
@@ -96,35 +101,34 @@ class ControllerNode(LifecycleNode):
         return self._transition(self._clean_up)
 
     def on_shutdown(self, _state) -> TransitionCallbackReturn:
-        """Bring the arm to rest."""
-        return self._transition(self.leave)
+        """Bring the arm to rest, and close the topics."""
+        return self._transition(self._shut_down)
 
     def _transition(self, act: Callable[[], None]) -> TransitionCallbackReturn:
         """Run a transition; rclpy would swallow what it raises."""
+        self.failure = None
         try:
             act()
-        except RobodynError as error:
+        except Exception as error:  # of a defect the stack trace is all there is to go by
             self.failure = error
-            self.get_logger().error(str(error))
-            return _FAILED
-        self.failure = None
-        return _DONE
+            if not self._starting:  # then whoever started it hears of it
+                expected = isinstance(error, RobodynError)
+                self.get_logger().error(str(error) if expected else traceback.format_exc())
+        return _FAILED if self.failure else _DONE
 
     def _configure(self) -> None:
         values = self.values
         robot = load_robot(self, values)
         model = robot.model
-        dynamics = Dynamics(model)
-        self._dynamics = dynamics
-        self._controller = ArmController(dynamics, gains_from(values, dynamics),
-                                         settings_from(values, model.nv))
+        self._dynamics = dynamics = Dynamics(model)
+        controller = ArmController(dynamics, gains_from(values, dynamics),
+                                   settings_from(values, model.nv))
         self._writer = EffortWriter(model.joint_names, values.command_joints)
         self._reader = JointStateReader(model.joint_names, model.continuous)
         self._stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
         self._statistics = CycleStatistics()
         self._simulated_time = self.get_parameter('use_sim_time').value
-        self._command_publisher = self.create_publisher(
-            Float64MultiArray, values.effort_command_topic, qos.reliable())
+        self._command_publisher = self._publisher_of_commands(values.effort_command_topic)
         self._diagnostic_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._telemetry = Telemetry(self, model.joint_names, values.publish_joint_commands)
         self._states = PolledSubscription(self, JointState, 'joint_states', qos.newest())
@@ -138,12 +142,20 @@ class ControllerNode(LifecycleNode):
                               ('reset_fault', self._reset_fault))]
         self._open_timers = [self.create_timer(0.1, self._telemetry.look),
                              self.create_timer(1.0, self._report)]
+        self._controller = controller  # the last: from here on it counts as configured
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
 
+    def _publisher_of_commands(self, topic: str):
+        try:
+            return self.create_publisher(Float64MultiArray, topic, qos.reliable())
+        except InvalidTopicNameException as error:
+            raise ParameterError(f'effort_command_topic: {str(error).splitlines()[0]}',
+                                 value=topic) from error
+
     def _activate(self) -> None:
         self._check_ready()
-        now = time.monotonic()
+        self._answered = now = time.monotonic()
         self._controller.activate(now, self._reader.q, self._reader.qd)
         self._statistics.restart()
         self._coasting = False
@@ -156,12 +168,13 @@ class ControllerNode(LifecycleNode):
 
     def _check_ready(self) -> None:
         """Raise why the arm cannot be taken over."""
-        if self._reader.problem:
+        if not self._reader.complete:
             raise StateError(f'no joint state on {self._states.topic} yet: '
                              f'{self._reader.problem}')
         verdict = self._stale.check(time.monotonic())
         if verdict.level is not Freshness.FRESH:
-            raise StateError(f'joint states are stale: {verdict.reason}')
+            raise StateError(f'joint states: {self._silence(verdict)}')
+        self._controller.check_state(self._reader.q, self._reader.qd)
         topic = self._command_publisher.topic_name
         if self.count_publishers(topic) > 1:
             raise StateError(
@@ -175,6 +188,7 @@ class ControllerNode(LifecycleNode):
         controller, values = self._controller, self.values
         controller.stop(time.monotonic(), 'the controller leaves')
         self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
+        self._drive(lambda: self._coasting or self._reader.fastest < _STILL, _SETTLE)
         self._active = False
         self._fade_out(_FADE, release=False)
         if values.shutdown_effort == 'release':
@@ -196,11 +210,16 @@ class ControllerNode(LifecycleNode):
         while now - begin < duration:
             torque, _ = self._controller.coast(now)
             share = 1.0 - (now - begin) / duration if release else 1.0
-            self._command_publisher.publish(self._writer.write(share * torque))
+            self._send(share * torque)
             time.sleep(_COAST)
             now = time.monotonic()
         if release:
-            self._command_publisher.publish(self._writer.write(0.0 * torque))
+            self._send(0.0 * torque)
+
+    def _shut_down(self) -> None:
+        self.leave()
+        if self.configured:
+            self._clean_up()
 
     def _clean_up(self) -> None:
         self._states.destroy()
@@ -219,42 +238,54 @@ class ControllerNode(LifecycleNode):
     def cycle(self, patience: float) -> None:
         """Answer the next joint state, or act on its absence after `patience` seconds."""
         message = self._states.wait(patience)
-        if message is not None:
-            self._on_joint_state(message)
-        elif self._active:
-            self._watch()
-
-    def _on_joint_state(self, message: JointState) -> None:
         now = time.monotonic()
+        fresh = message is not None and self._take(message, now)
+        if self._active:
+            self._answer_state(message.header.stamp, now) if fresh else self._watch(now)
+
+    def _take(self, message: JointState, now: float) -> bool:
+        """Read a message; return whether the arm's state is complete, new and fresh now."""
         if not self._reader.read(message):
-            return
+            return False
         stamp = seconds(message.header.stamp)
-        if not self._stale.received(now, stamp, self._wall()):
-            return
-        if not self._active:
-            return
+        return (self._stale.received(now, stamp, self._wall())
+                and self._stale.check(now).level is Freshness.FRESH)
+
+    def _answer_state(self, stamp, now: float) -> None:
         controller, reader = self._controller, self._reader
-        if self._coasting:
+        # a pause of this process is silence as well: the arm was out of control meanwhile
+        if self._coasting or now - self._answered > self._stale.hold_after:
             self._coasting = False
             self._statistics.restart()
             controller.resume(now, reader.q, reader.qd)
         torque, _ = controller.update(now, reader.q, reader.qd)
-        self._command_publisher.publish(self._writer.write(torque))
-        self._statistics.add(stamp or now, self._wall() - stamp if stamp else 0.0,
+        self._send(torque, stamp)
+        self._answered = now
+        measured = seconds(stamp)
+        self._statistics.add(measured or now, self._wall() - measured if measured else 0.0,
                              time.monotonic() - now)
-        self._telemetry.publish(message.header.stamp, controller, torque)
 
-    def _watch(self) -> None:
+    def _watch(self, now: float) -> None:
         """Act on silence: the model alone brings the arm to rest, then a fault is latched."""
-        now = time.monotonic()
         verdict = self._stale.check(now)
         if verdict.level is Freshness.FRESH:
             return
         self._coasting = True
         if verdict.level is Freshness.STOP:
-            self._controller.fail(now, f'joint states: {verdict.reason}')
+            self._controller.fail(now, f'joint states: {self._silence(verdict)}')
         torque, _ = self._controller.coast(now)
+        self._send(torque)
+
+    def _silence(self, verdict) -> str:
+        """Return why the joint states are stale."""
+        problem = self._reader.problem
+        return f'{verdict.reason} ({problem})' if problem else verdict.reason
+
+    def _send(self, torque, stamp=None) -> None:
+        """Let a torque out; `stamp` is that of the state that it answers, if any."""
         self._command_publisher.publish(self._writer.write(torque))
+        self._telemetry.publish(stamp or self.get_clock().now().to_msg(), self._controller,
+                                torque)
 
     def _wall(self) -> float:
         return 1e-9 * self.get_clock().now().nanoseconds if self._simulated_time else time.time()
@@ -316,7 +347,17 @@ class ControllerNode(LifecycleNode):
 
     # --- start ------------------------------------------------------------------------------
 
-    def attempt_activation(self) -> bool:
+    @property
+    def starting(self) -> bool:
+        """Whether it still has to activate itself."""
+        return self._starting and self.configured and not self._active
+
+    def start(self) -> None:
+        """Configure, if it is to start itself; raise what is wrong."""
+        if self._starting and self.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
+            raise self.failure or StateError('configuration failed')
+
+    def attempt_activation(self) -> None:
         """Activate if the arm is ready; otherwise say now and then what is missing."""
         try:
             self._check_ready()
@@ -325,11 +366,10 @@ class ControllerNode(LifecycleNode):
             if now - self._reminded > _REMIND:
                 self._reminded = now
                 self.get_logger().info(f'waiting: {error}')
-            return False
+            return
         if self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
             raise self.failure or StateError('activation failed')
-        return True
-
+        self._starting = False
 
     def tell(self) -> None:
         """Log how a motion ended, and a new fault; once each."""
@@ -344,14 +384,18 @@ class ControllerNode(LifecycleNode):
                 self.get_logger().info(text)
 
 
+def make_node(_stop: StopRequest) -> ControllerNode:
+    """Return the node, configured if it starts itself; a signal may interrupt this."""
+    node = ControllerNode()
+    node.start()
+    return node
+
+
 def work(node: ControllerNode, stop: StopRequest) -> None:
-    """Start if asked to, control until a signal comes, leave in good order."""
+    """Control until a signal comes, leave in good order."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        if node.values.autostart:
-            if node.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
-                raise node.failure or StateError('configuration failed')
         _loop(node, executor, stop)
     finally:
         node.leave()
@@ -360,7 +404,6 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
 
 def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
     """Alternate between the cycle and, right after a cycle, everything else that waits."""
-    starting = node.values.autostart
     chores = attempt = time.monotonic()
     while not stop.requested:
         if node.configured:
@@ -370,14 +413,14 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
             chores = now + _CHORES
             executor.spin_once(timeout_sec=0.0 if node.configured else _CHORES)
             node.tell()
-        if starting and now >= attempt:
+        if node.starting and now >= attempt:
             attempt = now + _ATTEMPT
-            starting = not node.attempt_activation()
+            node.attempt_activation()
 
 
 def main() -> int:
     """Run the node."""
-    return run_process(NAME, lambda _stop: ControllerNode(), work)
+    return run_process(NAME, make_node, work)
 
 
 if __name__ == '__main__':

@@ -29,6 +29,8 @@ class JointStateReader:
     ----------
     q, qd, effort : (nv,) array
         The last complete state; effort is NaN where it is not reported.
+    complete : bool
+        Whether there has been a complete state.
     problem : str
         Why the last message was not used, or what the state still lacks.
     refused : int
@@ -41,17 +43,24 @@ class JointStateReader:
         self._names = tuple(joint_names)
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._continuous = np.flatnonzero(continuous)
-        self._layout: tuple[list[str], np.ndarray, np.ndarray] | None = None
+        self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
         self._seen = np.zeros(nv, dtype=bool)
-        self._begun = False
         self._next = np.zeros((2, nv))
         self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
+        self.complete = False
         self.problem = 'no message yet'
         self.refused = 0
 
+    @property
+    def fastest(self) -> float:
+        """Largest speed of a joint."""
+        return float(np.abs(self.qd).max())
+
     def read(self, message: JointState) -> bool:
         """Take a message; return whether the state is now complete, and new."""
-        theirs, ours = self._columns(message.name)
+        theirs, ours, repeated = self._columns(message.name)
+        if repeated:
+            return self._refuse(f"joint '{repeated}' is named twice in one message")
         if not ours.size:
             self.problem = "a message named none of the model's joints"
             return False
@@ -66,8 +75,8 @@ class JointStateReader:
             return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
                                 f'velocity {qd[j]}')
         self._next[0, ours], self._next[1, ours] = q, qd
-        if len(message.effort) == len(message.name):
-            self.effort[ours] = np.asarray(message.effort)[theirs]
+        told = len(message.effort) == len(message.name)
+        self.effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
         self._seen[ours] = True
         if not self._seen.all():
             missing = [name for name, seen in zip(self._names, self._seen) if not seen]
@@ -76,23 +85,25 @@ class JointStateReader:
         self._complete()
         return True
 
-    def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
+        """Return which entries are whose, and a joint that is named twice."""
         if self._layout is None or self._layout[0] != names:
             pairs = [(k, self._index[name]) for k, name in enumerate(names)
                      if name in self._index]
             table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-            self._layout = (list(names), table[:, 0], table[:, 1])
-        return self._layout[1], self._layout[2]
+            repeated = [name for name in self._names if names.count(name) > 1]
+            self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
+        return self._layout[1:]
 
     def _complete(self) -> None:
         position = self._next[0]
-        if self._begun and self._continuous.size:
+        if self.complete and self._continuous.size:
             c = self._continuous
             turns = np.round((position[c] - self.q[c]) / TURN)
             position[c] -= TURN * turns
         self.q[:], self.qd[:] = self._next
         self._seen.fill(False)
-        self._begun = True
+        self.complete = True
         self.problem = ''
 
     def _refuse(self, problem: str) -> bool:

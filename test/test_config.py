@@ -1,0 +1,108 @@
+"""The files of parameters in `config/` say what the tables of the nodes say."""
+import math
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
+
+from parameter_file import parameter_file, ROOT, tables  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
+
+TABLES = tables()
+URDF = ROOT / 'urdf' / 'robodyn7.urdf'
+
+
+def read(name):
+    return (ROOT / 'config' / name).read_text(encoding='utf-8')
+
+
+def flat(tree, above=''):
+    """Return the leaves of nested mappings by their dotted names."""
+    leaves = {}
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            leaves.update(flat(value, f'{above}{name}.'))
+        else:
+            leaves[above + name] = value
+    return leaves
+
+
+def parameters(name, text=None):
+    """Return the parameters in a file, after a look at what is around them."""
+    (key, section), = yaml.safe_load(text or read(name)).items()
+    assert key == f'/**/{TABLES[name][1]}', 'the node, in any namespace'
+    assert list(section) == ['ros__parameters']
+    return flat(section['ros__parameters'])
+
+
+def uncommented(name):
+    """Return the parameters in a file, with those that are commented out because empty."""
+    lines = [line.replace('# ', '', 1) if line.endswith((': []', ": ''")) else line
+             for line in read(name).splitlines()]
+    return parameters(name, '\n'.join(lines))
+
+
+@pytest.mark.parametrize('name', TABLES)
+def test_every_parameter_is_there_with_its_type_and_default(name):
+    table = {row.name: row for row in TABLES[name][2]}
+    given = uncommented(name)
+    assert list(given) == list(table)
+    for key, row in table.items():
+        value = given[key]
+        assert type(value) is {'string': str, 'double': float, 'int': int,
+                               'bool': bool}.get(row.kind, list), key
+        # a whole number in a list of numbers would be a list of integers for ROS
+        assert {type(each) for each in value} <= {float} if row.kind == 'double_array' else True
+        assert row.checked(value) == row.default, key
+
+
+@pytest.mark.parametrize('name', TABLES)
+def test_what_is_not_empty_is_set(name):
+    table = {row.name: row for row in TABLES[name][2]}
+    assert set(parameters(name)) == {
+        key for key, row in table.items() if row.default not in ('', ())}
+
+
+@pytest.mark.parametrize('name', TABLES)
+def test_comments_tell_unit_range_and_choices(name):
+    blocks = read(name).split('\n\n')
+    for row in TABLES[name][2]:
+        key = row.name.rpartition('.')[2]
+        block, = (block for block in blocks
+                  if f'\n{key}:' in '\n'.join(line.lstrip(' #') for line in block.splitlines()))
+        told = [row.unit, *row.choices]
+        if row.minimum is not None:
+            told += [f'{row.minimum:g} ']
+        if row.maximum not in (None, math.inf):
+            told += [f'to {row.maximum:g}']
+        for each in told:
+            assert each in block, row.name
+
+
+@pytest.mark.parametrize('name', TABLES)
+def test_files_are_up_to_date(name):
+    assert read(name) == parameter_file(*TABLES[name]), 'run: python test/parameter_file.py'
+
+
+@pytest.mark.parametrize('name, module, sign', [
+    ('controller.yaml', 'controller', 'waiting: no joint state'),
+    ('simulator.yaml', 'simulator', 'held by brakes')])
+def test_nodes_take_their_file(name, module, sign):
+    with NodeProcess(f'robodyn_ros.nodes.{module}', {'urdf_file': str(URDF)},
+                     ['--params-file', str(ROOT / 'config' / name)]) as node:
+        node.wait_for_output(sign)
+        assert node.stop()[0] == 0
+
+
+def test_ros2_control_commands_the_joints_of_our_arm():
+    from robodyn_ros import RobotModel
+    config = yaml.safe_load(read('ros2_control_effort.yaml'))
+    manager = config['/**/controller_manager']['ros__parameters']
+    effort = config['/**/effort_controller']['ros__parameters']
+    assert tuple(effort['joints']) == RobotModel.from_urdf(URDF).joint_names
+    assert effort['interface_name'] == 'effort'
+    assert manager['effort_controller']['type'].startswith('forward_command_controller/')
+    # the topic of our node by default
+    topic = {row.name: row for row in TABLES['controller.yaml'][2]}['effort_command_topic']
+    assert topic.default == 'effort_controller/commands'

@@ -11,9 +11,8 @@ from launch.actions import (
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
-from launch_ros.actions import Node
 
-from robodyn_ros.nodes.launching import include
+from robodyn_ros.nodes.launching import include, start
 from robodyn_ros.share import share_path
 
 HINTS = """to try in another terminal (Ctrl-C in this one ends the demo):
@@ -22,7 +21,7 @@ the arm floats:
   ros2 service call {space}/computed_torque_controller/float std_srvs/srv/Trigger
 push it by a link:
   ros2 topic pub --times 3 {space}/robot_simulator/wrench geometry_msgs/msg/WrenchStamped \
-'{{header: {{frame_id: tool0}}, wrench: {{force: {{y: 20.0}}}}}}'
+'{{header: {{frame_id: tool0}}, wrench: {{force: {{x: 20.0}}}}}}'
 hold it where it is:
   ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
 what it is doing, and how fast:
@@ -46,13 +45,16 @@ def generate_launch_description():
             default_value=PythonExpression([
                 "'", real_time_factor, "' not in ('', '1', '1.0')"])),
         include('controller'),
-        Node(package='rviz2', executable='rviz2', condition=IfCondition(LaunchConfiguration('rviz')),
-             namespace=LaunchConfiguration('namespace'), arguments=[
-                 '-d', str(share_path('config', 'robodyn.rviz')),
-                 '-f', LaunchConfiguration('rviz_frame')]),
+        OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
         RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended'))),
         TimerAction(period=4.0, actions=[OpaqueFunction(function=hints)]),
     ])
+
+
+def rviz(_context):
+    """Start RViz."""
+    return [start('rviz2', 'rviz2', arguments=[
+        '-d', str(share_path('config', 'robodyn.rviz')), '-f', LaunchConfiguration('rviz_frame')])]
 
 
 def hints(context):

@@ -5,13 +5,14 @@ A simulated arm: torques in, joint states out.
     ros2 launch robodyn_ros simulation.launch.py urdf:=arm.urdf publish_rate:=500
 """
 
+from pathlib import Path
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
-from robodyn_ros.nodes.launching import common_arguments, node, parameter_arguments
+from robodyn_ros.nodes.launching import common_arguments, node, parameter_arguments, start
 from robodyn_ros.nodes.simulator import NAME
 from robodyn_ros.nodes.simulator_parameters import PARAMETERS
 from robodyn_ros.share import share_path
@@ -38,11 +39,7 @@ def generate_launch_description():
 
 def state_publisher(context):
     """Start robot_state_publisher with the text of the URDF."""
-    path = LaunchConfiguration('urdf').perform(context) or ARM
-    with open(path, encoding='utf-8') as urdf:
-        description = urdf.read()
-    return [Node(
-        package='robot_state_publisher', executable='robot_state_publisher', output='screen',
-        namespace=LaunchConfiguration('namespace'),
-        remappings=[('joint_states', LaunchConfiguration('joint_states'))],
-        parameters=[{'robot_description': description}])]
+    path = Path(LaunchConfiguration('urdf').perform(context) or ARM)
+    return [start('robot_state_publisher', 'robot_state_publisher',
+                  remappings=[('joint_states', LaunchConfiguration('joint_states'))],
+                  parameters=[{'robot_description': path.expanduser().read_text('utf-8')}])]

@@ -11,16 +11,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 import signal
-import time
 
-import numpy as np
-
-from robodyn_ros.cli.evaluation import drift, match, Tracking
 from robodyn_ros.cli.findings import Findings
 from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.processes import CpuMeter
 from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number, verdict
+from robodyn_ros.cli.report import verdict
+from robodyn_ros.cli.story import Story
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.share import share_path
 
@@ -29,8 +25,6 @@ EXAMPLES = """examples:
   robodyn demo --urdf arm.urdf --lock finger_joint:0.02 --speed 0.3
   robodyn demo --urdf torso.urdf --base torso --tip left_hand --output results
 """
-TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'feedback')
-_SETTLE = 0.3   # s that are still recorded after a motion
 
 
 def _between(low: float, high: float):
@@ -70,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
     """Run the demo; return 0 if all criteria hold, else 1."""
     from robodyn_ros.cli.session import Robot, Session  # needs ROS
 
+    signal.signal(signal.SIGTERM, _interrupt)
     steps = Steps()
     robot = Robot(options.urdf or share_path('urdf', 'robodyn7.urdf'), options.base, options.tip,
                   tuple(options.lock))
-    signal.signal(signal.SIGTERM, _interrupt)
     options.output.mkdir(parents=True, exist_ok=True)
     with steps('load the robot, plan a motion') as step:
         model = robot.load()
@@ -85,65 +79,10 @@ def run(options: argparse.Namespace) -> int:
         with steps('start simulator and controller') as step:
             session.start()
             step.result = f'on ROS_DOMAIN_ID={session.domain}, this machine only'
-        tell(session, findings, steps)
+        Story(session, findings, steps).tell()
     if not options.keep_logs:
         session.remove_logs()
     return conclude(findings, options, steps)
-
-
-def tell(session, findings: Findings, steps: Steps) -> None:
-    """Let the arm do all it has to show, and note what it did."""
-    recorder, unit = session.recorder, findings.unit
-    continuous = findings.model.continuous
-    with steps('hold for 1 s') as step:
-        recorder.wait(timeout=0.7)  # feedback has grown to its full part
-        held = match(*session.logs(*session.record(1.0)), continuous)
-        findings.hold = held.worst
-        step.result = f'error up to {number(1e3 * findings.hold.max())} {unit}'
-    with steps('float for 2 s, without friction') as step:
-        # friction would hold an arm whose weight is carried badly
-        session.scale_friction(0.0)
-        session.ask('float')
-        states, _ = session.logs(*session.record(2.0))
-        findings.floating = drift(states.position, continuous)
-        step.result = f'drift {number(1e3 * findings.floating.max())} {unit}'
-    with steps('hold again'):
-        session.ask('hold')
-        session.scale_friction(1.0)
-        recorder.wait(timeout=0.5)
-    with steps('fast motion of all joints') as step:
-        recorder.record_terms(TERMS)
-        recorder.wait(timeout=0.3)
-        findings.tracking = _track(session, findings)
-        recorder.end_terms()
-        step.result = f'error RMS {number(1e3 * findings.tracking.rms.max())} {unit}'
-    with steps('the same without gravity') as step:
-        session.scale_gravity(0.0)
-        recorder.wait(timeout=1.0)
-        findings.heavy = _track(session, findings)
-        session.scale_gravity(1.0)
-        recorder.wait(timeout=1.0)
-        step.result = f'error RMS {number(1e3 * findings.heavy.rms.max())} {unit}'
-    with steps('the controller leaves (Ctrl-C)') as step:
-        begin, gone, findings.exit_code = session.leave()
-        states, _ = session.logs(begin, session.record(1.0)[1])
-        findings.left = drift(states.position, continuous)
-        findings.diagnostics, findings.news = recorder.diagnostics, session.news()
-        step.result = (f'gone in {1e-9 * (gone - begin):.1f} s, drift '
-                       f'{number(1e3 * findings.left.max())} {unit}')
-
-
-def _track(session, findings: Findings) -> Tracking:
-    """Make the motion; the first time, note the terms of the torque and the processors' work."""
-    meter = CpuMeter([session.simulator, session.controller])
-    findings.motion, begin, end = session.move(findings.motion, _SETTLE)
-    shares = meter.shares()
-    tracking = match(*session.logs(begin, end), findings.model.continuous)
-    if not findings.cpu:
-        findings.cpu = shares
-        findings.terms = {name: (1e-9 * (log.stamp - tracking.origin), log.effort)
-                          for name, log in session.terms(begin, end).items()}
-    return tracking
 
 
 def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> int:
@@ -159,8 +98,8 @@ def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> i
             except ImportError as error:
                 step.result = f'no picture: {error}; pip install matplotlib'
     criteria = findings.criteria()
-    for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(), *verdict(criteria), '',
-                 'written: ' + ', '.join(str(path) for path in written)):
+    for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(),
+                 *verdict(criteria), '', 'written: ' + ', '.join(map(str, written))):
         steps.say(line)
     return 0 if all(each.passed for each in criteria) else 1
 

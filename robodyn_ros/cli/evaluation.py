@@ -85,8 +85,9 @@ def match(states, references, continuous: np.ndarray) -> Tracking:
     latency = 1e-9 * (references.sent[theirs] - stamps)
     origin = int(states.stamp[0])
     return Tracking(
-        origin=origin, time=1e-9 * (stamps - origin), q=q, qd=states.velocity[ours], reference=reference,
-        reference_velocity=references.velocity[theirs], torque=references.effort[theirs],
+        origin=origin, time=1e-9 * (stamps - origin), q=q, qd=states.velocity[ours],
+        reference=reference, reference_velocity=references.velocity[theirs],
+        torque=references.effort[theirs],
         error=short_way(reference - q, continuous), latency=latency, states=len(states.stamp))
 
 

@@ -78,20 +78,23 @@ def _draw_error(axis, findings: Findings, tracking, title: str) -> None:
 
 def _draw_terms(axis, findings: Findings) -> None:
     """Draw the terms of the most loaded joint on each other, upward and downward apart."""
-    tracking, limits = findings.tracking, findings.model.effort_limit
-    j = int(np.argmax(tracking.peak_torque / limits))
-    thin = _thinned(tracking.time)
-    time = tracking.time[thin]
-    stack = {np.maximum: 0.0, np.minimum: 0.0}
-    for k, (name, (times, values)) in enumerate(findings.terms.items()):
-        part = np.interp(time, times, values[:, j])
-        for side, base in stack.items():
-            stack[side] = base + side(part, 0.0)
-            axis.fill_between(time, base, stack[side], color=_colour(k), alpha=0.65, lw=0,
-                              label=name if side is np.maximum else None)
-    axis.plot(time, tracking.torque[thin, j], color='black', lw=1.5, label='sent')
-    for k, limit in enumerate((limits[j], -limits[j])):
-        axis.axhline(limit, color='#B2182B', ls='--', lw=1.5, label=None if k else 'limit')
+    limits = findings.model.effort_limit
+    j = int(np.argmax(findings.tracking.peak_torque / limits))
+    if findings.terms:
+        time = next(iter(findings.terms.values()))[0]
+        time = time[_thinned(time)]
+        parts = {name: np.interp(time, times, values[:, j])
+                 for name, (times, values) in findings.terms.items()}
+        stack = {np.maximum: 0.0, np.minimum: 0.0}
+        for k, (name, part) in enumerate(parts.items()):
+            for side, base in stack.items():
+                stack[side] = base + side(part, 0.0)
+                axis.fill_between(time, base, stack[side], color=_colour(k), alpha=0.65, lw=0,
+                                  label=name if side is np.maximum else None)
+        axis.plot(time, sum(parts.values()), color='black', lw=1.5, label='sum')
+    for limit in (limits[j], -limits[j]):
+        axis.axhline(limit, color='#B2182B', ls='--', lw=1.5,
+                     label='limit' if limit > 0.0 else None)
     axis.set_title(f'Where the torque of {findings.model.joint_names[j]} comes from')
     axis.set_ylabel(force_unit(findings.unit))
     axis.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)

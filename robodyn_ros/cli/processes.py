@@ -81,8 +81,8 @@ class Child:
         code = self.exit_code
         if code is not None and not self.may_end:
             how = f'exit code {code}' if code >= 0 else signal.Signals(-code).name
-            raise ProcessError(f'the {self.name} ended ({how}): {self.last_words()}',
-                               log=str(self.log))
+            raise ProcessError(f'the {self.name} ended ({how}): {self.last_words()} '
+                               f'(all that it said is in {self.log})', log=str(self.log))
 
     def messages(self, start: int = 0) -> list[tuple[str, str]]:
         """Return (level, text) of its log lines, from a byte of the log on."""
@@ -204,8 +204,10 @@ def _prepare() -> None:
     """
     try:
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+        # Linux shares processors among sessions first, and this is a new one
+        Path('/proc/self/autogroup').write_text(str(_PRIORITY))
     except OSError:
-        pass  # only a privileged user may
+        pass  # only a privileged user may; not every system groups sessions
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     except (AttributeError, OSError):

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 import json
 import os
 from pathlib import Path
-import random
 import signal
-import socket
 import time
 from types import TracebackType
 
 import numpy as np
 
+from robodyn_ros.cli.domain import isolate
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child, Children
-from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
+from robodyn_ros.exceptions import StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import controller, simulator
 from robodyn_ros.nodes.description import joint_values
@@ -28,7 +27,9 @@ _LEAVE = 10.0    # s in which it must have left
 _ANSWERED = 0.1  # s after which a state is answered, or never
 _ATTEMPTS = 4    # at a motion that is refused or interrupted
 _SLOWER = 1.25   # by how much it is slower after a refusal
-_DOMAINS = range(1, 102)  # whose ports lie below those that Linux gives to anybody
+_NEAR = 1e-3     # rad or m from its start that a motion makes up for
+_REST = 0.3      # s to come to rest
+_WAY = 0.95      # part of a motion that is all of it, for states that may be missed
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Session:
         self._robot, self._model, self._start, self._rate = robot, model, start, rate
         self._logs, self._look = logs, look
         self._children = Children()
+        self._foreign_domain = bool(os.environ.get('ROS_DOMAIN_ID'))
         self.domain = isolate()
 
     def __enter__(self) -> Session:
@@ -121,11 +123,14 @@ class Session:
         places = [f'{name}:{q!r}' for name, q in zip(self._model.joint_names,
                                                      self._start.tolist())]
         self.recorder = Recorder(self._alive)
-        self._refuse_company()
+        if self._foreign_domain:
+            self._refuse_company()
         self.simulator = self._child('simulator', {
             **common, 'step': 1.0 / self._rate, 'initial_positions': places})
         self.controller = self._child('controller', common)
-        if not self.recorder.wait(lambda: len(self.recorder.references) > 0, _START):
+        # ROS may find the one long before the other
+        if not self.recorder.wait(lambda: self.recorder.states and self.recorder.references,
+                                  _START):
             raise StateError(f'the controller was not active within {_START:g} s; it said: '
                              + self.controller.last_words())
 
@@ -164,9 +169,12 @@ class Session:
 
     def logs(self, begin: int, end: int) -> tuple[JointLog, JointLog]:
         """Return what the arm said in a time, and the controller in reply, in model order."""
-        names, reply = self._model.joint_names, end + round(1e9 * _ANSWERED)
-        return (self.recorder.states.log(names, begin, end),
-                self.recorder.references.log(names, begin, reply))
+        return (self.recorder.states.log(self._model.joint_names, begin, end),
+                self.references(begin, end + round(1e9 * _ANSWERED)))
+
+    def references(self, begin: int, end: int) -> JointLog:
+        """Return what the controller said in a time, in model order."""
+        return self.recorder.references.log(self._model.joint_names, begin, end)
 
     def terms(self, begin: int, end: int) -> dict[str, JointLog]:
         """Return the terms of the torque that were recorded in a time, in model order."""
@@ -193,20 +201,42 @@ class Session:
 
         """
         for _ in range(_ATTEMPTS):
+            self._approach(motion.start)
             heard = self.controller.log.stat().st_size
-            begin = self.recorder.send(self._model.joint_names, motion.times, motion.positions,
-                                       motion.velocities, motion.accelerations)
+            begin = self._send(motion.times, motion.positions, motion.velocities,
+                               motion.accelerations)
             self.recorder.wait(lambda: self._moves() or self.news(heard), 2.0)
             if not self.news(heard):
                 self.record(motion.times[-1] + settle - 1e-9 * (time.time_ns() - begin))
+            end = begin + round(1e9 * (motion.times[-1] + settle))
             reasons = self.news(heard)
-            if not reasons:
-                return motion, begin, begin + round(1e9 * (motion.times[-1] + settle))
-            if any(reason.startswith('fault: ') for reason in self.news()):
-                self.recorder.ask('reset_fault')
-            else:
+            if not reasons and self._made(motion, begin, end):
+                return motion, begin, end
+            if any(reason.startswith('trajectory refused') for reason in reasons):
                 motion = motion.stretched(_SLOWER)
-        raise TrajectoryError(f'the controller did not make the motion: {reasons[-1]}')
+            self.recorder.ask('reset_fault')
+        raise TrajectoryError('the controller did not make the motion: '
+                              + (reasons or ['it stopped on the way'])[-1])
+
+    def _made(self, motion: Motion, begin: int, end: int) -> bool:
+        """Return whether the reference went all the way."""
+        way = np.ptp(motion.positions, axis=0)
+        references = self.references(begin, end)
+        return bool((np.ptp(references.position, axis=0) >= _WAY * way).all())
+
+    def _approach(self, start: np.ndarray) -> None:
+        """Go to where a motion starts, if what stopped the one before has left the arm apart."""
+        reference = self.recorder.references.newest(self._model.joint_names)
+        away = np.abs(reference.position[-1] - start)
+        if away.max() < _NEAR:
+            return
+        with np.errstate(divide='ignore', invalid='ignore'):
+            duration = max(1.0, 4.0 * np.nanmax(away / self._model.velocity_limit))
+        self._send([duration], [start], [0.0 * start], [0.0 * start])
+        self.record(duration + _REST)
+
+    def _send(self, *rows) -> int:
+        return self.recorder.send(self._model.joint_names, *rows)
 
     def ask(self, name: str) -> None:
         """Ask the controller to hold or to float, after clearing a fault that may be there."""
@@ -217,7 +247,7 @@ class Session:
             self.recorder.ask(name)
 
     def _moves(self) -> bool:
-        reference = self.recorder.references.newest()
+        reference = self.recorder.references.newest(self._model.joint_names)
         return bool(np.abs(reference.velocity).max() > 1e-6)
 
     def news(self, heard: int = 0) -> list[str]:
@@ -254,45 +284,3 @@ class Session:
         if not self.recorder.wait(lambda: self.controller.exit_code is not None, _LEAVE):
             raise StateError(f'the controller did not leave within {_LEAVE:g} s of Ctrl-C')
         return begin, time.time_ns(), self.controller.exit_code
-
-
-def isolate() -> str:
-    """
-    Keep ROS to this machine and, if the user has not chosen one, to a domain of its own.
-
-    Returns
-    -------
-    domain : str
-        ROS_DOMAIN_ID; for this process and those that it starts.
-
-    """
-    environment = os.environ
-    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    if environment.get('ROS_DISTRO') == 'humble':  # does not know that yet
-        environment['ROS_LOCALHOST_ONLY'] = '1'
-    for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):
-        environment.pop(name, None)
-    if not environment.get('ROS_DOMAIN_ID'):
-        environment['ROS_DOMAIN_ID'] = str(free_domain())
-    return environment['ROS_DOMAIN_ID']
-
-
-def free_domain() -> int:
-    """
-    Return a ROS domain that nobody on this machine uses, at random.
-
-    Raises
-    ------
-    RobodynError
-        All are in use.
-
-    """
-    for domain in random.sample(_DOMAINS, len(_DOMAINS)):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                # where the first participant of the domain listens (RTPS 9.6.2)
-                probe.bind(('', 7410 + 250 * domain))
-            except OSError:
-                continue
-        return domain
-    raise RobodynError('every ROS domain of this machine is in use; end some ROS processes')

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.gains import Gains, joint_inertia, per_joint
+from robodyn_ros.control.gains import Gains, per_joint
 from robodyn_ros.control.law import ControlLaw, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
@@ -114,8 +114,7 @@ class ArmController:
         usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
         self._deceleration = _STEEPEST / settings.stop_time * np.where(
             usual, model.velocity_limit, 2.0)
-        # enough to stop each joint's own inertia in front of its limit without overshoot
-        self._braking = 16.0 * joint_inertia(dynamics) / _BRAKING_TIME
+        self._brake, self._unit, self._still = np.zeros((3, model.nv))
         self._stop: StopProfile | None = None
         self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
         self._stopping = self._before = 0.0
@@ -142,6 +141,7 @@ class ArmController:
         zero, state = np.zeros(self.model.nv), Reference.zeros(self.model.nv)
         self._law.follow(zero, zero, state)
         self._law.compensate(zero, zero)
+        self._dynamics.warm('gravity', 'forward_dynamics')
         self._dynamics.inverse_dynamics(zero[None], zero[None], zero[None])
 
     # --- requests: they raise ---------------------------------------------------------------
@@ -212,13 +212,15 @@ class ArmController:
 
         """
         self._require_ready()
+        # it leaves from the reference of the last cycle, so its time begins there
+        delay = start_delay + now - self._before if start_delay else 0.0
         trajectory = check_trajectory(
-            self.model, joint_names, points, self.reference.copy(), start_delay=start_delay,
+            self.model, joint_names, points, self.reference.copy(), start_delay=delay,
             allow_partial_joints=self.settings.allow_partial_joints)
         check_feasibility(trajectory, self._dynamics.inverse_dynamics,
                           self.effort_limit * self.settings.effort_margin,
                           self.model.joint_names)
-        self._tracker.start(trajectory, now, self.settings.tolerances)
+        self._tracker.start(trajectory, self._before, self.settings.tolerances)
         self.mode = Mode.TRACK
         self.message = ''
         return trajectory.duration
@@ -296,9 +298,8 @@ class ArmController:
         else:
             self._advance(now, q, qd)
             terms = self._law.follow(q, qd, self.reference, self._authority.value(now))
-        brake_at_limits(q, qd, self.model.lower, self.model.upper, self._braking,
-                        _BRAKING_TIME if free else 0.25 * _BRAKING_TIME, out=self._desired)
-        self._desired += terms[Term.TOTAL]
+        self._desired[:] = terms[Term.TOTAL]
+        self._brake_at_limits(q, qd, _BRAKING_TIME if free else 0.25 * _BRAKING_TIME)
         np.multiply(self._law.gains.damping, qd, out=self._fallback)
         np.subtract(terms[Term.GRAVITY], self._fallback, out=self._fallback)
         return self._send(now)
@@ -331,6 +332,17 @@ class ArmController:
         """Return the torque that holds the arm still where it was last seen."""
         return self._dynamics.gravity(self._q) * self._law.gains.gravity_scale
 
+    def _brake_at_limits(self, q, qd, time) -> None:
+        """Add what stops joints in front of their limits, with their inertia in this pose."""
+        brake = brake_at_limits(q, qd, self.model.lower, self.model.upper, _BRAKING, time,
+                                out=self._brake)
+        for j in np.flatnonzero(brake):
+            # what 1 N m (N) above the weight would do to the joint while the others are free
+            self._unit[:] = self._dynamics.gravity(q)
+            self._unit[j] += 1.0
+            response = self._dynamics.forward_dynamics(q, self._still, self._unit)[j]
+            self._desired[j] += brake[j] / response
+
     def _send(self, now):
         dt, self._before = now - self._before, now
         torque, verdict = self._supervisor.supervise(self._desired, self._fallback, dt)
@@ -350,7 +362,7 @@ class ArmController:
                 self.stop(now, status.message)
         elif self.mode is Mode.STOP:
             # a clock that leaps or goes back must not let the reference jump
-            self._stopping += min(max(now - self._before, 0.0), _LONGEST_STEP)
+            self._stopping += min(max(0.0, now - self._before), _LONGEST_STEP)
             self._stop.sample(self._stopping, self.reference)
             if self._stopping >= self._stop.duration:
                 self.mode = Mode.HOLD
@@ -383,6 +395,7 @@ class ArmController:
                              'reset_fault')
 
 
+_BRAKING = 160.0     # 1/s, of a joint in front of its limit
 _BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
 _LONGEST_STEP = 0.05  # s that the reference may move on in one cycle
 _STEEPEST = 1.5      # largest over mean deceleration of a stop

@@ -88,13 +88,13 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     model = dynamics.model
     wn = not_negative('natural_frequency', natural_frequency, model)
     zeta = not_negative('damping_ratio', damping_ratio, model)
-    kp = not_negative('kp', kp, model) if np.size(kp) else wn ** 2
-    kd = not_negative('kd', kd, model) if np.size(kd) else 2.0 * zeta * wn
+    kp = _given('kp', kp, model, wn ** 2)
+    kd = _given('kd', kd, model, 2.0 * zeta * wn)
     inertia = joint_inertia(dynamics)
     part = not_negative('friction_scale', friction_scale, model)
     return Gains(
         kp=kp, kd=kd, pd_kp=kp * inertia, pd_kd=kd * inertia,
-        damping=not_negative('damping', damping, model) if np.size(damping) else inertia,
+        damping=_given('damping', damping, model, inertia),
         viscous=model.damping * part, coulomb=model.friction * part,
         gravity_scale=not_negative('gravity_scale', gravity_scale, model))
 
@@ -117,11 +117,7 @@ def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
         Neither one number nor one per joint.
 
     """
-    try:
-        values = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f'{name} is {shown(value)}; give one number, or one per joint',
-                             parameter=name) from error
+    values = _numbers(name, value)
     if values.size == 1:
         return np.full(model.nv, values.item())
     if values.shape != (model.nv,):
@@ -147,3 +143,15 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
             raise ParameterError(f"{name} of joint '{joint}' is {each:g}; it must be finite, and "
                                  '0 or more', parameter=name, joint=joint, value=float(each))
     return values
+
+
+def _given(name: str, value, model: RobotModel, default: np.ndarray) -> np.ndarray:
+    return not_negative(name, value, model) if _numbers(name, value).size else default
+
+
+def _numbers(name: str, value) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f'{name} is {shown(value)}; give one number, or one per joint',
+                             parameter=name) from error

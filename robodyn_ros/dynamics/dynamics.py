@@ -9,28 +9,43 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics import kernels, machine
+from robodyn_ros.dynamics.analysis import Analysis
+from robodyn_ros.dynamics.coriolis import coriolis_matrix
+from robodyn_ros.dynamics.derivatives import (
+    forward_dynamics_derivatives, inverse_dynamics_derivatives)
 from robodyn_ros.dynamics.kernel import as_doubles, Kernel, LARGEST_COMPILED, source_digest
+from robodyn_ros.dynamics.regressor import BODY_PARAMETERS, regressor
 from robodyn_ros.dynamics.tree import as_tuple, Tree
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 
 _BACKENDS = ('auto', 'compiled', 'python')
 
-# arguments and shape of the result of each algorithm
+# of each method: the algorithm, its arguments, and the shape of its result
 _OF_ARRAYS = {
-    'inverse_dynamics': (('q', 'qd', 'qdd'), ('nv',)),
-    'gravity': (('q',), ('nv',)),
-    'bias': (('q', 'qd'), ('nv',)),
-    'mass_matrix': (('q',), ('nv', 'nv')),
-    'forward_dynamics': (('q', 'qd', 'tau'), ('nv',)),
-    'center_of_mass': (('q',), (3,)),
+    'inverse_dynamics': (kernels.inverse_dynamics, ('q', 'qd', 'qdd'), ('nv',)),
+    'gravity': (kernels.gravity, ('q',), ('nv',)),
+    'bias': (kernels.bias, ('q', 'qd'), ('nv',)),
+    'mass_matrix': (kernels.mass_matrix, ('q',), ('nv', 'nv')),
+    'forward_dynamics': (kernels.forward_dynamics, ('q', 'qd', 'tau'), ('nv',)),
+    'center_of_mass': (kernels.center_of_mass, ('q',), (3,)),
+    'coriolis_matrix': (coriolis_matrix, ('q', 'qd'), ('nv', 'nv')),
+    'regressor': (regressor, ('q', 'qd', 'qdd'), ('nv', 'parameters')),
 }
 _OF_LINK = {
-    'forward_kinematics': (('q',), (4, 4)),
-    'jacobian': (('q',), (6, 'nv')),
-    'jacobian_dot_qd': (('q', 'qd'), (6,)),
+    'forward_kinematics': (kernels.forward_kinematics, ('q',), (4, 4)),
+    'jacobian': (kernels.jacobian, ('q',), (6, 'nv')),
+    'jacobian_dot_qd': (kernels.jacobian_dot_qd, ('q', 'qd'), (6,)),
 }
-_ENERGIES = {'kinetic_energy': (('q', 'qd'), (1,)), 'potential_energy': (('q',), (1,))}
+# methods that hand on the result in another form
+_UNPACKED = {
+    'kinetic_energy': (kernels.kinetic_energy, ('q', 'qd'), (1,)),
+    'potential_energy': (kernels.potential_energy, ('q',), (1,)),
+    'inverse_dynamics_derivatives': (
+        inverse_dynamics_derivatives, ('q', 'qd', 'qdd'), (3, 'nv', 'nv')),
+    'forward_dynamics_derivatives': (
+        forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
+}
 
 
 class _Frame(NamedTuple):
@@ -39,7 +54,7 @@ class _Frame(NamedTuple):
     translation: tuple
 
 
-class Dynamics:
+class Dynamics(Analysis):
     """
     Dynamics of a robot: `M(q) qdd + C(q, qd) qd + g(q) = tau + J^T w`.
 
@@ -235,8 +250,8 @@ class Dynamics:
         return function(*arrays) if out is None else function(*arrays, out=out)
 
     def _find(self, name: str, link: str | None = None) -> Callable:
-        method, algorithm = getattr(type(self), name), getattr(kernels, name)
-        arguments, shape = self._signature(name)
+        method = getattr(type(self), name)
+        algorithm, arguments, shape = self._signature(name)
         if name in _OF_LINK:
             frame = self._frame(link)
 
@@ -253,10 +268,11 @@ class Dynamics:
             setattr(self, name, kernel.builtin(name, method.__doc__, method.__get__(self)))
         return function
 
-    def _signature(self, name: str) -> tuple[dict[str, int], tuple[int, ...]]:
-        taken, shape = {**_OF_ARRAYS, **_OF_LINK, **_ENERGIES}[name]
-        return (dict.fromkeys(taken, self.nv),
-                tuple(self.nv if size == 'nv' else size for size in shape))
+    def _signature(self, name: str) -> tuple[Callable, dict[str, int], tuple[int, ...]]:
+        algorithm, taken, shape = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}[name]
+        sizes = {'nv': self.nv, 'parameters': BODY_PARAMETERS * self.model.nb}
+        return (algorithm, dict.fromkeys(taken, self.nv),
+                tuple(sizes.get(size, size) for size in shape))
 
     def _frame(self, link: str) -> _Frame:
         frame = self.model.link(link)

@@ -134,12 +134,12 @@ class ControllerNode(LifecycleNode):
         self._states = PolledSubscription(self, JointState, 'joint_states', qos.newest())
         self._trajectories = self.create_subscription(
             JointTrajectory, '~/joint_trajectory', self._on_trajectory, qos.reliable(2))
+        requests = {'hold': lambda c, now: c.hold(now),
+                    'float': lambda c, now: c.compensate_gravity(now),
+                    'stop': lambda c, now: c.stop(now, 'stop was asked for'),
+                    'reset_fault': self._reset_fault}
         self._open_services = [self.create_service(Trigger, f'~/{name}', self._answer(act))
-                          for name, act in (
-                              ('hold', lambda c, now: c.hold(now)),
-                              ('float', lambda c, now: c.compensate_gravity(now)),
-                              ('stop', lambda c, now: c.stop(now, 'stop was asked for')),
-                              ('reset_fault', self._reset_fault))]
+                               for name, act in requests.items()]
         self._open_timers = [self.create_timer(0.1, self._telemetry.look),
                              self.create_timer(1.0, self._report)]
         self._controller = controller  # the last: from here on it counts as configured
@@ -161,7 +161,7 @@ class ControllerNode(LifecycleNode):
         self._coasting = False
         gc.collect()
         gc.freeze()
-        self._active = True
+        self._active, self._starting = True, False
         self.get_logger().info('active: the arm is held where it is'
                                if self._controller.mode.value != 'gravity_compensation'
                                else 'active: the arm floats')
@@ -231,7 +231,7 @@ class ControllerNode(LifecycleNode):
         self._telemetry.destroy()
         self.destroy_publisher(self._command_publisher)
         self.destroy_publisher(self._diagnostic_publisher)
-        self._controller = None
+        self._controller, self._starting = None, False
 
     # --- the cycle --------------------------------------------------------------------------
 
@@ -240,8 +240,12 @@ class ControllerNode(LifecycleNode):
         message = self._states.wait(patience)
         now = time.monotonic()
         fresh = message is not None and self._take(message, now)
-        if self._active:
-            self._answer_state(message.header.stamp, now) if fresh else self._watch(now)
+        if not self._active:
+            return
+        if fresh:
+            self._respond(message.header.stamp, now)
+        else:
+            self._watch(now)
 
     def _take(self, message: JointState, now: float) -> bool:
         """Read a message; return whether the arm's state is complete, new and fresh now."""
@@ -251,7 +255,7 @@ class ControllerNode(LifecycleNode):
         return (self._stale.received(now, stamp, self._wall())
                 and self._stale.check(now).level is Freshness.FRESH)
 
-    def _answer_state(self, stamp, now: float) -> None:
+    def _respond(self, stamp, now: float) -> None:
         controller, reader = self._controller, self._reader
         # a pause of this process is silence as well: the arm was out of control meanwhile
         if self._coasting or now - self._answered > self._stale.hold_after:
@@ -301,6 +305,7 @@ class ControllerNode(LifecycleNode):
         except RobodynError as error:
             self.get_logger().error(f'trajectory refused: {error}')
         else:
+            self._answered = time.monotonic()  # to check a long one takes a while
             self.get_logger().info(f'trajectory of {len(message.points)} points accepted, '
                                    f'{duration:.3f} s')
 
@@ -369,7 +374,6 @@ class ControllerNode(LifecycleNode):
             return
         if self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
             raise self.failure or StateError('activation failed')
-        self._starting = False
 
     def tell(self) -> None:
         """Log how a motion ended, and a new fault; once each."""

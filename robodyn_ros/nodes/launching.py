@@ -11,14 +11,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
+from launch import Action, LaunchContext
+from launch.actions import (
+    DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, TimerAction)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 import yaml
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.parameter import Parameter
 from robodyn_ros.share import PACKAGE, share_path
 
@@ -78,6 +80,35 @@ def node(executable: str, name: str, table: Iterable[Parameter], names: Iterable
         context, executable, name, rows, default_urdf, parameters)])
 
 
+def start(package: str, executable: str, **options: Any) -> Action:
+    """
+    Return the action that starts a node as soon as all launch files are read.
+
+    A mistake in any of them then leaves nothing running behind; launch forgets what it has only
+    just started.
+
+    Parameters
+    ----------
+    package, executable, **options
+        As `launch_ros.actions.Node` takes them; it is put in the namespace of all.
+
+    Raises
+    ------
+    RobodynError
+        The package is not installed.
+
+    """
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError as error:
+        raise RobodynError(
+            f'the package {package} is not installed: sudo apt install '
+            f'ros-$ROS_DISTRO-{package.replace("_", "-")}', package=package) from error
+    return TimerAction(period=0.0, actions=[Node(
+        package=package, executable=executable, output='screen',
+        namespace=LaunchConfiguration('namespace'), **options)])
+
+
 def include(name: str, **options: Any) -> IncludeLaunchDescription:
     """Return the action that includes another launch file of this package."""
     path = share_path('launch', f'{name}.launch.py')
@@ -85,22 +116,23 @@ def include(name: str, **options: Any) -> IncludeLaunchDescription:
 
 
 def _make_node(context: LaunchContext, executable: str, name: str, rows: list[Parameter],
-               default_urdf: Path | None, parameters: dict[str, Any]) -> Node:
+               default_urdf: Path | None, parameters: dict[str, Any]) -> Action:
     def given(argument: str) -> str:
         return LaunchConfiguration(argument).perform(context).strip()
 
+    def file(argument: str) -> list[str]:
+        path = Path(given(argument)).expanduser()
+        if given(argument) and not path.is_file():
+            raise ParameterError(f'{argument}:={path}: there is no such file', value=str(path))
+        return [str(path)] if given(argument) else []
+
     parameters = {**parameters, **{row.name: _parsed(row, given(row.name))
                                    for row in rows if given(row.name)}}
-    for argument in ('urdf', 'params_file'):
-        if given(argument) and not Path(given(argument)).expanduser().is_file():
-            raise ParameterError(f'{argument}:={given(argument)}: there is no such file',
-                                 argument=argument, value=given(argument))
-    if given('urdf'):
-        parameters['urdf_file'] = str(Path(given('urdf')).expanduser())
-    files = [str(Path(given('params_file')).expanduser())] if given('params_file') else []
-    return Node(
-        package=PACKAGE, executable=executable, name=name, namespace=given('namespace'),
-        output='screen', parameters=[*files, *filter(None, [parameters])],
+    for path in file('urdf'):
+        parameters['urdf_file'] = path
+    return start(
+        PACKAGE, executable, name=name,
+        parameters=[*file('params_file'), *([parameters] if parameters else [])],
         remappings=[(topic, given(argument)) for topic, argument in _TOPICS.items()],
         # these stand in front of the file of parameters, which therefore overrides them
         ros_arguments=['-p', f'urdf_file:={default_urdf}'] if default_urdf else None,
@@ -120,6 +152,10 @@ def _parsed(row: Parameter, text: str) -> Any:
     """Return an argument as the parameter that it stands for (raises ParameterError)."""
     try:
         value = text if row.kind == 'string' else yaml.safe_load(text)
+        if row.kind == 'double' and isinstance(value, str):
+            value = float(value)  # 1e-3, which is a text in YAML 1.1
+    except ValueError:
+        pass  # refused below, with its reason
     except yaml.YAMLError as error:
         raise ParameterError(f'{row.name}:={text} cannot be read: {error}',
                              name=row.name) from error

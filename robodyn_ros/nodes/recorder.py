@@ -69,9 +69,9 @@ class JointStream(PolledSubscription):
             data, info = taken
             self._messages.append((info['source_timestamp'], data))
 
-    def newest(self) -> JointState | None:
-        """Return the last message that was collected."""
-        return deserialize_message(self._messages[-1][1], JointState) if self._messages else None
+    def newest(self, joint_names: Sequence[str]) -> JointLog:
+        """Return the last message that was collected; no rows if there was none."""
+        return _decoded(self._messages[-1:], joint_names)
 
     def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
         """
@@ -85,19 +85,22 @@ class JointStream(PolledSubscription):
             Only what was sent in between; ns since the epoch.
 
         """
-        chosen = [(sent, deserialize_message(data, JointState)) for sent, data in self._messages
-                  if sent >= begin and (end is None or sent < end)]
-        rows = np.full((3, len(chosen), len(joint_names)), np.nan)
-        for k, (_, message) in enumerate(chosen):
-            column = {name: i for i, name in enumerate(message.name)}
-            order = [column[name] for name in joint_names]
-            for row, values in zip(rows, (message.position, message.velocity, message.effort)):
-                if len(values):
-                    row[k] = np.asarray(values)[order]
-        stamps = [1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec
-                  for _, message in chosen]
-        return JointLog(np.array(stamps, dtype=np.int64),
-                        np.array([sent for sent, _ in chosen], dtype=np.int64), *rows)
+        return _decoded([(sent, data) for sent, data in self._messages
+                         if sent >= begin and (end is None or sent < end)], joint_names)
+
+
+def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) -> JointLog:
+    rows = np.full((3, len(messages), len(joint_names)), np.nan)
+    times = np.zeros((2, len(messages)), dtype=np.int64)
+    for k, (sent, data) in enumerate(messages):
+        message = deserialize_message(data, JointState)
+        times[:, k] = 1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec, sent
+        column = {name: i for i, name in enumerate(message.name)}
+        order = [column[name] for name in joint_names]
+        for row, values in zip(rows, (message.position, message.velocity, message.effort)):
+            if len(values):
+                row[k] = np.asarray(values)[order]
+    return JointLog(*times, *rows)
 
 
 class Recorder:

@@ -1,0 +1,234 @@
+"""
+How long a torque takes: from a joint state that is sent to the torque that comes back.
+
+    python benchmark/round_trip.py
+    python benchmark/round_trip.py --rates 1000 --seconds 10 --urdf arm.urdf --json
+
+The controller, a bare echo node under an executor, and one that waits as the controller does, each
+in a process of its own, take turns in one run; the controller is inactive while others have
+theirs. This process sends the states of an arm at rest, at absolute times, and waits for each
+answer. A miss is an answer that comes after the next state was due. Absolute numbers depend on the
+machine and on what else it does: compare the rows of one run.
+"""
+import argparse
+import gc
+import json
+import os
+from pathlib import Path
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 100))
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
+import numpy as np  # noqa: E402
+import rclpy  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from robodyn_ros import RobotModel  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.controller import NAME  # noqa: E402
+from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp  # noqa: E402
+from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+ECHO = str(HERE / 'echo.py')
+WAYS = {'controller': ['-m', 'robodyn_ros.nodes.controller'], 'echo': [ECHO, 'executor'],
+        'polled_echo': [ECHO, 'polled']}
+LOST = 0.1      # s after which an answer is given up
+SETTLE = 0.3    # s of each turn that do not count
+START = 30.0    # s that a node may take to answer for the first time
+
+
+class Contestant:
+    """A node in a process of its own, and this process's ends of its topics."""
+
+    def __init__(self, node, name, model, urdf, log):
+        settings = ['-p', f'urdf_file:={urdf}'] if name == 'controller' else []
+        with open(log, 'wb') as output:
+            self.process = subprocess.Popen(
+                [sys.executable, *WAYS[name], '--ros-args', '-r', f'__ns:=/{name}', *settings],
+                stdout=output, stderr=subprocess.STDOUT, cwd=HERE.parent, env={
+                    **os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+        self.name = name
+        self.log = log
+        self.writer = JointStateWriter(model.joint_names)
+        self.writer.position[:] = pose(model)
+        self._states = node.create_publisher(JointState, f'/{name}/joint_states', qos.reliable(5))
+        self._torques = PolledSubscription(
+            node, Float64MultiArray, f'/{name}/effort_controller/commands', qos.reliable(10))
+        self._node = node
+        self._lifecycle = node.create_client(
+            ChangeState, f'/{name}/{NAME}/change_state') if name == 'controller' else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def ask(self, patience):
+        """Send a state; return the seconds until the torque came, or None."""
+        while self._torques.take() is not None:
+            pass  # late answers, and what a controller says by itself
+        set_stamp(self.writer.message.header.stamp, time.time_ns())
+        begin = time.perf_counter()
+        self._states.publish(self.writer.message)
+        answer = self._torques.wait(patience)
+        return time.perf_counter() - begin if answer is not None else None
+
+    def start(self):
+        """Wait until it answers steadily."""
+        end, answers = time.monotonic() + START, 0
+        while answers < 50:
+            answers += self.ask(0.01) is not None
+            if self.process.poll() is not None or time.monotonic() > end:
+                sys.exit(f'{self.name} does not answer:\n{Path(self.log).read_text()}')
+
+    def change(self, transition):
+        """Activate or deactivate it, if it is the controller."""
+        if self._lifecycle is None:
+            return
+        request = ChangeState.Request()
+        request.transition.id = transition
+        future = self._lifecycle.call_async(request)
+        end = time.monotonic() + START
+        while not future.done():
+            self.ask(0.0)  # it activates on fresh states, and comes to rest with them
+            rclpy.spin_once(self._node, timeout_sec=0.002)
+            if time.monotonic() > end:
+                sys.exit(f'{self.name} does not change its state:\n{Path(self.log).read_text()}')
+
+    def cpu_time(self):
+        """Return the seconds of processor time that it has used."""
+        stat = Path(f'/proc/{self.process.pid}/stat').read_text().rpartition(')')[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def pose(model):
+    """Return a pose inside the limits, of which gravity asks something."""
+    bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
+    low, high = np.where(bounded, model.lower, -1.0), np.where(bounded, model.upper, 1.0)
+    return 0.5 * (low + high) + 0.1 * (high - low)
+
+
+def run(contestant, rate, seconds):
+    """Send states at a rate; return round trips (s), states missed, parts of a core used."""
+    period, times, missed = 1.0 / rate, [], 0
+    begin = deadline = time.perf_counter() + 1e-3
+    while deadline - begin < SETTLE + seconds:
+        wait = deadline - time.perf_counter()
+        if wait > 0.0:
+            time.sleep(wait)
+        took = contestant.ask(LOST)
+        if deadline - begin < SETTLE:
+            wall, own, theirs = time.perf_counter(), time.process_time(), contestant.cpu_time()
+        elif took is None:
+            missed += 1
+        else:
+            times.append(took)
+            missed += took > period
+        # a state that fell due meanwhile was not sent: it missed its answer, too
+        deadline += period
+        while deadline < time.perf_counter() - period:
+            deadline += period
+            missed += 1
+    wall = time.perf_counter() - wall
+    return times, missed, (contestant.cpu_time() - theirs) / wall, (
+        time.process_time() - own) / wall
+
+
+def measure(contestants, rates, seconds, rounds):
+    """Let all take turns; return one row per rate and contestant."""
+    turns = {(rate, each.name): [] for rate in rates for each in contestants}
+    for rate in rates:
+        for k in range(rounds):
+            for each in contestants:
+                print(f'\r{rate:g} Hz, round {k + 1} of {rounds}: {each.name:12}', end='',
+                      file=sys.stderr, flush=True)
+                each.change(Transition.TRANSITION_ACTIVATE)
+                turns[rate, each.name].append(run(each, rate, seconds))
+                each.change(Transition.TRANSITION_DEACTIVATE)
+    print('\r' + 60 * ' ' + '\r', end='', file=sys.stderr)
+    return [summary(rate, name, several) for (rate, name), several in turns.items()]
+
+
+def summary(rate, name, turns):
+    """Return the figures of all turns of one contestant at one rate."""
+    times, missed, theirs, own = zip(*turns)
+    p50, p99, p999, top = 1e6 * np.percentile(np.concatenate(times), (50, 99, 99.9, 100))
+    medians = [1e6 * float(np.median(each)) for each in times]
+    return {'rate': rate, 'node': name, 'answers': sum(map(len, times)), 'p50': p50, 'p99': p99,
+            'p99.9': p999, 'max': top, 'lowest p50': min(medians), 'highest p50': max(medians),
+            'misses': sum(missed), 'cpu': float(np.mean(theirs)), 'source cpu': float(np.mean(own))}
+
+
+def print_table(rows):
+    """Print the figures, with the controller's in parts of each echo's."""
+    print('round trip in us; p50 of single turns in brackets; CPU in % of one core\n')
+    print(f'{"rate":>7} {"node":12}{"p50":>7} {"(turns)":>15}{"p99":>8}{"p99.9":>8}{"max":>8}'
+          f'{"misses":>8}{"CPU":>6}{"source":>8}')
+    for row in rows:
+        turns = f'({row["lowest p50"]:.0f} to {row["highest p50"]:.0f})'
+        print(f'{row["rate"]:>4g} Hz {row["node"]:12}{row["p50"]:7.0f} {turns:>15}'
+              f'{row["p99"]:8.0f}{row["p99.9"]:8.0f}{row["max"]:8.0f}{row["misses"]:8d}'
+              f'{100 * row["cpu"]:6.0f}{100 * row["source cpu"]:8.0f}')
+    print()
+    for row in rows:
+        ours = next(each for each in rows if each['rate'] == row['rate'])
+        if row is not ours:
+            print(f'{row["rate"]:>4g} Hz: controller / {row["node"]:12} p50 '
+                  f'{ours["p50"] / row["p50"]:.2f}, p99 {ours["p99"] / row["p99"]:.2f}')
+
+
+def main():
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.strip(), formatter_class=(
+        argparse.RawDescriptionHelpFormatter))
+    parser.add_argument('--urdf', type=Path, default=HERE.parent / 'urdf' / 'robodyn7.urdf')
+    parser.add_argument('--rates', type=float, nargs='+', default=[200.0, 500.0, 1000.0],
+                        metavar='HZ', help='states per second')
+    parser.add_argument('--seconds', type=float, default=3.0, help='of each turn')
+    parser.add_argument('--rounds', type=int, default=4, help='turns of each node at each rate')
+    parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
+    options = parser.parse_args()
+    model = RobotModel.from_urdf(options.urdf)
+    rclpy.init()
+    node = Node('source')
+    with tempfile.TemporaryDirectory() as folder:
+        contestants = []
+        try:
+            for name in WAYS:
+                each = Contestant(node, name, model, options.urdf.resolve(),
+                                  Path(folder) / name)
+                contestants.append(each)
+                each.start()
+                each.change(Transition.TRANSITION_DEACTIVATE)
+            gc.collect()
+            gc.disable()
+            rows = measure(contestants, options.rates, options.seconds, options.rounds)
+        finally:
+            for each in contestants:
+                each.__exit__()
+    rclpy.try_shutdown()
+    if options.json:
+        json.dump(rows, sys.stdout, indent=2)
+        print()
+    else:
+        print_table(rows)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,215 @@
+"""What one asks of a robot's dynamics beyond forces, accelerations and poses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
+from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
+from robodyn_ros.dynamics.kernel import as_doubles
+from robodyn_ros.dynamics.regressor import BODY_PARAMETERS
+
+# up to here forward dynamics and its derivatives are one kernel, inverse of M included
+LARGEST_FUSED = 12
+
+
+class VelocityForces(NamedTuple):
+    """The two parts of C(q, qd) qd; (nv,) or (N, nv) each."""
+
+    centrifugal: NDArray
+    coriolis: NDArray
+
+
+class Analysis:
+    """
+    The part of `Dynamics` that builds on its algorithms, or differentiates them.
+
+    Arrays and batches are as for all of `Dynamics`.
+    """
+
+    # --- velocity forces --------------------------------------------------------------------
+
+    def coriolis_matrix(self, q, qd, out=None):
+        """
+        Return C(q, qd); (nv, nv) or (N, nv, nv).
+
+        The one of the Christoffel symbols, C_ij = sum_k Gamma_ijk qd_k: `C qd` are the velocity
+        forces and `dM/dt - 2 C` is skew-symmetric.
+        """
+        return self._call('coriolis_matrix', q, qd, out=out)
+
+    def christoffel(self, q):
+        """
+        Return the Christoffel symbols Gamma_ijk of M(q); (nv, nv, nv) or (N, nv, nv, nv).
+
+        Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), symmetric in j and k.
+        """
+        # C is linear in qd: its symbols are C at unit velocities
+        q, units = as_doubles(q, 'q', self.nv), np.eye(self.nv)
+        rows = np.repeat(np.atleast_2d(q), self.nv, axis=0)
+        C = self.coriolis_matrix(rows, np.tile(units, (len(rows) // self.nv, 1)))
+        symbols = C.reshape(*q.shape[:-1], self.nv, self.nv, self.nv)
+        return np.ascontiguousarray(np.moveaxis(symbols, -3, -1))
+
+    def velocity_forces(self, q, qd) -> VelocityForces:
+        """
+        Return the centrifugal and the Coriolis part of the velocity forces C(q, qd) qd.
+
+        The centrifugal part has the terms in qd_j^2, the Coriolis part those in qd_j qd_k of two
+        different coordinates; (nv,) or (N, nv) each.
+        """
+        symbols, qd = self.christoffel(q), as_doubles(qd, 'qd', self.nv)
+        centrifugal = np.einsum('...ijj,...j->...i', symbols, qd * qd)
+        different = symbols * (1.0 - np.eye(self.nv))
+        return VelocityForces(
+            centrifugal, np.einsum('...ijk,...j,...k->...i', different, qd, qd))
+
+    # --- derivatives ------------------------------------------------------------------------
+
+    def inverse_dynamics_derivatives(self, q, qd, qdd):
+        """
+        Return dtau/dq, dtau/dqd and dtau/dqdd = M of the inverse dynamics without wrenches.
+
+        Parameters
+        ----------
+        q, qd, qdd : (nv,) or (N, nv)
+            Position, velocity, acceleration.
+
+        Returns
+        -------
+        by_q, by_qd, M : (nv, nv) or (N, nv, nv)
+            Row i is joint force i; views of one array.
+
+        """
+        return _parts(self._call('inverse_dynamics_derivatives', q, qd, qdd))
+
+    def forward_dynamics_derivatives(self, q, qd, tau):
+        """
+        Return dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of the forward dynamics without wrenches.
+
+        Parameters
+        ----------
+        q, qd, tau : (nv,) or (N, nv)
+            Position, velocity, joint forces.
+
+        Returns
+        -------
+        by_q, by_qd, inverse : (nv, nv) or (N, nv, nv)
+            Row i is acceleration i.
+
+        """
+        if self.model.nb <= LARGEST_FUSED:
+            return _parts(self._call('forward_dynamics_derivatives', q, qd, tau))
+        # the same steps, with the matrices in LAPACK: unrolled they would take long to compile
+        qdd = self.forward_dynamics(q, qd, tau)
+        by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
+        try:
+            inverse = np.linalg.inv(M)
+        except np.linalg.LinAlgError:  # a joint that moves no mass: no numbers, no exception
+            inverse = np.full_like(M, np.nan)
+        return -inverse @ by_q, -inverse @ by_qd, inverse
+
+    # --- inertial parameters ----------------------------------------------------------------
+
+    @property
+    def parameters(self) -> NDArray:
+        """
+        The inertial parameters phi of the moving bodies, payloads included; (10 nb,).
+
+        Per body m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz in body axes: mass, mass times
+        centre of mass, elements of the inertia tensor about the body's origin.
+        """
+        model = self.model
+        J = model.inertia
+        phi = np.column_stack([
+            model.mass, model.first_moment, J[:, 0, 0], J[:, 1, 1], J[:, 2, 2],
+            J[:, 0, 1], J[:, 0, 2], J[:, 1, 2]])
+        for body, payload in zip(model.payload_bodies, model.payload_parameters):
+            if body >= 0:
+                phi[body] += payload
+        return phi.ravel()
+
+    def regressor(self, q, qd, qdd, out=None):
+        """
+        Return Y with `tau = Y @ phi` for any inertial parameters phi, see `parameters`.
+
+        Parameters
+        ----------
+        q, qd, qdd : (nv,) or (N, nv)
+            Position, velocity, acceleration.
+        out : (nv, 10 nb) or (N, nv, 10 nb), optional
+            Where the result goes.
+
+        Returns
+        -------
+        Y : (nv, 10 nb) or (N, nv, 10 nb)
+            Depends on gravity, not on masses or payloads.
+
+        """
+        return self._call('regressor', q, qd, qdd, out=out)
+
+    def base_parameters(self, seed: int = 0) -> BaseParameters:
+        """
+        Return a smallest set of parameters that gives the same joint forces.
+
+        `Y @ phi = Y[:, columns] @ (projection @ phi)` in every state. Found from the rank of the
+        regressor in random states under the present gravity.
+
+        Parameters
+        ----------
+        seed : int
+            Of the random states.
+
+        """
+        # the rank is the same around every state: limits of position would only hide it
+        rng = np.random.default_rng(seed)
+        count = 20 + 4 * BODY_PARAMETERS * self.model.nb // self.nv
+        q = rng.uniform(-np.pi, np.pi, (count, self.nv))
+        qd, qdd = rng.normal(size=(2, count, self.nv))
+        # an acceleration as large as gravity, so that no column is drowned
+        return base_parameters(np.concatenate(self.regressor(q, 3.0 * qd, 10.0 * qdd)))
+
+    # --- at a link --------------------------------------------------------------------------
+
+    def effective_mass(self, q, link: str, rows: str | Sequence[int] = 'linear',
+                       immovable: float = 1e12) -> EffectiveMass:
+        """
+        Return the mass that a link shows to a push at its origin, and its ellipsoid.
+
+        Parameters
+        ----------
+        q : (nv,) or (N, nv)
+            Position.
+        link : str
+            Name of the link.
+        rows : {'linear', 'angular', 'all'} or sequence of int
+            The directions, as rows of the Jacobian: 'linear' gives a matrix in kg whose axes
+            are directions in space; 'all' the 6 x 6 operational-space inertia, whose principal
+            axes mix kg and kg m^2.
+        immovable : float
+            Near a singularity masses grow without bound. A direction whose mass is more than
+            this many times the smallest one is one that the joints cannot move.
+
+        Returns
+        -------
+        matrix, masses, axes : (k, k), (k,), (k, k), or with a leading N
+            Lambda = (J M^-1 J^T)^-1; principal masses, smallest first, and principal directions
+            as columns. Directions that the joints cannot move have an infinite mass, and are
+            left out of Lambda (its pseudo-inverse: a motion in them has no inertia there).
+
+        Raises
+        ------
+        ArgumentError
+            Wrong arguments, or a joint that moves no mass, so that M has no inverse.
+
+        """
+        J = self.jacobian(q, link)[..., row_numbers(rows), :]
+        return effective_mass(self.mass_matrix(q), J, immovable)
+
+
+def _parts(matrices: NDArray) -> tuple[NDArray, ...]:
+    return tuple(matrices) if matrices.ndim == 3 else tuple(np.moveaxis(matrices, 1, 0))

@@ -1,0 +1,40 @@
+"""
+The Coriolis matrix of Christoffel symbols, in O(n d) for a tree of depth d.
+
+With J_i(x) the velocity that joint i at unit rate gives to point x,
+
+    M_ij = int J_i . J_j dm,    C_ij = int J_i . dJ_j/dt dm,
+
+and this C is the one of the Christoffel symbols, because dJ_j/dq_k = dJ_k/dq_j for points. The
+field dJ_j/dt is that of the moving screw, and of the moving point: S_j' x + w_j x x'.
+
+Sources: Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel
+symbols for rigid-body systems, 2021 (the same recursion on spatial vectors); Craig, ch. 6.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.fields import (
+    add_flows, add_motions, beyond, carried_motion, flow, joint_matrices, scale_motion, screws,
+    STILL, total_inertias, world_inertias)
+from robodyn_ros.dynamics.kernels import poses, world_poses
+
+
+def coriolis_matrix(tree, runtime, q, qd):
+    """Return C(q, qd): C qd are the velocity forces, dM/dt = C + C^T."""
+    world = world_poses(tree, poses(tree, q))
+    S = screws(tree, world)
+    V = velocities(tree, S, qd)
+    inertias = world_inertias(tree, runtime, world)
+    flows = beyond(tree, map(flow, inertias, V), add_flows)
+    columns = [((carried_motion(v, s), s[0]), STILL) for s, v in zip(S, V)]
+    return joint_matrices(tree, S, total_inertias(tree, inertias), flows, columns)[0]
+
+
+def velocities(tree, S, qd):
+    """Return the motion of every body."""
+    V = []
+    for i in tree.bodies:
+        parent = V[tree.parent[i]] if tree.parent[i] >= 0 else STILL
+        V.append(add_motions(parent, scale_motion(qd[tree.coordinate[i]], S[i])))
+    return V

@@ -1,0 +1,75 @@
+"""
+Derivatives of inverse and forward dynamics, in O(n d) and O(n^3).
+
+A change of one coordinate changes the acceleration of the points beyond its joint by a field
+(see `fields`), and each joint feels the resultant:
+
+- by qdd_j:  S_j;
+- by qd_j:   2 (S_j' + w_j x x'), twice the field of the Coriolis matrix;
+- by q_j:    the points are carried along S_j with all their motion, but for the motion of what
+  carries joint j, which stays: S_j'' + 2 w_j' x x' with S_j' = V_p x S_j and
+  S_j'' = A_p x S_j + V_p x S_j', where V_p and A_p belong to the body before the joint. The
+  joints before it feel in addition that the forces were carried along: S_j x* f.
+
+Sources: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018;
+Singh, Russo, Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial
+vector algebra, 2022 (the same quantities on spatial vectors).
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.coriolis import velocities
+from robodyn_ros.dynamics.fields import (
+    add_flows, add_motions, beyond, carried_motion, carried_wrench, flow, joint_matrices, resultant,
+    scale_motion, screws, STILL, total_inertias, world_inertias)
+from robodyn_ros.dynamics.kernels import (
+    add_wrenches, forward_dynamics, GRAVITY, poses, solve, world_poses)
+from robodyn_ros.dynamics.vector import neg, scale, ZERO
+
+
+def inverse_dynamics_derivatives(tree, runtime, q, qd, qdd):
+    """Return dtau/dq, dtau/dqd and dtau/dqdd = M."""
+    world = world_poses(tree, poses(tree, q))
+    S = screws(tree, world)
+    V = velocities(tree, S, qd)
+    # S' and the acceleration A of every body; gravity is a base that accelerates upwards
+    rates = [carried_motion(V[j], S[j]) for j in tree.bodies]
+    before = motions_before(tree, V, STILL)
+    A, start = [], (ZERO, neg(runtime[GRAVITY]))
+    for i in tree.bodies:
+        c = tree.coordinate[i]
+        step = add_motions(scale_motion(qdd[c], S[i]), scale_motion(qd[c], rates[i]))
+        A.append(add_motions(A[tree.parent[i]] if tree.parent[i] >= 0 else start, step))
+    inertias = world_inertias(tree, runtime, world)
+    flows = list(map(flow, inertias, V))
+    # the forces of the motion itself: its accelerations are A + w x x'
+    forces = [resultant(inertia, B, (a, v[0])) for inertia, B, a, v in zip(inertias, flows, A, V)]
+    forces = beyond(tree, forces, add_wrenches)
+    inertias = total_inertias(tree, inertias)
+    flows = beyond(tree, flows, add_flows)
+    by_q = [((add_motions(carried_motion(a, s), carried_motion(v, rate)), scale(2.0, rate[0])),
+             carried_wrench(s, f))
+            for a, v, s, rate, f in zip(motions_before(tree, A, start), before, S, rates, forces)]
+    by_qd = [((scale_motion(2.0, rate), scale(2.0, s[0])), STILL) for s, rate in zip(S, rates)]
+    by_qdd = [((s, ZERO), STILL) for s in S]
+    return joint_matrices(tree, S, inertias, flows, by_q, by_qd, by_qdd)
+
+
+def motions_before(tree, motions, base):
+    """Return for every joint the motion of the body that carries it."""
+    return [motions[p] if p >= 0 else base for p in tree.parent]
+
+
+def forward_dynamics_derivatives(tree, runtime, q, qd, tau):
+    """Return dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1: tau(q, qd, qdd) stays when qdd follows."""
+    qdd = forward_dynamics(tree, runtime, q, qd, tau)
+    by_q, by_qd, M = inverse_dynamics_derivatives(tree, runtime, q, qd, qdd)
+    inverse = [solve(M, [float(i == j) for j in range(tree.nv)]) for i in range(tree.nv)]
+    return [[[-value for value in row] for row in product(inverse, by_q)],
+            [[-value for value in row] for row in product(inverse, by_qd)], inverse]
+
+
+def product(a, b):
+    """Return the product of two matrices."""
+    columns = list(zip(*b))
+    return [[sum((x * y for x, y in zip(row, column)), 0.0) for column in columns] for row in a]

@@ -1,0 +1,142 @@
+"""A controller and a simulated arm in one loop, without ROS: one state, one torque, one step."""
+
+import numpy as np
+from robodyn_ros.control import ArmController, make_gains, Mode
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.simulation import Plant
+from robodyn_ros.trajectory import TrajectoryPoint
+
+
+class Loop:
+    """
+    An arm under control, from its activation on.
+
+    Parameters
+    ----------
+    model : RobotModel
+        What the controller believes in.
+    settings : CycleSettings, optional
+    gains : dict, optional
+        Design values for `make_gains`.
+    q, qd : (nv,), optional
+        Where the arm is at first.
+    period : float
+        Seconds from one state to the next; whole steps of 1 ms.
+    plant : RobotModel, optional
+        The arm as it is; default as it is believed to be.
+    friction : bool
+        Whether the joints of the plant have the friction that the model says; if not, the
+        controller does not compensate any.
+    **physics
+        Of the joints of the plant, besides.
+
+    Attributes
+    ----------
+    torque : (nv,) array
+        The last one sent.
+    log : list
+        Of every cycle: time, q, qd, reference q, reference qd, torque.
+
+    """
+
+    def __init__(self, model, settings=None, gains=None, q=None, qd=None, period=1e-3, plant=None,
+                 friction=False, **physics):
+        self.dynamics = Dynamics(model)
+        self.gains = make_gains(self.dynamics, **{'friction_scale': friction, **(gains or {})})
+        self.control = ArmController(self.dynamics, self.gains, settings)
+        if not friction:
+            physics.update(friction=0.0, damping=0.0)
+        self.plant = Plant(plant or model, 1e-3, **physics)
+        if q is not None:
+            self.plant.reset(q)
+        if qd is not None:
+            self.plant.qd[:] = qd
+        self.now, self.period, self.log = 0.0, period, []
+        self.control.activate(self.now, self.plant.q, self.plant.qd)
+        self.torque = self.control.weight()
+
+    @property
+    def nv(self):
+        """Number of joints."""
+        return self.plant.nv
+
+    def send(self, torque):
+        """Let the motors give a torque until the next cycle, and log it."""
+        self.torque = torque.copy()
+        reference = self.control.reference
+        self.log.append((self.now, self.plant.q.copy(), self.plant.qd.copy(), reference.q.copy(),
+                         reference.qd.copy(), self.torque))
+        for _ in range(round(self.period / self.plant.step_size)):
+            self.plant.step(self.torque)
+        self.now += self.period
+
+    def cycle(self):
+        """Answer the arm's state."""
+        self.send(self.control.update(self.now, self.plant.q, self.plant.qd)[0])
+
+    def silence(self):
+        """Pass a period in which the state stays away."""
+        self.send(self.control.coast(self.now)[0])
+
+    def run(self, seconds):
+        """Control for a while."""
+        for _ in range(round(seconds / self.period)):
+            self.cycle()
+
+    def coast(self, seconds):
+        """Control without states for a while."""
+        for _ in range(round(seconds / self.period)):
+            self.silence()
+
+    def follow(self, goal, duration, names=None):
+        """Move to a goal, from rest to rest without a step in acceleration."""
+        zero = np.zeros(len(goal))
+        point = TrajectoryPoint(goal, zero, zero, (), duration)
+        return self.control.follow(self.now, names or self.plant.model.joint_names, [point])
+
+    def swing(self, duration, share=0.6):
+        """Return the goal on the side with more room that takes this share of the velocity."""
+        model, q = self.plant.model, self.plant.q
+        # from rest to rest along a quintic the fastest is 15/8 of the mean
+        way = share * model.velocity_limit * duration * 8.0 / 15.0
+        low, high = np.maximum(model.lower, q - 3.0), np.minimum(model.upper, q + 3.0)
+        up = high - q > q - low
+        return q + np.where(up, np.minimum(way, 0.9 * (high - q)),
+                            -np.minimum(way, 0.9 * (q - low)))
+
+    def settle(self):
+        """Control until no motion is asked for, and a little longer."""
+        while not self.control.at_rest:
+            self.cycle()
+        self.run(0.2)
+
+    def moving(self, duration=2.0, share=0.6):
+        """Get to the fastest place of a motion."""
+        self.run(self.control.settings.activation_time + 0.1)
+        self.follow(self.swing(duration, share), duration)
+        self.run(0.5 * duration)
+        assert self.control.mode is Mode.TRACK
+
+    def column(self, index):
+        """Return one quantity of the log as an array."""
+        return np.array([entry[index] for entry in self.log])
+
+    @property
+    def times(self):
+        """Times of the cycles."""
+        return self.column(0)
+
+    @property
+    def q(self):
+        """Positions, one row per cycle."""
+        return self.column(1)
+
+    @property
+    def error(self):
+        """Reference minus position, one row per cycle."""
+        return self.column(3) - self.column(1)
+
+    @property
+    def torques(self):
+        """Torques sent, one row per cycle."""
+        return self.column(5)

@@ -1,0 +1,126 @@
+"""The launch files as a user meets them: what they tell, what they refuse, how they end."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
+
+from ros_install import needs_install, needs_ros2  # noqa: E402
+from ros_process import PATIENCE, ROOT  # noqa: E402
+
+pytestmark = [needs_ros2, needs_install]
+FILES = sorted(path.name for path in (ROOT / 'launch').glob('*.launch.py'))
+ARM = ROOT / 'urdf' / 'robodyn6.urdf'
+
+
+def ros2_launch(*arguments):
+    """Run `ros2 launch robodyn_ros ...` to its end; return (exit code, output)."""
+    run = subprocess.run(['ros2', 'launch', 'robodyn_ros', *arguments], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
+    return run.returncode, run.stdout
+
+
+class Launched:
+    """`ros2 launch` in a process group of its own, as in a terminal; ended with the block."""
+
+    def __init__(self, log, *arguments):
+        self._log = log
+        with log.open('wb') as output:
+            self._process = subprocess.Popen(
+                ['ros2', 'launch', 'robodyn_ros', *arguments], start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                env={**os.environ, 'PYTHONUNBUFFERED': '1'})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait(10)
+
+    @property
+    def output(self):
+        return self._log.read_text(errors='replace')
+
+    def until(self, text):
+        end = time.monotonic() + PATIENCE
+        while text not in self.output:
+            assert self._process.poll() is None and time.monotonic() < end, self.output
+            time.sleep(0.05)
+
+    def interrupt(self):
+        """Press Ctrl-C; return the exit code."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self._process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_all_arguments_are_described(name):
+    code, text = ros2_launch(name, '--show-args')
+    assert code == 0
+    assert "'urdf':" in text and "'params_file':" in text
+    assert 'no description given' not in text
+
+
+@pytest.mark.parametrize('arguments, complaint', [
+    (['controller.launch.py', 'urdf:=/nowhere.urdf'], '/nowhere.urdf: there is no such file'),
+    (['simulation.launch.py', 'params_file:=lost.yaml'], 'lost.yaml: there is no such file'),
+    (['simulation.launch.py', 'publish_rate:=fast'], "'publish_rate' is 'fast'"),
+    (['simulation.launch.py', 'gravity:=[0, 0'], 'gravity:=[0, 0 cannot be read'),
+    # the simulator comes first, and must not have been started
+    (['demo.launch.py', 'mode:=flat'], "'mode' is 'flat': choose one of computed_torque")])
+def test_mistakes_are_named_and_nothing_is_started(arguments, complaint):
+    code, text = ros2_launch(*arguments)
+    assert code == 1
+    assert complaint in text
+    assert 'process started' not in text
+
+
+def test_a_node_that_fails_ends_the_demo(tmp_path):
+    broken = tmp_path / 'broken.urdf'
+    broken.write_text('<robot/>')
+    _, text = ros2_launch('demo.launch.py', f'urdf:={broken}')
+    assert 'was required: shutting down' in text
+
+
+def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
+    file = tmp_path / 'both.yaml'
+    file.write_text(f"""
+/**/computed_torque_controller:
+  ros__parameters: {{mode: gravity_compensation, autostart: false}}
+/**/robot_simulator:
+  ros__parameters: {{urdf_file: {ARM}}}
+""")
+    with Launched(tmp_path / 'log', 'demo.launch.py', 'namespace:=left', f'params_file:={file}',
+                  'autostart:=true') as demo:
+        demo.until('the arm floats')
+        demo.until('brakes released')
+        assert '[left.robot_simulator]: robodyn6: 6 joints' in demo.output
+        assert '[left.computed_torque_controller]: robodyn6: 6 joints' in demo.output
+        assert demo.interrupt() == 0
+    assert 'the arm is at rest, the last torque is its weight' in demo.output
+    assert 'has died' not in demo.output
+
+
+def test_gravity_compensation_simulates_if_asked(tmp_path):
+    with Launched(tmp_path / 'log', 'gravity_compensation.launch.py', 'simulate:=true',
+                  'shutdown_effort:=release', 'joint_states:=arm/states',
+                  'effort_command_topic:=arm/torques') as launched:
+        launched.until('the arm floats')
+        launched.until('brakes released')
+        assert launched.interrupt() == 0
+    assert 'the last torque is zero' in launched.output
+    assert 'has died' not in launched.output
+
+
+def test_alone_it_waits_for_a_robot(tmp_path):
+    with Launched(tmp_path / 'log', 'gravity_compensation.launch.py') as launched:
+        launched.until('waiting for a robot description on /robot_description')
+        assert launched.interrupt() == 0
+    assert 'simulator' not in launched.output

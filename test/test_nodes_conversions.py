@@ -1,0 +1,232 @@
+"""Messages to arrays and back: mapped by name, whatever comes."""
+
+from array import array
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from builtin_interfaces.msg import Duration, Time  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from robodyn_ros.exceptions import ParameterError  # noqa: E402
+from robodyn_ros.nodes.conversions import (  # noqa: E402
+    EffortWriter, JointStateReader, JointStateWriter, seconds, set_stamp, trajectory_points)
+from sensor_msgs.msg import JointState  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+NAMES = ('a', 'b', 'c')
+FIXED = np.zeros(3, dtype=bool)
+
+
+def state(names, position=None, velocity=None, effort=()):
+    """Return a message whose numbers tell which joint they are of, unless given."""
+    own = [10.0 * 'abcdefgh'.index(name[0]) for name in names]
+    return JointState(
+        name=list(names), position=own if position is None else position,
+        velocity=[x + 1 for x in own] if velocity is None else velocity, effort=effort)
+
+
+@pytest.fixture
+def reader():
+    return JointStateReader(NAMES, FIXED)
+
+
+def assert_state(reader):
+    np.testing.assert_array_equal(reader.q, [0.0, 10.0, 20.0])
+    np.testing.assert_array_equal(reader.qd, [1.0, 11.0, 21.0])
+
+
+# --- joint states -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('names', itertools.permutations('abc'))
+def test_any_order(reader, names):
+    assert reader.read(state(names))
+    assert_state(reader)
+    assert reader.complete and reader.problem == '' and reader.refused == 0
+
+
+def test_the_order_may_change_and_there_may_be_others(reader):
+    for names in ('abc', 'dcab', 'gbhac', 'abc', 'cba'):
+        assert reader.read(state(names))
+        assert_state(reader)
+
+
+def test_several_messages_make_one_state(reader):
+    assert not reader.read(state('ad'))
+    assert reader.problem == 'joints not reported: b, c'
+    assert not reader.complete
+    assert not reader.read(state('a'))
+    assert reader.read(state('cb'))
+    assert_state(reader)
+    # the next state needs all of them again
+    assert not reader.read(state('bc'))
+    assert reader.problem == 'joints not reported: a'
+    assert reader.complete
+    assert reader.read(state('a'))
+
+
+def test_a_state_stays_until_the_next_is_complete(reader):
+    reader.read(state('abc'))
+    assert not reader.read(state('ab', position=[5.0, 6.0]))
+    assert_state(reader)
+    assert reader.read(state('c'))
+    np.testing.assert_array_equal(reader.q, [5.0, 6.0, 20.0])
+
+
+def test_messages_of_others_change_nothing(reader):
+    assert not reader.read(state('de'))
+    assert reader.problem == "a message named none of the model's joints"
+    assert not reader.read(JointState())
+    assert reader.read(state('abc'))
+    assert not reader.read(state('de'))
+    assert_state(reader)
+    assert reader.refused == 0 and reader.complete
+
+
+def test_what_others_report_may_be_no_number(reader):
+    assert reader.read(state('dabce', position=[math.nan, 0.0, 10.0, 20.0, math.inf]))
+    assert_state(reader)
+
+
+@pytest.mark.parametrize('position, velocity, words', [
+    ([0.0, math.nan, 20.0], None, "'b' reports position nan, velocity 11.0"),
+    (None, [1.0, 11.0, math.nan], "'c' reports position 20.0, velocity nan"),
+    ([-math.inf, 10.0, 20.0], None, "'a' reports position -inf"),
+    ([], None, '3 names, 0 positions, 3 velocities'),
+    (None, [], '3 positions, 0 velocities; .*needs position and velocity of every joint'),
+    ([0.0, 10.0], None, '2 positions'), (None, [1.0] * 4, '4 velocities')])
+def test_numbers_that_cannot_be_used_are_refused(reader, position, velocity, words):
+    reader.read(state('abc'))
+    assert not reader.read(state('abc', position, velocity))
+    assert re.search(words, reader.problem), reader.problem
+    assert reader.refused == 1 and reader.complete
+    assert_state(reader)
+    assert reader.read(state('abc')) and reader.problem == ''
+
+
+def test_a_joint_named_twice_is_refused(reader):
+    assert not reader.read(state('abcb'))
+    assert reader.problem == "joint 'b' is named twice in one message"
+    assert reader.refused == 1 and not reader.complete
+    assert reader.read(state('abcdd')), 'others may do as they like'
+
+
+def test_effort_is_told_where_it_is_reported(reader):
+    assert reader.read(state('cab', effort=[3.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(reader.effort, [1.0, 2.0, 3.0])
+    assert reader.read(state('abc'))
+    assert np.isnan(reader.effort).all()
+    assert reader.read(state('abc', effort=[1.0]))
+    assert np.isnan(reader.effort).all()
+
+
+def test_the_largest_speed(reader):
+    reader.read(state('abc', velocity=[0.5, -2.0, 1.0]))
+    assert reader.fastest == 2.0
+
+
+def test_arrays_keep_their_identity(reader):
+    q, qd = reader.q, reader.qd
+    reader.read(state('abc'))
+    assert reader.q is q and reader.qd is qd
+
+
+def test_a_continuous_joint_goes_on_counting():
+    reader = JointStateReader('ab', np.array([True, False]))
+    for turn in np.arange(0.0, 40.0, 0.7):
+        wrapped = math.remainder(turn, math.tau)
+        assert reader.read(state('ab', position=[wrapped, wrapped]))
+        assert reader.q[0] == pytest.approx(turn, abs=1e-9)
+        assert reader.q[1] == wrapped
+    for turn in np.arange(39.0, -20.0, -0.7):
+        reader.read(state('ab', position=[turn % math.tau, 0.0]))
+        assert reader.q[0] == pytest.approx(turn, abs=1e-9)
+
+
+def test_a_continuous_joint_that_counts_itself_is_left_alone():
+    reader = JointStateReader('a', np.array([True]))
+    for turn in (100.0, 101.0, 103.0, 100.0):
+        reader.read(state('a', position=[turn]))
+        assert reader.q[0] == turn
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.lists(st.sampled_from('abcd'), max_size=5),
+                          st.lists(st.floats(), max_size=5), st.lists(st.floats(), max_size=5),
+                          st.lists(st.floats(), max_size=5)), max_size=6))
+def test_whatever_comes_the_state_is_finite_and_new_only_when_complete(messages):
+    reader = JointStateReader(NAMES, np.array([True, False, True]))
+    for names, position, velocity, effort in messages:
+        with np.errstate(all='ignore'):
+            new = reader.read(JointState(name=names, position=position, velocity=velocity,
+                                         effort=effort))
+        assert new == (reader.problem == '')
+        assert np.isfinite(reader.q).all() and np.isfinite(reader.qd).all()
+
+
+# --- efforts ------------------------------------------------------------------------------------
+
+
+def test_torques_go_out_in_the_order_of_the_wire():
+    torque = np.array([1.0, 2.0, 3.0])
+    assert list(EffortWriter(NAMES).write(torque).data) == [1.0, 2.0, 3.0]
+    writer = EffortWriter(NAMES, ['c', 'a', 'b'])
+    assert writer.joints == ('c', 'a', 'b')
+    assert list(writer.write(torque).data) == [3.0, 1.0, 2.0]
+    assert writer.write(2.0 * torque) is writer.message
+    assert isinstance(writer.message.data, array)
+
+
+@pytest.mark.parametrize('order, words', [
+    (['a', 'b'], 'command_joints leaves out c: .*locked.*base and tip'),
+    (['a', 'b', 'c', 'joint'], "no joint 'joint'; known are: a, b, c"),
+    (['a', 'b', 'c', 'C'], "no joint 'C'; did you mean 'c'"),
+    (['a', 'b', 'c', 'a'], 'names a joint twice')])
+def test_an_order_that_is_not_the_joints_is_refused(order, words):
+    with pytest.raises(ParameterError, match=words):
+        EffortWriter(NAMES, order)
+
+
+def test_named_states_are_written_in_place():
+    writer = JointStateWriter(NAMES)
+    writer.position[:], writer.effort[:] = [1.0, 2.0, 3.0], 5.0
+    assert list(writer.message.name) == ['a', 'b', 'c']
+    assert list(writer.message.position) == [1.0, 2.0, 3.0]
+    assert list(writer.message.velocity) == [0.0] * 3
+    assert list(writer.message.effort) == [5.0] * 3
+
+
+# --- trajectories and time ----------------------------------------------------------------------
+
+
+def test_points_are_plain_data():
+    message = JointTrajectory(joint_names=['a', 'b'], points=[
+        JointTrajectoryPoint(positions=[1.0, 2.0], time_from_start=Duration(sec=1)),
+        JointTrajectoryPoint(positions=[3.0, 4.0], velocities=[5.0, 6.0],
+                             accelerations=[7.0, 8.0], effort=[9.0, 0.0],
+                             time_from_start=Duration(sec=2, nanosec=500_000_000))])
+    first, second = trajectory_points(message)
+    assert list(first.positions) == [1.0, 2.0] and first.time_from_start == 1.0
+    assert not len(first.velocities) and not len(first.accelerations) and not len(first.efforts)
+    assert list(second.velocities) == [5.0, 6.0] and list(second.accelerations) == [7.0, 8.0]
+    assert list(second.efforts) == [9.0, 0.0] and second.time_from_start == 2.5
+    assert trajectory_points(JointTrajectory()) == []
+
+
+@pytest.mark.parametrize('nanoseconds', [0, 1, 999_999_999, 1_000_000_000,
+                                         1_795_246_505_740_203_247])
+def test_stamps(nanoseconds):
+    stamp = Time()
+    set_stamp(stamp, nanoseconds)
+    assert stamp.sec * 10**9 + stamp.nanosec == nanoseconds
+    assert seconds(stamp) == pytest.approx(1e-9 * nanoseconds, rel=1e-15)
+
+
+def test_negative_durations():
+    assert seconds(Duration(sec=-2, nanosec=500_000_000)) == -1.5

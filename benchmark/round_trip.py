@@ -32,13 +32,14 @@ from lifecycle_msgs.srv import ChangeState  # noqa: E402
 import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
 from robodyn_ros import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller import NAME  # noqa: E402
 from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 ECHO = str(HERE / 'echo.py')
 WAYS = {'controller': ['-m', 'robodyn_ros.nodes.controller'], 'echo': [ECHO, 'executor'],
@@ -111,11 +112,6 @@ class Contestant:
             if time.monotonic() > end:
                 sys.exit(f'{self.name} does not change its state:\n{Path(self.log).read_text()}')
 
-    def cpu_time(self):
-        """Return the seconds of processor time that it has used."""
-        stat = Path(f'/proc/{self.process.pid}/stat').read_text().rpartition(')')[2].split()
-        return (int(stat[11]) + int(stat[12])) / os.sysconf('SC_CLK_TCK')
-
 
 def pose(model):
     """Return a pose inside the limits, of which gravity asks something."""
@@ -124,42 +120,81 @@ def pose(model):
     return 0.5 * (low + high) + 0.1 * (high - low)
 
 
+class Clocks:
+    """Processor time of a contestant, of this process and of all others, since it was made."""
+
+    def __init__(self, contestant):
+        self._node = contestant.process.pid
+        self._begin, self._wall = used_times(), time.perf_counter()
+
+    def shares(self):
+        """Return the parts of one core that node, this process and all others have used."""
+        wall = time.perf_counter() - self._wall
+        used = {pid: (end - self._begin.get(pid, 0.0)) / wall
+                for pid, end in used_times().items()}
+        node, own = used.pop(self._node), used.pop(os.getpid())
+        return node, own, sum(used.values())
+
+
+def used_times():
+    """Return the seconds of processor time that each process has used; None: other machines."""
+    tick = os.sysconf('SC_CLK_TCK')
+    # time that the host of a virtual machine gave to others
+    times = {None: int(Path('/proc/stat').read_text().split()[8]) / tick}
+    for path in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            # what is in brackets may hold anything
+            fields = path.read_text().rpartition(')')[2].split()
+        except OSError:
+            continue  # it has ended
+        times[int(path.parent.name)] = (int(fields[11]) + int(fields[12])) / tick
+    return times
+
+
 def run(contestant, rate, seconds):
-    """Send states at a rate; return round trips (s), states missed, parts of a core used."""
+    """Send states at a rate; return round trips (s), states missed, and shares of a core."""
     period, times, missed = 1.0 / rate, [], 0
+    clocks = Clocks(contestant)
     begin = deadline = time.perf_counter() + 1e-3
     while deadline - begin < SETTLE + seconds:
         wait = deadline - time.perf_counter()
         if wait > 0.0:
             time.sleep(wait)
         took = contestant.ask(LOST)
-        if deadline - begin < SETTLE:
-            wall, own, theirs = time.perf_counter(), time.process_time(), contestant.cpu_time()
-        elif took is None:
-            missed += 1
-        else:
-            times.append(took)
-            missed += took > period
-        # a state that fell due meanwhile was not sent: it missed its answer, too
-        deadline += period
+        due, deadline = deadline, deadline + period
         while deadline < time.perf_counter() - period:
-            deadline += period
-            missed += 1
-    wall = time.perf_counter() - wall
-    return times, missed, (contestant.cpu_time() - theirs) / wall, (
-        time.process_time() - own) / wall
+            deadline += period  # a state that fell due meanwhile was not sent: missed, too
+        if due - begin < SETTLE:
+            clocks = Clocks(contestant)
+            continue
+        missed += round((deadline - due) / period) - 1
+        if took is not None:
+            times.append(took)
+        missed += took is None or took > period
+    return times, missed, clocks.shares()
 
 
-def measure(contestants, rates, seconds, rounds):
+def quiet_run(contestant, rate, seconds, most):
+    """Run again, up to ten times, while others use more of a core than `most`."""
+    turns = []
+    while len(turns) < 10:
+        turns.append(run(contestant, rate, seconds))
+        if turns[-1][2][2] <= most:
+            break
+    return min(turns, key=lambda turn: turn[2][2])
+
+
+def measure(contestants, options):
     """Let all take turns; return one row per rate and contestant."""
-    turns = {(rate, each.name): [] for rate in rates for each in contestants}
-    for rate in rates:
-        for k in range(rounds):
+    turns = {(rate, each.name): [] for rate in options.rates for each in contestants}
+    for rate in options.rates:
+        for k in range(options.rounds):
             for each in contestants:
-                print(f'\r{rate:g} Hz, round {k + 1} of {rounds}: {each.name:12}', end='',
+                print(f'\r{rate:g} Hz, round {k + 1} of {options.rounds}: {each.name:12}', end='',
                       file=sys.stderr, flush=True)
                 each.change(Transition.TRANSITION_ACTIVATE)
-                turns[rate, each.name].append(run(each, rate, seconds))
+                turns[rate, each.name].append(
+                    quiet_run(each, rate, options.seconds, options.others))
                 each.change(Transition.TRANSITION_DEACTIVATE)
     print('\r' + 60 * ' ' + '\r', end='', file=sys.stderr)
     return [summary(rate, name, several) for (rate, name), several in turns.items()]
@@ -167,29 +202,32 @@ def measure(contestants, rates, seconds, rounds):
 
 def summary(rate, name, turns):
     """Return the figures of all turns of one contestant at one rate."""
-    times, missed, theirs, own = zip(*turns)
+    times, missed, shares = zip(*turns)
     p50, p99, p999, top = 1e6 * np.percentile(np.concatenate(times), (50, 99, 99.9, 100))
     medians = [1e6 * float(np.median(each)) for each in times]
+    node, source, others = np.mean(shares, axis=0)
     return {'rate': rate, 'node': name, 'answers': sum(map(len, times)), 'p50': p50, 'p99': p99,
             'p99.9': p999, 'max': top, 'lowest p50': min(medians), 'highest p50': max(medians),
-            'misses': sum(missed), 'cpu': float(np.mean(theirs)), 'source cpu': float(np.mean(own))}
+            'misses': sum(missed), 'cpu': node, 'source cpu': source, 'others cpu': others}
 
 
 def print_table(rows):
-    """Print the figures, with the controller's in parts of each echo's."""
-    print('round trip in us; p50 of single turns in brackets; CPU in % of one core\n')
-    print(f'{"rate":>7} {"node":12}{"p50":>7} {"(turns)":>15}{"p99":>8}{"p99.9":>8}{"max":>8}'
-          f'{"misses":>8}{"CPU":>6}{"source":>8}')
+    """Print the figures, and the controller's in parts of each echo's."""
+    print('round trip in us, with the medians of the single turns; '
+          'use of processors in % of one core\n')
+    print(f'{"":8}{"node":13}{"p50":>7}{"turns":>14}{"p99":>8}{"p99.9":>8}{"max":>8}'
+          f'{"missed":>8}{"node":>7}{"source":>8}{"others":>8}')
     for row in rows:
-        turns = f'({row["lowest p50"]:.0f} to {row["highest p50"]:.0f})'
-        print(f'{row["rate"]:>4g} Hz {row["node"]:12}{row["p50"]:7.0f} {turns:>15}'
+        turns = f'{row["lowest p50"]:.0f} to {row["highest p50"]:.0f}'
+        print(f'{row["rate"]:>4g} Hz {row["node"]:13}{row["p50"]:7.0f}{turns:>14}'
               f'{row["p99"]:8.0f}{row["p99.9"]:8.0f}{row["max"]:8.0f}{row["misses"]:8d}'
-              f'{100 * row["cpu"]:6.0f}{100 * row["source cpu"]:8.0f}')
+              f'{100 * row["cpu"]:7.0f}{100 * row["source cpu"]:8.0f}'
+              f'{100 * row["others cpu"]:8.0f}')
     print()
     for row in rows:
         ours = next(each for each in rows if each['rate'] == row['rate'])
         if row is not ours:
-            print(f'{row["rate"]:>4g} Hz: controller / {row["node"]:12} p50 '
+            print(f'{row["rate"]:>4g} Hz: controller / {row["node"]:13} p50 '
                   f'{ours["p50"] / row["p50"]:.2f}, p99 {ours["p99"] / row["p99"]:.2f}')
 
 
@@ -202,6 +240,9 @@ def main():
                         metavar='HZ', help='states per second')
     parser.add_argument('--seconds', type=float, default=3.0, help='of each turn')
     parser.add_argument('--rounds', type=int, default=4, help='turns of each node at each rate')
+    parser.add_argument('--others', type=float, default=0.3, metavar='SHARE',
+                        help='part of one core that other processes may use before a turn is '
+                        'repeated, at most ten times')
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
     options = parser.parse_args()
     model = RobotModel.from_urdf(options.urdf)
@@ -218,7 +259,7 @@ def main():
                 each.change(Transition.TRANSITION_DEACTIVATE)
             gc.collect()
             gc.disable()
-            rows = measure(contestants, options.rates, options.seconds, options.rounds)
+            rows = measure(contestants, options)
         finally:
             for each in contestants:
                 each.__exit__()

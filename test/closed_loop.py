@@ -57,7 +57,7 @@ class Loop:
 
     @property
     def nv(self):
-        """Number of joints."""
+        """Return the number of joints."""
         return self.plant.nv
 
     def send(self, torque):
@@ -123,7 +123,7 @@ class Loop:
 
     @property
     def times(self):
-        """Times of the cycles."""
+        """Return the times of the cycles."""
         return self.column(0)
 
     @property
@@ -133,7 +133,7 @@ class Loop:
 
     @property
     def error(self):
-        """Reference minus position, one row per cycle."""
+        """Return reference minus position, one row per cycle."""
         return self.column(3) - self.column(1)
 
     @property

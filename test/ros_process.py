@@ -82,7 +82,7 @@ class NodeProcess:
 
     @property
     def output(self):
-        """What it has written, as one text."""
+        """Return what it has written, as one text."""
         return '\n'.join(self.lines)
 
     @property

@@ -130,7 +130,7 @@ def _shape(nv: int):
     via, joint = np.arange(1, VIAS + 1)[:, None], np.arange(nv)
     places = np.zeros((VIAS + 2, nv))
     # each joint passes the via points of one wave at another phase, so that no two move alike
-    places[1:-1] = np.cos(2.4 * via + 2.1 * joint)
+    places[1:-1] = np.cos(2.1 * via + 2.4 * joint)
     rest = [(1, np.zeros(nv)), (2, np.zeros(nv))]
     return make_interp_spline(np.linspace(0.0, 1.0, VIAS + 2), places, k=5, bc_type=(rest, rest))
 

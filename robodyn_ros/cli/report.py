@@ -19,14 +19,14 @@ class Criterion(NamedTuple):
         What must hold, with its bound.
     measured : str
         What was found.
-    passed : bool
-        Whether it holds.
+    passed : bool or None
+        Whether it holds; None if that cannot be judged, for a reason that `measured` gives.
 
     """
 
     text: str
     measured: str
-    passed: bool
+    passed: bool | None
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[str] = (),
@@ -67,21 +67,20 @@ def _extent(sizes: Sequence[int], columns: Sequence[int]) -> int:
 
 
 def shortened(text: str, size: int) -> str:
-    """Return a text cut in its middle to a size."""
-    if len(text) <= size:
-        return text
-    head = (size - 1) // 2
-    return f'{text[:head]}~{text[len(text) - (size - 1 - head):]}'
+    """Return a text cut to a size; its end stays, in which names of joints differ."""
+    return text if len(text) <= size else '~' + text[len(text) - size + 1:]
 
 
 def verdict(criteria: Sequence[Criterion]) -> list[str]:
     """Return one line for each criterion, and one for all of them."""
     size = max(len(each.text) for each in criteria)
-    lines = [f'{"pass" if each.passed else "FAIL"}  {each.text:<{size}}  {each.measured}'
-             for each in criteria]
-    failed = sum(not each.passed for each in criteria)
-    lines.append(f'{failed} of {len(criteria)} criteria failed' if failed else
-                 f'all {len(criteria)} criteria hold')
+    words = {True: 'pass', False: 'FAIL', None: 'busy'}
+    lines = [f'{words[each.passed]}  {each.text:<{size}}  {each.measured}' for each in criteria]
+    failed = sum(each.passed is False for each in criteria)
+    judged = sum(each.passed is not None for each in criteria)
+    lines.append(f'{failed} of {judged} criteria failed' if failed else
+                 f'all {judged} criteria hold' if judged == len(criteria) else
+                 f'{judged} of {len(criteria)} criteria hold, the rest could not be judged')
     return lines
 
 
@@ -90,8 +89,8 @@ def number(value: float) -> str:
     size = abs(value)
     if not size < float('inf'):
         return '-'
-    if 0.0 < size < 0.0005:
-        return '<0.001'
+    if size < 0.0005:
+        return '<0.001' if size else '0'
     for bound, digits in ((0.0995, 3), (9.995, 2), (99.95, 1)):
         if size < bound:
             return f'{value:.{digits}f}'

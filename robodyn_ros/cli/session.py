@@ -14,9 +14,8 @@ from types import TracebackType
 import numpy as np
 
 from robodyn_ros.cli.domain import isolate
-from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child, Children
-from robodyn_ros.exceptions import StateError, TrajectoryError
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import controller, simulator
 from robodyn_ros.nodes.description import joint_values
@@ -25,11 +24,7 @@ from robodyn_ros.nodes.recorder import JointLog, Recorder
 _START = 30.0    # s until the controller must be active
 _LEAVE = 10.0    # s in which it must have left
 _ANSWERED = 0.1  # s after which a state is answered, or never
-_ATTEMPTS = 4    # at a motion that is refused or interrupted
-_SLOWER = 1.25   # by how much it is slower after a refusal
-_NEAR = 1e-3     # rad or m from its start that a motion makes up for
-_REST = 0.3      # s to come to rest
-_WAY = 0.95      # part of a motion that is all of it, for states that may be missed
+_RECOVER = 10.0  # s that the cause of a fault may last
 
 
 @dataclass(frozen=True)
@@ -85,18 +80,22 @@ class Session:
 
     Attributes
     ----------
+    model : RobotModel
     recorder : Recorder
     simulator, controller : Child
     domain : str
         ROS_DOMAIN_ID.
+    gravity : float
+        Part of the modelled gravity that the controller commands.
 
     """
 
     def __init__(self, robot: Robot, model: RobotModel, start: np.ndarray, rate: float,
                  logs: Path, look: Callable[[], None] | None = None):
-        self._robot, self._model, self._start, self._rate = robot, model, start, rate
+        self._robot, self.model, self._start, self._rate = robot, model, start, rate
         self._logs, self._look = logs, look
         self._children = Children()
+        self.gravity = 1.0
         self._foreign_domain = bool(os.environ.get('ROS_DOMAIN_ID'))
         self.domain = isolate()
 
@@ -120,7 +119,7 @@ class Session:
 
         """
         common = self._robot.parameters()
-        places = [f'{name}:{q!r}' for name, q in zip(self._model.joint_names,
+        places = [f'{name}:{q!r}' for name, q in zip(self.model.joint_names,
                                                      self._start.tolist())]
         self.recorder = Recorder(self._alive)
         if self._foreign_domain:
@@ -169,86 +168,45 @@ class Session:
 
     def logs(self, begin: int, end: int) -> tuple[JointLog, JointLog]:
         """Return what the arm said in a time, and the controller in reply, in model order."""
-        return (self.recorder.states.log(self._model.joint_names, begin, end),
+        return (self.recorder.states.log(self.model.joint_names, begin, end),
                 self.references(begin, end + round(1e9 * _ANSWERED)))
 
     def references(self, begin: int, end: int) -> JointLog:
         """Return what the controller said in a time, in model order."""
-        return self.recorder.references.log(self._model.joint_names, begin, end)
+        return self.recorder.references.log(self.model.joint_names, begin, end)
 
     def terms(self, begin: int, end: int) -> dict[str, JointLog]:
         """Return the terms of the torque that were recorded in a time, in model order."""
-        return {name: stream.log(self._model.joint_names, begin, end)
+        return {name: stream.log(self.model.joint_names, begin, end)
                 for name, stream in self.recorder.terms.items()}
 
-    def move(self, motion: Motion, settle: float) -> tuple[Motion, int, int]:
-        """
-        Let the controller follow a motion; again if it refuses or stops, and then more slowly.
+    def send(self, *rows) -> int:
+        """Send times, positions, velocities and accelerations; return when that was, in ns."""
+        return self.recorder.send(self.model.joint_names, *rows)
 
-        After a fault, which a busy machine can cause, it is made again as it is.
-
-        Returns
-        -------
-        motion : Motion
-            As it was followed.
-        begin, end : int
-            When, in ns; the end is `settle` seconds after the last point.
-
-        Raises
-        ------
-        TrajectoryError
-            It did not come to the end of it; with its reason.
-
-        """
-        for _ in range(_ATTEMPTS):
-            self._approach(motion.start)
-            heard = self.controller.log.stat().st_size
-            begin = self._send(motion.times, motion.positions, motion.velocities,
-                               motion.accelerations)
-            self.recorder.wait(lambda: self._moves() or self.news(heard), 2.0)
-            if not self.news(heard):
-                self.record(motion.times[-1] + settle - 1e-9 * (time.time_ns() - begin))
-            end = begin + round(1e9 * (motion.times[-1] + settle))
-            reasons = self.news(heard)
-            if not reasons and self._made(motion, begin, end):
-                return motion, begin, end
-            if any(reason.startswith('trajectory refused') for reason in reasons):
-                motion = motion.stretched(_SLOWER)
-            self.recorder.ask('reset_fault')
-        raise TrajectoryError('the controller did not make the motion: '
-                              + (reasons or ['it stopped on the way'])[-1])
-
-    def _made(self, motion: Motion, begin: int, end: int) -> bool:
-        """Return whether the reference went all the way."""
-        way = np.ptp(motion.positions, axis=0)
-        references = self.references(begin, end)
-        return bool((np.ptp(references.position, axis=0) >= _WAY * way).all())
-
-    def _approach(self, start: np.ndarray) -> None:
-        """Go to where a motion starts, if what stopped the one before has left the arm apart."""
-        reference = self.recorder.references.newest(self._model.joint_names)
-        away = np.abs(reference.position[-1] - start)
-        if away.max() < _NEAR:
-            return
-        with np.errstate(divide='ignore', invalid='ignore'):
-            duration = max(1.0, 4.0 * np.nanmax(away / self._model.velocity_limit))
-        self._send([duration], [start], [0.0 * start], [0.0 * start])
-        self.record(duration + _REST)
-
-    def _send(self, *rows) -> int:
-        return self.recorder.send(self._model.joint_names, *rows)
+    def reference(self) -> JointLog:
+        """Return what the controller asks of the joints now; one row."""
+        return self.recorder.references.newest(self.model.joint_names)
 
     def ask(self, name: str) -> None:
         """Ask the controller to hold or to float, after clearing a fault that may be there."""
         try:
             self.recorder.ask(name)
         except StateError:
-            self.recorder.ask('reset_fault')
+            self.recover()
             self.recorder.ask(name)
 
-    def _moves(self) -> bool:
-        reference = self.recorder.references.newest(self._model.joint_names)
-        return bool(np.abs(reference.velocity).max() > 1e-6)
+    def recover(self) -> None:
+        """Clear a fault, as soon as its cause is gone (raises as `Recorder.ask`)."""
+        end = time.monotonic() + _RECOVER
+        while True:
+            try:
+                self.recorder.ask('reset_fault')
+                return
+            except StateError:
+                if time.monotonic() > end:
+                    raise
+                self.recorder.wait(timeout=0.2)
 
     def news(self, heard: int = 0) -> list[str]:
         """Return the errors that the controller logged from a byte of its log on."""
@@ -257,6 +215,7 @@ class Session:
     def scale_gravity(self, part: float) -> None:
         """Let the controller command this part of the modelled gravity."""
         self.recorder.set_parameter(controller.NAME, 'gravity_scale', [part])
+        self.gravity = part
 
     def scale_friction(self, part: float) -> None:
         """Let the simulated arm have this part of the URDF's friction."""

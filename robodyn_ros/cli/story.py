@@ -11,6 +11,7 @@ from robodyn_ros.cli.findings import Findings
 from robodyn_ros.cli.processes import CpuMeter
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
+from robodyn_ros.cli.take import make
 
 if TYPE_CHECKING:  # the session needs ROS; what is told here does not
     from robodyn_ros.cli.session import Session
@@ -19,7 +20,6 @@ TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'feedback')
 _ADAPT = 0.7    # s until feedback has grown to its full part
 _LISTEN = 0.3   # s until the controller has noticed who listens
 _SETTLE = 0.3   # s that are still recorded after a motion
-_SAG = 1.0      # s in which the arm sinks, or comes back, when gravity is taken out or put back
 
 
 class Story:
@@ -73,20 +73,17 @@ class Story:
             findings, session = self._findings, self._session
             meter = CpuMeter([session.simulator, session.controller])
             reported = len(session.recorder.diagnostics)
-            findings.motion, begin, end = session.move(findings.motion, _SETTLE)
+            findings.take = make(session, findings.motion, _SETTLE)
             findings.cpu = meter.shares()
             findings.diagnostics = session.recorder.diagnostics[reported:]
-            findings.tracking = self._matched(begin, end)
+            findings.motion = findings.take.motion
+            findings.tracking = self._matched(findings.take.begin, findings.take.end)
             step.result = f'error RMS {self._most(findings.tracking.rms)}'
 
     def _move_without_gravity(self) -> None:
         with self._steps('the same without gravity') as step:
-            self._session.scale_gravity(0.0)
-            self._wait(timeout=_SAG)
-            _, begin, end = self._session.move(self._findings.motion, _SETTLE)
-            self._findings.heavy = self._matched(begin, end)
-            self._session.scale_gravity(1.0)
-            self._wait(timeout=_SAG)
+            take = make(self._session, self._findings.motion, _SETTLE, gravity=0.0)
+            self._findings.heavy = self._matched(take.begin, take.end)
             step.result = f'error RMS {self._most(self._findings.heavy.rms)}'
 
     def _move_for_terms(self) -> None:
@@ -96,10 +93,10 @@ class Story:
             findings, session = self._findings, self._session
             session.recorder.record_terms(TERMS)
             self._wait(timeout=_LISTEN)
-            _, begin, end = session.move(findings.motion, _SETTLE)
+            take = make(session, findings.motion, _SETTLE)
             session.recorder.end_terms()
-            findings.terms = {name: (1e-9 * (log.stamp - begin), log.effort)
-                              for name, log in session.terms(begin, end).items()}
+            findings.terms = {name: (1e-9 * (log.stamp - take.begin), log.effort)
+                              for name, log in session.terms(take.begin, take.end).items()}
             step.result = ', '.join(name for name in findings.terms)
 
     def _leave(self) -> None:

@@ -336,7 +336,7 @@ class ArmController:
         """Add what stops joints in front of their limits, with their inertia in this pose."""
         brake = brake_at_limits(q, qd, self.model.lower, self.model.upper, _BRAKING, time,
                                 out=self._brake)
-        for j in np.flatnonzero(brake):
+        for j in brake.nonzero()[0]:
             # what 1 N m (N) above the weight would do to the joint while the others are free
             self._unit[:] = self._dynamics.gravity(q)
             self._unit[j] += 1.0

@@ -11,9 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# a column this near to the span of those before it (as a share of its size) depends on them
-DEPENDENT = 1e-9
-
 
 class BaseParameters(NamedTuple):
     """
@@ -36,18 +33,23 @@ class BaseParameters(NamedTuple):
     projection: NDArray
 
 
-def base_parameters(regressors: NDArray) -> BaseParameters:
-    """Return the base parameters of a robot from its regressor in many states, stacked."""
+def base_parameters(regressors: NDArray, tolerance: float) -> BaseParameters:
+    """
+    Return the base parameters of a robot from its regressor in many states, stacked.
+
+    A column that is nearer than `tolerance` times its size to the span of those before it
+    depends on them.
+    """
     size = np.linalg.norm(regressors, axis=0)
-    felt = np.flatnonzero(size > DEPENDENT * size.max(initial=0.0))
+    felt = np.flatnonzero(size > tolerance * size.max(initial=0.0))
     scaled = regressors[:, felt] / size[felt]
     # R_kk is the distance of column k from the span of the columns before it
-    independent = np.abs(np.diag(np.linalg.qr(scaled, mode='r'))) > DEPENDENT
+    independent = np.abs(np.diag(np.linalg.qr(scaled, mode='r'))) > tolerance
     ordered = np.hstack([scaled[:, independent], scaled[:, ~independent]])
     R, n = np.linalg.qr(ordered, mode='r'), np.count_nonzero(independent)
     columns, dependent = felt[independent], felt[~independent]
     shares = np.linalg.solve(R[:n, :n], R[:n, n:]) * size[dependent] / size[columns, None]
-    shares[np.abs(shares) < DEPENDENT * np.abs(shares).max(initial=0.0)] = 0.0
+    shares[np.abs(shares) < tolerance * np.abs(shares).max(initial=0.0)] = 0.0
     projection = np.zeros((n, regressors.shape[1]))
     projection[np.arange(n), columns] = 1.0
     projection[:, dependent] = shares

@@ -27,8 +27,9 @@ def coriolis_matrix(tree, runtime, q, qd):
     V = velocities(tree, S, qd)
     inertias = world_inertias(tree, runtime, world)
     flows = beyond(tree, map(flow, inertias, V), add_flows)
-    columns = [((carried_motion(v, s), s[0]), STILL) for s, v in zip(S, V)]
-    return joint_matrices(tree, S, total_inertias(tree, inertias), flows, columns)[0]
+    fields = [(carried_motion(v, s), s[0]) for s, v in zip(S, V)]
+    return joint_matrices(
+        tree, S, total_inertias(tree, inertias), flows, (fields, [STILL] * len(S)))[0]
 
 
 def velocities(tree, S, qd):

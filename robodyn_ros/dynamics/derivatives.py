@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from robodyn_ros.dynamics.coriolis import velocities
 from robodyn_ros.dynamics.fields import (
-    add_flows, add_motions, beyond, carried_motion, carried_wrench, flow, joint_matrices, resultant,
-    scale_motion, screws, STILL, total_inertias, world_inertias)
+    add_flows, add_motions, beyond, carried_motion, carried_wrench, flow, joint_matrices,
+    resultant, scale_motion, screws, STILL, total_inertias, world_inertias)
 from robodyn_ros.dynamics.kernels import (
     add_wrenches, forward_dynamics, GRAVITY, poses, solve, world_poses)
 from robodyn_ros.dynamics.vector import neg, scale, ZERO
@@ -32,32 +32,43 @@ def inverse_dynamics_derivatives(tree, runtime, q, qd, qdd):
     world = world_poses(tree, poses(tree, q))
     S = screws(tree, world)
     V = velocities(tree, S, qd)
-    # S' and the acceleration A of every body; gravity is a base that accelerates upwards
-    rates = [carried_motion(V[j], S[j]) for j in tree.bodies]
-    before = motions_before(tree, V, STILL)
-    A, start = [], (ZERO, neg(runtime[GRAVITY]))
-    for i in tree.bodies:
-        c = tree.coordinate[i]
-        step = add_motions(scale_motion(qdd[c], S[i]), scale_motion(qd[c], rates[i]))
-        A.append(add_motions(A[tree.parent[i]] if tree.parent[i] >= 0 else start, step))
+    rates = [carried_motion(v, s) for v, s in zip(V, S)]
+    # gravity is a base that accelerates upwards
+    base = (ZERO, neg(runtime[GRAVITY]))
+    A = accelerations(tree, S, rates, qd, qdd, base)
     inertias = world_inertias(tree, runtime, world)
     flows = list(map(flow, inertias, V))
-    # the forces of the motion itself: its accelerations are A + w x x'
-    forces = [resultant(inertia, B, (a, v[0])) for inertia, B, a, v in zip(inertias, flows, A, V)]
-    forces = beyond(tree, forces, add_wrenches)
-    inertias = total_inertias(tree, inertias)
-    flows = beyond(tree, flows, add_flows)
-    by_q = [((add_motions(carried_motion(a, s), carried_motion(v, rate)), scale(2.0, rate[0])),
-             carried_wrench(s, f))
-            for a, v, s, rate, f in zip(motions_before(tree, A, start), before, S, rates, forces)]
-    by_qd = [((scale_motion(2.0, rate), scale(2.0, s[0])), STILL) for s, rate in zip(S, rates)]
-    by_qdd = [((s, ZERO), STILL) for s in S]
-    return joint_matrices(tree, S, inertias, flows, by_q, by_qd, by_qdd)
+    # the points of a body accelerate at A + w x x'
+    forces = [resultant(inertia, body_flow, (a, v[0]))
+              for inertia, body_flow, a, v in zip(inertias, flows, A, V)]
+    carried = [carried_wrench(s, f) for s, f in zip(S, beyond(tree, forces, add_wrenches))]
+    by_q = position_fields(S, rates, before(tree, V, STILL), before(tree, A, base))
+    by_qd = [(scale_motion(2.0, rate), scale(2.0, s[0])) for s, rate in zip(S, rates)]
+    by_qdd = [(s, ZERO) for s in S]
+    nothing = [STILL] * len(S)
+    return joint_matrices(
+        tree, S, total_inertias(tree, inertias), beyond(tree, flows, add_flows),
+        (by_q, carried), (by_qd, nothing), (by_qdd, nothing))
 
 
-def motions_before(tree, motions, base):
+def accelerations(tree, S, rates, qd, qdd, base):
+    """Return the rate A of the motion of every body; `base` is that of the base."""
+    A = []
+    for i, c in enumerate(tree.coordinate):
+        step = add_motions(scale_motion(qdd[c], S[i]), scale_motion(qd[c], rates[i]))
+        A.append(add_motions(A[tree.parent[i]] if tree.parent[i] >= 0 else base, step))
+    return A
+
+
+def before(tree, motions, base):
     """Return for every joint the motion of the body that carries it."""
     return [motions[p] if p >= 0 else base for p in tree.parent]
+
+
+def position_fields(S, rates, V, A):
+    """Return the fields S'' + 2 w' x x'; V and A are of what carries each joint."""
+    return [(add_motions(carried_motion(a, s), carried_motion(v, rate)), scale(2.0, rate[0]))
+            for s, rate, v, a in zip(S, rates, V, A)]
 
 
 def forward_dynamics_derivatives(tree, runtime, q, qd, tau):

@@ -46,6 +46,9 @@ _UNPACKED = {
     'forward_dynamics_derivatives': (
         forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
 }
+# their code grows with the pairs of joints on one path: beyond some size, minutes to compile
+_OF_PAIRS = ('coriolis_matrix', 'regressor', 'inverse_dynamics_derivatives')
+_LARGEST_OF_PAIRS = 45
 
 
 class _Frame(NamedTuple):
@@ -93,8 +96,8 @@ class Dynamics(Analysis):
         self.model = model
         self.nv = model.nv
         self.tree = Tree.from_model(model)
-        self.compiled = backend == 'compiled' or (
-            backend == 'auto' and len(self.tree.parent) <= LARGEST_COMPILED)
+        self.backend = backend
+        self.compiled = self._compiles(LARGEST_COMPILED)
         self._cache = machine.default_cache() if cache is None else (
             Path(cache) if cache else None)
         self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
@@ -214,6 +217,10 @@ class Dynamics(Analysis):
 
     # --- kernels ----------------------------------------------------------------------------
 
+    def _compiles(self, largest: int) -> bool:
+        return self.backend == 'compiled' or (
+            self.backend == 'auto' and len(self.tree.parent) <= largest)
+
     def kernel(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
                name: str | None = None) -> Kernel:
         """
@@ -234,8 +241,9 @@ class Dynamics(Analysis):
         """
         key = name and (f'{self.model.structure_key}|{source_digest(function)}|{name}'
                         f'|{tuple(arguments.items())}|{shape}')
+        compiled = self._compiles(_LARGEST_OF_PAIRS) if name in _OF_PAIRS else self.compiled
         return Kernel(lambda runtime, *arrays: function(self.tree, runtime, *arrays), arguments,
-                      shape, self._runtime, key, self.compiled, self._cache)
+                      shape, self._runtime, key, compiled, self._cache)
 
     def warm(self, *names: str) -> None:
         """Compile methods now (by name), so that no later call does."""

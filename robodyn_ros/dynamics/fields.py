@@ -74,7 +74,7 @@ def world_inertias(tree, runtime, world):
 
 
 def flow(inertia, V):
-    """Return the flow (p, E) of a body that moves with V."""
+    """Return the flow of a body, as (p, E), when it moves with V."""
     m, h, J = inertia
     w, v = V
     half = 0.5 * (J[0][0] + J[1][1] + J[2][2])
@@ -114,12 +114,13 @@ def joint_matrices(tree, S, inertias, flows, *columns):
     Parameters
     ----------
     tree : Tree
+        The robot.
     S : list of motion
-        From `screws`.
+        The joints at unit rate, see `screws`.
     inertias, flows : list
         Sums over what each joint carries, see `beyond`.
-    *columns : list of (field, wrench)
-        c_j for every joint j, and a further wrench that the joints before j feel.
+    *columns : (fields, wrenches)
+        c_j of every joint j, and a further wrench that the joints before j feel.
 
     """
     matrices = [[[0.0] * tree.nv for _ in range(tree.nv)] for _ in columns]
@@ -127,11 +128,10 @@ def joint_matrices(tree, S, inertias, flows, *columns):
         # S_i . (I (w, v) + B u) = F . (w, v) + k . u: one wrench serves all joints before
         F = resultant(inertias[i], flows[i], (S[i], ZERO))
         k = transposed_flow(flows[i], S[i])
-        for X, column in zip(matrices, columns):
-            field, wrench = column[i]
-            H = add_wrenches(resultant(inertias[i], flows[i], field), wrench)
+        for X, (fields, wrenches) in zip(matrices, columns):
+            H = add_wrenches(resultant(inertias[i], flows[i], fields[i]), wrenches[i])
             for j in tree.path_to(i):
-                (motion, u), _ = column[j]
+                motion, u = fields[j]
                 a, b = tree.coordinate[i], tree.coordinate[j]
                 X[a][b] = X[a][b] + (power(motion, F) + dot(k, u))
                 if j != i:

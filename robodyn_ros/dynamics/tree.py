@@ -61,7 +61,7 @@ class Tree:
 
     @property
     def bodies(self) -> range:
-        """Indices of the bodies, parents first."""
+        """Return the indices of the bodies, parents first."""
         return range(len(self.parent))
 
     @property

@@ -153,12 +153,12 @@ class RobotModel:
 
     @property
     def nv(self) -> int:
-        """Number of independent coordinates."""
+        """Return the number of independent coordinates."""
         return len(self.joint_names)
 
     @property
     def nb(self) -> int:
-        """Number of moving bodies."""
+        """Return the number of moving bodies."""
         return len(self.body_names)
 
     @property

@@ -43,7 +43,7 @@ class Selection:
 
     @property
     def moving(self) -> list[Joint]:
-        """The joints that move, coordinates and followers."""
+        """Return the joints that move, coordinates and followers."""
         return [joint for joint in self.joints
                 if joint.kind != 'fixed' and joint.name not in self.locked]
 

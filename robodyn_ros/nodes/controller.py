@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import gc
+import re
 import sys
 import time
 import traceback
@@ -70,7 +71,7 @@ class ControllerNode(LifecycleNode):
         self._active = self._coasting = False
         self._starting = self.values.autostart
         self._answered = self._reminded = 0.0
-        self._told = ''
+        self._told = self._waiting = ''
 
     @property
     def configured(self) -> bool:
@@ -150,7 +151,8 @@ class ControllerNode(LifecycleNode):
         try:
             return self.create_publisher(Float64MultiArray, topic, qos.reliable())
         except InvalidTopicNameException as error:
-            raise ParameterError(f'effort_command_topic: {str(error).splitlines()[0]}',
+            reason = str(error).splitlines()[0].rstrip(':')
+            raise ParameterError(f'effort_command_topic is {topic!r}: {reason}',
                                  value=topic) from error
 
     def _activate(self) -> None:
@@ -367,13 +369,17 @@ class ControllerNode(LifecycleNode):
         try:
             self._check_ready()
         except StateError as error:
-            now = time.monotonic()
-            if now - self._reminded > _REMIND:
-                self._reminded = now
-                self.get_logger().info(f'waiting: {error}')
+            self._remind(str(error))
             return
         if self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
             raise self.failure or StateError('activation failed')
+
+    def _remind(self, reason: str) -> None:
+        """Log why it waits: at once if that is new, again now and then."""
+        now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
+        if kind != self._waiting or now - self._reminded > _REMIND:
+            self._reminded, self._waiting = now, kind
+            self.get_logger().info(f'waiting: {reason}')
 
     def tell(self) -> None:
         """Log how a motion ended, and a new fault; once each."""

@@ -45,7 +45,7 @@ class JointStateReader:
         self._continuous = np.flatnonzero(continuous)
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
         self._seen = np.zeros(nv, dtype=bool)
-        self._next = np.zeros((2, nv))
+        self._next_q, self._next_qd = np.zeros(nv), np.zeros(nv)
         self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
         self.complete = False
         self.problem = 'no message yet'
@@ -70,20 +70,28 @@ class JointStateReader:
                 f'{len(message.name)} names, {position.size} positions, {velocity.size} '
                 'velocities; the controller needs position and velocity of every joint')
         q, qd = position[theirs], velocity[theirs]
-        if not (np.isfinite(q).all() and np.isfinite(qd).all()):
-            j = int(np.argmin(np.isfinite(q) & np.isfinite(qd)))
-            return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
-                                f'velocity {qd[j]}')
-        self._next[0, ours], self._next[1, ours] = q, qd
+        # the squares are a quick look; they may overflow, so the numbers decide
+        if not math.isfinite(q.dot(q) + qd.dot(qd)):
+            finite = np.isfinite(q) & np.isfinite(qd)
+            if not finite.all():
+                j = int(finite.argmin())
+                return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
+                                    f'velocity {qd[j]}')
+        self._next_q[ours], self._next_qd[ours] = q, qd
         told = len(message.effort) == len(message.name)
         self.effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
-        self._seen[ours] = True
-        if not self._seen.all():
-            missing = [name for name, seen in zip(self._names, self._seen) if not seen]
-            self.problem = f'joints not reported: {", ".join(missing)}'
+        if ours.size < self.q.size and not self._all_seen(ours):
             return False
         self._complete()
         return True
+
+    def _all_seen(self, ours: np.ndarray) -> bool:
+        """Take note of the joints in a message that has not all; return whether all have come."""
+        self._seen[ours] = True
+        missing = [name for name, seen in zip(self._names, self._seen) if not seen]
+        if missing:
+            self.problem = f'joints not reported: {", ".join(missing)}'
+        return not missing
 
     def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
         """Return which entries are whose, and a joint that is named twice."""
@@ -96,12 +104,11 @@ class JointStateReader:
         return self._layout[1:]
 
     def _complete(self) -> None:
-        position = self._next[0]
         if self.complete and self._continuous.size:
             c = self._continuous
-            turns = np.round((position[c] - self.q[c]) / TURN)
-            position[c] -= TURN * turns
-        self.q[:], self.qd[:] = self._next
+            turns = np.round((self._next_q[c] - self.q[c]) / TURN)
+            self._next_q[c] -= TURN * turns
+        self.q[:], self.qd[:] = self._next_q, self._next_qd
         self._seen.fill(False)
         self.complete = True
         self.problem = ''
@@ -151,7 +158,7 @@ class EffortWriter:
 
     def write(self, torque: np.ndarray) -> Float64MultiArray:
         """Return the message with these torques (model order)."""
-        np.take(torque, self._order, out=self._data)
+        self._data[:] = torque[self._order]
         return self.message
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rclpy.node import Node
+from rclpy.node import Node, PublisherEventCallbacks
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -29,14 +29,17 @@ class Telemetry:
     """
 
     def __init__(self, node: Node, joint_names, joint_commands: bool):
-        profile = qos.reliable(_DEPTH)
+        def publisher(kind, topic, depth=1):
+            # without events: an executor would wait for each of them, every time
+            return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
+                PublisherEventCallbacks(use_default_callbacks=False)))
+
         self._node = node
-        self._reference = node.create_publisher(JointState, '~/reference', profile)
-        self._terms = [node.create_publisher(JointState, f'~/torque_terms/{term.name.lower()}',
-                                             profile) for term in Term]
-        self._heartbeat = node.create_publisher(Header, '~/heartbeat', qos.reliable())
-        self._commands = node.create_publisher(
-            JointState, 'joint_commands', qos.reliable()) if joint_commands else None
+        self._reference = publisher(JointState, '~/reference', _DEPTH)
+        self._terms = [publisher(JointState, f'~/torque_terms/{term.name.lower()}', _DEPTH)
+                       for term in Term]
+        self._heartbeat = publisher(Header, '~/heartbeat')
+        self._commands = publisher(JointState, 'joint_commands') if joint_commands else None
         self._names = list(joint_names)
         self._writer = JointStateWriter(joint_names)
         self._term_message = JointState(name=self._names)

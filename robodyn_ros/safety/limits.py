@@ -91,7 +91,7 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
     out = np.zeros(q.shape) if out is None else out
     headed = q + time_constant * qd
     beyond = headed - np.minimum(np.maximum(headed, lower), upper)
-    if not beyond.any():
+    if not np.count_nonzero(beyond):
         out.fill(0.0)
         return out
     excess = np.abs(beyond) / time_constant

@@ -144,7 +144,7 @@ class Supervisor:
     def _is_finite(self, torque) -> bool:
         if torque.shape != self._last.shape:
             return False
-        return bool(np.isfinite(torque, out=self._finite).all())
+        return np.count_nonzero(np.isfinite(torque, out=self._finite)) == torque.size
 
     def _complaint(self, torque) -> str:
         if torque.shape != self._last.shape:

@@ -87,7 +87,7 @@ class JointPhysics:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is odd about the joints but no reason to refuse them."""
+        """Return what is odd about the joints but no reason to refuse them."""
         return tuple(
             f'joint {name!r} has an effort limit of 0: its motor gives no torque; set '
             'effort_limit of the simulation, or correct the URDF'

@@ -100,12 +100,12 @@ class Plant:
 
     @property
     def time(self) -> float:
-        """Simulated seconds since the last reset."""
+        """Return the simulated seconds since the last reset."""
         return self.steps * self.step_size
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is odd about the joints but no reason to refuse them."""
+        """Return what is odd about the joints but no reason to refuse them."""
         return self.joints.warnings
 
     def change(self, **joints: ArrayLike | None) -> None:

@@ -1,0 +1,112 @@
+"""What the tests of the controller node share: the arm on the wire, and messages for it."""
+
+from pathlib import Path
+import time
+
+from builtin_interfaces.msg import Duration
+import numpy as np
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import qos
+from ros_process import NodeProcess
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+CONTROLLER, SIMULATOR = 'robodyn_ros.nodes.controller', 'robodyn_ros.nodes.simulator'
+NODE = 'computed_torque_controller'
+COMMANDS = 'effort_controller/commands'
+ACTIVE = 'active: the arm'
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+MODEL = RobotModel.from_urdf(ARM)
+HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+
+
+def simulator():
+    """Return a running simulator of the arm at home."""
+    places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
+    return NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places})
+
+
+def trajectory(names, *goals, seconds=1.0):
+    """Return a message that reaches the goals one after the other, at rest at the last."""
+    points = []
+    for i, goal in enumerate(goals, start=1):
+        nanoseconds = round(1e9 * seconds * i / len(goals))
+        points.append(JointTrajectoryPoint(
+            positions=[float(q) for q in goal], time_from_start=Duration(
+                sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)))
+    return JointTrajectory(joint_names=list(names), points=points)
+
+
+def said(process, text, since=0):
+    """Return how many lines of a process hold a text."""
+    return sum(text in line for line in process.lines[since:])
+
+
+def send(probe, process, message, namespace='', words='accepted'):
+    """
+    Send a trajectory, and wait until the controller has answered with these words in its log.
+
+    Discovery is not done on both sides at the same time: a message that comes before the
+    controller knows of its sender is lost, and sent again.
+
+    Returns
+    -------
+    since : int
+        Number of lines that the controller had written before.
+
+    """
+    since = len(process.lines)
+    publisher = probe.publisher(JointTrajectory, f'{namespace}{NODE}/joint_trajectory')
+    for _ in range(10):
+        publisher.publish(message)
+        end = time.monotonic() + 2.0
+        while not said(process, ' trajectory ', since) and time.monotonic() < end:
+            probe.spin()
+        if said(process, ' trajectory ', since):
+            break
+    probe.node.destroy_publisher(publisher)
+    answer = '\n'.join(process.lines[since:])
+    assert words in answer, answer or 'no answer'
+    return since
+
+
+def wait_for_goal(probe, process, since):
+    """Wait until the controller says that the goal of a trajectory is reached."""
+    try:
+        probe.until(lambda: said(process, 'the goal is reached', since), 'the goal')
+    except AssertionError as error:
+        raise AssertionError('\n'.join([str(error), *process.lines[since:]])) from None
+
+
+class Wire:
+    """
+    What an arm and its controller say to each other.
+
+    Attributes
+    ----------
+    states, commands : list
+        Messages heard.
+
+    """
+
+    def __init__(self, probe):
+        self.probe = probe
+        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
+        self.commands = probe.listen(Float64MultiArray, COMMANDS, qos.reliable(1000))
+        probe.until(lambda: self.states, 'a state')
+
+    @property
+    def q(self):
+        """Newest positions."""
+        return np.array(self.states[-1].position)
+
+    @property
+    def qd(self):
+        """Newest velocities."""
+        return np.array(self.states[-1].velocity)
+
+    @property
+    def torques(self):
+        """Efforts heard, one row each."""
+        return np.array([command.data for command in self.commands])

@@ -1,0 +1,69 @@
+"""How the controller node leaves: the arm comes to rest, and its weight is the last torque."""
+
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, said, send, simulator, trajectory, Wire)
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from ros_process import NodeProcess, Probe  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+
+@pytest.fixture(scope='module')
+def probe():
+    with Probe('controller_end_probe') as made:
+        yield made
+
+
+@pytest.fixture(scope='module')
+def robot(probe):
+    with simulator():
+        yield Wire(probe)
+
+
+@pytest.fixture
+def arm(probe, robot):
+    """Return the arm at home, held by brakes, with nothing heard yet."""
+    assert probe.call(Trigger, 'robot_simulator/reset').success
+    probe.until(lambda: np.abs(robot.q - HOME).max() < 1e-6, 'the arm at home')
+    robot.states.clear()
+    robot.commands.clear()
+    probe.until(lambda: robot.states, 'a state')
+    return robot
+
+
+@pytest.mark.parametrize('number, effort', [
+    (signal.SIGINT, 'hold'), (signal.SIGTERM, 'hold'), (signal.SIGINT, 'release')])
+def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, arm, number,
+                                                                         effort):
+    parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3}
+    with NodeProcess(CONTROLLER, parameters) as controller:
+        controller.wait_for_output(ACTIVE)
+        send(probe, controller, trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0))
+        probe.until(lambda: np.abs(arm.qd).max() > 0.5, 'motion')
+        controller.process.send_signal(number)
+        controller.process.send_signal(number)  # impatience changes nothing
+        probe.until(lambda: not controller.alive, 'the end', 10.0)
+        assert controller.wait() == 0
+    assert 'Traceback' not in controller.output
+    probe.spin_for(0.1)
+    torques = arm.torques
+    assert np.isfinite(torques).all()
+    allowed = 20.0 * MODEL.effort_limit * 0.05
+    assert np.all(np.abs(np.diff(torques, axis=0)) <= allowed + 1e-9)
+    if effort == 'release':
+        assert not torques[-1].any()
+        assert said(controller, 'the last torque is zero') == 1
+        return
+    assert said(controller, 'the last torque is its weight') == 1
+    rest = arm.q
+    assert np.abs(rest - HOME).max() > 0.05, 'it did not move at all'
+    np.testing.assert_allclose(torques[-1], Dynamics(MODEL).gravity(rest), atol=0.1)
+    count = len(arm.states)
+    probe.until(lambda: len(arm.states) > count + 1000, 'a second without a controller')
+    assert np.abs(arm.q - rest).max() < 5e-3

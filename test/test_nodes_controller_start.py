@@ -1,0 +1,184 @@
+"""How the controller node starts: what it waits for, its lifecycle, and mistakes of the user."""
+
+from contextlib import ExitStack
+import json
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, COMMANDS, CONTROLLER, NODE, said, send, trajectory, wait_for_goal)
+from fake_arm import fake_controller, FakeArm, GRAVITY, PATIENT, START, URDF  # noqa: E402
+from lifecycle_msgs.msg import State, Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+import rclpy  # noqa: E402
+from robodyn_ros.exceptions import RobodynError  # noqa: E402
+from robodyn_ros.nodes.controller import ControllerNode  # noqa: E402
+from ros_process import NodeProcess, Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+
+@pytest.fixture(scope='module')
+def probe():
+    with Probe('controller_start_probe') as made:
+        yield made
+
+
+def test_it_waits_for_what_is_missing_and_says_so(probe):
+    with FakeArm(probe, 'waiting/') as arm, fake_controller('waiting') as process:
+        arm.report = lambda m: [JointState(header=m.header, name=['elbow'], position=[0.0],
+                                           velocity=[0.0])]
+        probe.until(lambda: said(process, 'waiting: no joint state on /waiting/joint_states yet: '
+                                 'joints not reported: shoulder'), 'what is missing')
+        arm.plant.reset([0.0, 2.4])
+
+        def beyond(message):
+            message.position[1] = 2.7
+            return [message]
+
+        arm.report = beyond
+        probe.until(lambda: said(process, "waiting: joint 'elbow' stands at 2.7000, outside its "
+                                 'limits [-2.5, 2.5]'), 'the limit')
+        other = probe.node.create_publisher(Float64MultiArray, f'waiting/{COMMANDS}', 1)
+        arm.plant.reset(START)
+        arm.report = lambda m: [m]
+        probe.until(lambda: said(process, 'waiting: somebody else publishes on '
+                                 f'/waiting/{COMMANDS}: two commanders'), 'the other one')
+        assert not arm.commands and ACTIVE not in process.output
+        refused = probe.call(Trigger, f'waiting/{NODE}/float')
+        assert not refused.success and 'not active; activate it first' in refused.message
+        probe.node.destroy_publisher(other)
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        probe.until(lambda: len(arm.commands) > 100, 'torques')
+        np.testing.assert_allclose(arm.q, START, atol=0.01)
+        code, _ = process.stop(signal.SIGTERM)
+        assert code == 0
+
+
+def test_two_arms_in_two_namespaces(probe):
+    with ExitStack() as stack:
+        arms = {name: stack.enter_context(FakeArm(probe, f'{name}/'))
+                for name in ('left', 'right')}
+        floating = {'mode': 'gravity_compensation', **PATIENT}
+        nodes = {name: stack.enter_context(fake_controller(name, **floating)) for name in arms}
+        probe.until(lambda: all('active: the arm floats' in node.output
+                                for node in nodes.values()), 'both')
+        since = send(probe, nodes['left'], trajectory(['shoulder', 'elbow'], START + 0.4), 'left/')
+        wait_for_goal(probe, nodes['left'], since)
+        probe.until(lambda: np.abs(arms['left'].q - START - 0.4).max() < 0.02, 'the left arm')
+        np.testing.assert_allclose(arms['right'].q, START, atol=0.02)
+        assert not said(nodes['right'], 'trajectory')
+
+
+# --- lifecycle ----------------------------------------------------------------------------------
+
+
+def test_the_lifecycle_twice(probe):
+    def change(transition):
+        return probe.call(ChangeState, f'steps/{NODE}/change_state',
+                          transition=Transition(id=transition)).success
+
+    def state():
+        return probe.call(GetState, f'steps/{NODE}/get_state').current_state.id
+
+    with FakeArm(probe, 'steps/') as arm, fake_controller('steps', autostart=False) as process:
+        assert state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert not change(Transition.TRANSITION_ACTIVATE)
+        for _ in range(2):
+            arm.report = None
+            assert change(Transition.TRANSITION_CONFIGURE)
+            assert state() == State.PRIMARY_STATE_INACTIVE
+            since = len(process.lines)
+            assert not change(Transition.TRANSITION_ACTIVATE)
+            probe.until(lambda: said(process, 'no joint state on /steps/joint_states', since),
+                        'the reason')
+            arm.report = lambda m: [m]
+            probe.until(lambda: change(Transition.TRANSITION_ACTIVATE), 'activation')
+            assert state() == State.PRIMARY_STATE_ACTIVE
+            probe.until(lambda: len(arm.commands) > 50, 'torques')
+            assert change(Transition.TRANSITION_DEACTIVATE)
+            probe.spin_for(0.2)  # what is on its way
+            np.testing.assert_allclose(arm.commands[-1], GRAVITY(arm.q), atol=0.05)
+            arm.commands.clear()
+            probe.spin_for(0.1)
+            assert not arm.commands, 'an inactive controller commands'
+            probe.until(lambda: change(Transition.TRANSITION_ACTIVATE), 'activation')
+            assert change(Transition.TRANSITION_DEACTIVATE)
+            assert change(Transition.TRANSITION_CLEANUP)
+            probe.until(lambda: not probe.node.count_publishers(f'steps/{COMMANDS}'), 'no topic')
+        assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [1.0, 2.0, 3.0])[0]
+        since = len(process.lines)
+        assert not change(Transition.TRANSITION_CONFIGURE)
+        probe.until(lambda: said(process, 'natural_frequency has 3 values', since), 'the reason')
+        assert state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [10.0])[0]
+        assert change(Transition.TRANSITION_CONFIGURE)
+        probe.until(lambda: change(Transition.TRANSITION_ACTIVATE), 'activation')
+        assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+        assert state() == State.PRIMARY_STATE_FINALIZED
+        code, _ = process.stop()
+        assert code == 0 and 'Traceback' not in process.output
+
+
+# --- mistakes -----------------------------------------------------------------------------------
+
+
+MISTAKES = [
+    ({'urdf_file': '/nowhere/arm.urdf'}, ['/nowhere/arm.urdf', 'No such file']),
+    ({'robot_description': '<robot name="x">'}, ['robot']),
+    ({'robot_description': URDF.replace('effort="20"', 'effort="0"')},
+     ["joint 'elbow' has effort limit 0", '<limit effort>', 'parameter effort_limit']),
+    ({'natural_frequency': [1.0, 2.0, 3.0]}, ['natural_frequency has 3 values', 'shoulder']),
+    ({'natural_frequency': -1.0}, ["'natural_frequency'", '-1', 'least']),
+    ({'torque_rate_limit': [1.0, 2.0, 3.0]}, ['torque_rate_limit has 3 values']),
+    ({'constraints.goal': [0.1, 0.1, 0.1]}, ['constraints goal', '2 joints']),
+    ({'command_joints': ['elbow']}, ['command_joints leaves out shoulder']),
+    ({'command_joints': ['elbow', 'sholder']}, ["'sholder'", "'shoulder'"]),
+    ({'effort_command_topic': 'not a topic'}, ['effort_command_topic', 'not a topic']),
+    ({'stale.hold': 0.5, 'stale.stop': 0.1}, ['stale.hold is 0.5', '0.1']),
+    ({'mode': 'pid'}, ["'mode'", "'pid'", 'gravity_compensation']),
+    ({'natural_frequencies': 20.0}, ["'natural_frequencies'", "'natural_frequency'"]),
+    ({'gravity': [0.0, -9.81]}, ['gravity'])]
+
+
+def described(given):
+    """Return parameters with a robot in them."""
+    return given if 'urdf_file' in given else {'robot_description': URDF, **given}
+
+
+@pytest.mark.parametrize('given, words', MISTAKES)
+def test_a_mistake_is_named(given, words):
+    arguments = [part for name, value in described(given).items()
+                 for part in ('-p', f'{name}:={json.dumps(value)}')]
+    rclpy.init(args=['--ros-args', *arguments, '-r', '__ns:=/mistake'])
+    try:
+        with pytest.raises(RobodynError) as info:
+            ControllerNode().start()
+        for word in words:
+            assert word in str(info.value)
+    finally:
+        rclpy.shutdown()
+
+
+def test_a_mistake_is_one_message_and_an_exit_code():
+    with ExitStack() as stack:
+        # one that is found with the parameters, one with the robot, one when they come together
+        for given, words in [MISTAKES[k] for k in (0, 2, 11)]:
+            process = stack.enter_context(NodeProcess(CONTROLLER, described(given)))
+            assert process.wait() == 2, process.output
+            assert sum('[WARN]' not in line for line in process.lines) == 1, process.output
+            for word in words:
+                assert word in process.output
+
+
+def test_a_signal_ends_the_wait_for_a_description():
+    with NodeProcess(CONTROLLER, {'description_timeout': 100.0}, ['-r', '__ns:=/nobody']) as node:
+        node.wait_for_output('waiting for a robot description on /nobody/robot_description')
+        code, seconds = node.stop()
+    assert code == 0 and seconds < 3.0
+    assert 'Traceback' not in node.output

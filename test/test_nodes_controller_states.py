@@ -1,0 +1,119 @@
+"""The controller node and joint states of all kinds: by name, spoilt, late, or not at all."""
+
+from contextlib import ExitStack
+import math
+import re
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, NODE, said, send, trajectory, wait_for_goal)
+from fake_arm import fake_controller, FakeArm, GRAVITY, PATIENT, START  # noqa: E402
+from ros_process import Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+
+@pytest.fixture(scope='module')
+def probe():
+    with Probe('controller_states_probe') as made:
+        yield made
+
+
+@pytest.fixture(scope='module')
+def spoilt(probe):
+    """Return an arm and its controller; its joints come in another order, and in company."""
+    with ExitStack() as stack:
+        arm = stack.enter_context(FakeArm(probe, 'fake/', order=(1, 0)))
+        arm.report = shuffled
+        process = stack.enter_context(
+            fake_controller('fake', command_joints=['elbow', 'shoulder'], **PATIENT))
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        yield arm, process
+        assert 'Traceback' not in process.output
+
+
+def shuffled(message):
+    """Return two messages in place of one, with joints of others among them."""
+    stamp, (q1, q2), (v1, v2) = message.header, message.position, message.velocity
+    return [JointState(header=stamp, name=['gripper', 'wheel'], position=[], velocity=[]),
+            JointState(header=stamp, name=['gripper', 'elbow', 'wheel', 'shoulder'],
+                       position=[math.nan, q2, 7.0, q1], velocity=[math.nan, v2, 7.0, v1],
+                       effort=[])]
+
+
+def settled(probe, arm, process):
+    """Wait until the arm is at rest, without a fault."""
+    arm.report = shuffled
+    probe.until(lambda: probe.call(Trigger, f'fake/{NODE}/reset_fault').success, 'no fault')
+    probe.until(lambda: np.abs(arm.plant.qd).max() < 1e-2, 'rest')
+    probe.spin_for(0.1)
+    return len(process.lines)
+
+
+def test_joints_are_mapped_by_name(probe, spoilt):
+    arm, process = spoilt
+    probe.until(lambda: len(arm.commands) > 50, 'torques')
+    np.testing.assert_allclose(arm.q, START, atol=0.01)
+    np.testing.assert_allclose(arm.commands[0], GRAVITY(START), rtol=1e-6)
+    since = send(probe, process, trajectory(['elbow', 'shoulder'], [0.4, START[0]]), 'fake/')
+    wait_for_goal(probe, process, since)
+    probe.until(lambda: np.abs(arm.q - [START[0], 0.4]).max() < 0.02, 'the elbow at its goal')
+
+
+@pytest.mark.parametrize('name', ['nan', 'frozen', 'late', 'part', 'silent'])
+def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, name):
+    arm, process = spoilt
+    since = settled(probe, arm, process)
+    held, stamp = arm.q, {}
+
+    def spoil(message):
+        if name == 'nan':
+            message.velocity[1] = math.nan
+        elif name == 'frozen':
+            message.header = stamp.setdefault('frozen', message.header)
+        elif name == 'late':
+            message.header.stamp.sec -= 3
+        elif name == 'part':
+            return [JointState(header=message.header, name=['elbow'], position=[0.0],
+                               velocity=[0.0])]
+        return [message]
+
+    words = {'nan': "joint 'elbow' reports position .*, velocity nan", 'frozen': 'stamp is frozen',
+             'late': 'behind the clock', 'part': 'joints not reported: shoulder',
+             'silent': 'silent'}[name]
+    arm.report = None if name == 'silent' else spoil
+    probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
+    assert re.search(words, '\n'.join(process.lines[since:])), process.lines[since:]
+    count = len(arm.commands)
+    probe.until(lambda: len(arm.commands) > count + 20, 'torques all the same')
+    assert np.isfinite(arm.torques).all()
+    np.testing.assert_allclose(arm.torques[-1], GRAVITY(held), atol=0.3)
+    assert np.abs(arm.q - held).max() < 0.05
+    settled(probe, arm, process)
+    assert probe.call(Trigger, f'fake/{NODE}/hold').success
+
+
+def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
+    arm, process = spoilt
+    since = settled(probe, arm, process)
+    start = arm.q
+    send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
+    probe.until(lambda: np.abs(arm.plant.qd).max() > 0.6, 'motion')
+    process.process.send_signal(signal.SIGSTOP)
+    probe.spin_for(0.4)
+    arm.plant.q[:] = start  # nobody controlled it; it is somewhere else
+    arm.plant.qd[:] = 0.0
+    probe.spin_for(0.1)
+    count = len(arm.commands)
+    process.process.send_signal(signal.SIGCONT)
+    probe.until(lambda: len(arm.commands) > count + 10, 'torques')
+    settled(probe, arm, process)
+    probe.spin_for(0.5)
+    moved = np.abs(arm.q - start).max()
+    assert moved < 0.3, 'it went on with the motion that it had lost'
+    assert not said(process, 'the goal is reached', since)

@@ -1,8 +1,11 @@
 """A controller and a simulated arm in one loop, without ROS: one state, one torque, one step."""
 
+from pathlib import Path
+
 import numpy as np
-from robodyn_ros.control import ArmController, make_gains, Mode
+from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -47,11 +50,16 @@ class Loop:
         if not friction:
             physics.update(friction=0.0, damping=0.0)
         self.plant = Plant(plant or model, 1e-3, **physics)
-        if q is not None:
-            self.plant.reset(q)
+        self.now, self.period = 0.0, period
+        self.start(q, qd)
+
+    def start(self, q=None, qd=None):
+        """Put the arm somewhere, and activate the controller there."""
+        self.plant.reset(q)
         if qd is not None:
             self.plant.qd[:] = qd
-        self.now, self.period, self.log = 0.0, period, []
+        self.log = []
+        self.control.set_gains(self.gains)
         self.control.activate(self.now, self.plant.q, self.plant.qd)
         self.torque = self.control.weight()
 
@@ -140,3 +148,25 @@ class Loop:
     def torques(self):
         """Torques sent, one row per cycle."""
         return self.column(5)
+
+    @property
+    def largest_change(self):
+        """Largest change of torque between cycles, as a share of what is usually allowed."""
+        changes = np.abs(np.diff(self.torques, axis=0)).max(axis=0)
+        return (changes / (20.0 * self.plant.model.effort_limit * self.period)).max()
+
+
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+MODEL = RobotModel.from_urdf(ARM)
+BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
+STRETCHED = np.array([0.0, 1.57, 0.0, 0.0, 0.0, 0.0, 0.0])
+# with a load of which the controller does not know
+HEAVY = MODEL.with_payload('link4', 1.5, (0.0, 0.0, 0.1))
+FLOATING = CycleSettings(start_floating=True)
+ROUNDING = {'rtol': 1e-9, 'atol': 1e-9}
+
+
+def arm(**options):
+    """Return a loop around the arm with seven joints in a bent pose."""
+    options.setdefault('q', BENT)
+    return Loop(MODEL, **options)

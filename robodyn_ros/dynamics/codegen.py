@@ -52,10 +52,7 @@ def kernel_ir(program: Program, pointer: str) -> str:
     for k in range(len(program.sizes)):
         lines.append(f'  %p{k} = inttoptr i64 %a{k} to {pointer}')
     lines.append(f'  %pout = inttoptr i64 %out to {pointer}')
-    lines += body.compute(body.load_scalar)
-    for position, output in enumerate(program.outputs):
-        lines += body.address('pout', position)
-        lines.append(f'  store double {body.operand(output)}, {pointer} {body.last}')
+    lines += body.compute(body.load_scalar, body.store_scalar)
     return '\n'.join([*lines, '  ret void', '}', *_support()])
 
 
@@ -88,12 +85,7 @@ def batch_ir(program: Program, pointer: str) -> str:
         if name != 'out' and size:
             lines += _turn(name, size, pointer, previous, f'p{name}', gather=True)
             previous = f'turned{name}'
-    lines += body.compute(body.load_vector)
-    vector_pointer = vector_pointer_type(pointer)
-    for position, output in enumerate(program.outputs):
-        lines.append(f'  {body.new()} = getelementptr {VECTOR}, {vector_pointer} %bufferout, '
-                     f'i64 {position}')
-        lines.append(f'  store {VECTOR} {body.operand(output)}, {vector_pointer} {body.last}')
+    lines += body.compute(body.load_vector, body.store_vector)
     lines += _turn('out', buffers['out'], pointer, previous, 'pout', gather=False)
     lines += ['  br label %tail', 'tail:', f'  %next = add i64 %row, {WIDTH}',
               '  %more = icmp slt i64 %next, %count',
@@ -157,8 +149,13 @@ class _Body:
             return self._names[value.index]
         return constant(value) if self.type == 'double' else splat(value)
 
-    def compute(self, load) -> list[str]:
-        """Return the instructions of all nodes that are needed."""
+    def compute(self, load, store) -> list[str]:
+        """
+        Return the instructions of all nodes that are needed.
+
+        Results are stored as soon as they are known, so that few values wait in registers; the
+        inputs are the first nodes of a graph, so all loads still come before all stores.
+        """
         nodes, lines = self.program.graph.nodes, []
         order = self.program.needed()
         angles = list(dict.fromkeys(
@@ -169,9 +166,21 @@ class _Body:
             if index in first:
                 lines += self._instruction(index, load)
         lines += self._sines(angles)
-        for index in order:
-            if index not in first and nodes[index][0] not in ('sin', 'cos'):
+        rest = [index for index in order if index not in first]
+        inputs = [index for index in rest if nodes[index][0] == 'input']
+        for index in inputs:
+            lines += self._instruction(index, load)
+        waiting: dict[int | None, list[int]] = {}
+        for position, output in enumerate(self.program.outputs):
+            known = not isinstance(output, Symbol) or output.index in self._names
+            waiting.setdefault(None if known else output.index, []).append(position)
+        for position in waiting.get(None, ()):
+            lines += store(position)
+        for index in rest:
+            if nodes[index][0] not in ('input', 'sin', 'cos'):
                 lines += self._instruction(index, load)
+                for position in waiting.get(index, ()):
+                    lines += store(position)
         return lines
 
     def _ancestors(self, indices) -> set[int]:
@@ -261,6 +270,20 @@ class _Body:
         lines = self.address(f'p{argument}', position)
         source = self.last
         return [*lines, f'  {self.new()} = load double, {self.pointer} {source}']
+
+    def store_scalar(self, position: int) -> list[str]:
+        """Return the instructions that store one result."""
+        value = self.operand(self.program.outputs[position])
+        return [*self.address('pout', position),
+                f'  store double {value}, {self.pointer} {self.last}']
+
+    def store_vector(self, position: int) -> list[str]:
+        """Return the instructions that store one result of four states."""
+        value, kind = self.operand(self.program.outputs[position]), vector_pointer_type(
+            self.pointer)
+        at = self.new()
+        return [f'  {at} = getelementptr {VECTOR}, {kind} %bufferout, i64 {position}',
+                f'  store {VECTOR} {value}, {kind} {at}']
 
     def load_vector(self, argument: int, position: int) -> list[str]:
         """Return the instructions that load one element of four states."""

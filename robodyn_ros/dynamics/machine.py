@@ -110,7 +110,7 @@ def default_cache() -> Path:
 def _target_machine():
     # a new one each time: an execution engine takes ownership of its own
     return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2, reloc='default',
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=1, reloc='default',
         codemodel='jitdefault', jit=True)
 
 

@@ -8,7 +8,7 @@ help:
 	@echo 'make demo [URDF=arm.urdf] [ARGS=...]   a simulated arm that floats and tracks'
 	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
 	@echo 'make test-all [ARGS=...]               all tests'
-	@echo 'make bench [ARGS=...]                  measure the speed, beside other libraries'
+	@echo 'make bench                             measure the speed, beside Pinocchio and a bare echo node'
 	@echo 'make lint                              check style and structure only'
 	@echo 'make clean                             remove all that these made'
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
@@ -27,7 +27,8 @@ test-all:
 
 bench:
 	@.ci/venv plot,test
-	@$(BIN)/robodyn benchmark $(ARGS)
+	@$(BIN)/python benchmark/dynamics.py
+	@$(BIN)/python benchmark/round_trip.py
 
 lint:
 	@.ci/venv plot,test

@@ -23,8 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from robodyn_ros import Dynamics, RobotModel  # noqa: E402
-from robodyn_ros.control import make_gains  # noqa: E402
-from robodyn_ros.control.law import ControlLaw, Term  # noqa: E402
+from robodyn_ros.control import ControlLaw, make_gains, Term  # noqa: E402
 from robodyn_ros.simulation import Plant  # noqa: E402
 from robodyn_ros.trajectory import Reference  # noqa: E402
 
@@ -101,7 +100,7 @@ class Pair:
         return calls
 
     def _law(self, q, qd, data):
-        """Return the whole law: here one kernel, there feedback in NumPy, then inverse dynamics."""
+        """Return the whole law: ours is one kernel, theirs feedback in NumPy and a call."""
         gains = make_gains(self.dynamics, friction_scale=0.0)
         law = ControlLaw(self.dynamics, gains)
         goal = Reference.at_rest(q + 0.1)

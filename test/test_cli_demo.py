@@ -251,8 +251,9 @@ def test_recordings_are_written(findings, tmp_path):
     findings.save(tmp_path / 'demo.npz')
     with np.load(tmp_path / 'demo.npz') as saved:
         assert saved['joint_names'].tolist() == list(findings.model.joint_names)
-        np.testing.assert_array_equal(saved['q'], findings.tracking.q)
-        np.testing.assert_array_equal(saved['term_gravity'], findings.terms['gravity'][1])
+        np.testing.assert_array_equal(saved['time'], findings.tracking.time)
+        np.testing.assert_allclose(saved['q'], findings.tracking.q, rtol=1e-6)
+        np.testing.assert_allclose(saved['term_gravity'], findings.terms['gravity'][1], rtol=1e-6)
 
 
 def test_picture(findings, tmp_path):

@@ -30,6 +30,29 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-4)
 
 
+@pytest.mark.parametrize('floats', [False, True])
+def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats):
+    loop = arm()
+    loop.moving()
+    if floats:
+        loop.control.compensate_gravity(loop.now)
+        loop.run(0.1)
+    for _ in range(200):
+        loop.plant.step(loop.torque)
+    loop.now += 0.2
+    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    begin = len(loop.log)
+    loop.run(0.1)
+    if floats:
+        assert loop.control.mode is Mode.FLOAT
+        return
+    loop.settle()
+    assert loop.largest_change <= 1.0 + 1e-9
+    assert loop.control.mode is Mode.HOLD
+    assert loop.control.message == 'the motion is given up after a pause'
+    assert np.abs(loop.error[begin:]).max() < 0.2
+
+
 @pytest.mark.parametrize('friction', [False, True])
 def test_after_long_silence_the_weight_is_what_remains(friction):
     loop = arm(settings=FLOATING, friction=friction)

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('\ninterrupted', file=sys.stderr)
         return INTERRUPTED
     except (RobodynError, OSError, ImportError) as error:
-        if options.debug:
+        if options.debug or _is_ours(error):
             raise
         print(f'robodyn {options.command}: {_explained(error)}', file=sys.stderr)
         return USER_MISTAKE
@@ -62,6 +62,12 @@ def _version() -> str:
         return metadata.version('robodyn_ros')
     except metadata.PackageNotFoundError:
         return 'of a source checkout that is not installed'
+
+
+def _is_ours(error: Exception) -> bool:
+    """Return whether a failed import is a defect of this package."""
+    name = getattr(error, 'name', None)
+    return isinstance(error, ImportError) and str(name).startswith('robodyn_ros')
 
 
 def _explained(error: Exception) -> str:

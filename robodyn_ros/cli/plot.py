@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.findings import Findings, force_unit, large_unit
+from robodyn_ros.cli.report import number
 
 # colours that differ for all kinds of eyes (Okabe and Ito)
 _COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
@@ -32,27 +33,30 @@ def plot(findings: Findings, path: Path) -> None:
              'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
              'axes.titlelocation': 'left'}
     with pyplot.rc_context(style):
-        figure, axes = pyplot.subplots(2, 2, figsize=(16, 10), dpi=100, sharex=True,
-                                       layout='constrained')
+        figure, axes = pyplot.subplots(2, 2, figsize=(16, 10), dpi=100, sharex='col')
+        # by hand: layout engines differ among the versions of matplotlib that are around
+        figure.subplots_adjust(left=0.055, right=0.985, bottom=0.105, top=0.905, wspace=0.13,
+                               hspace=0.17)
         _draw_motion(axes[0, 0], findings)
         _draw_terms(axes[0, 1], findings)
         _draw_error(axes[1, 0], findings, findings.tracking, 'Tracking error')
         _draw_error(axes[1, 1], findings, findings.heavy,
-                    'The same motion with gravity left out of the feedforward')
+                    'Error of the same motion with gravity left out of the torque')
         for axis in axes[1]:
             axis.set_xlabel('time (s)')
-        figure.suptitle(_title(findings), fontsize=14, x=0.01, ha='left')
+        figure.suptitle(_title(findings), fontsize=15, x=0.055, y=0.965, ha='left')
         names = findings.model.joint_names[:_MOST_JOINTS]
-        figure.legend(axes[0, 0].get_lines()[:len(names)], names, loc='outside lower center',
-                      ncols=len(names), frameon=False)
+        figure.legend(axes[0, 0].get_lines()[:len(names)], names, loc='lower center',
+                      ncol=len(names), frameon=False)
         figure.savefig(path)
         pyplot.close(figure)
 
 
 def _title(findings: Findings) -> str:
-    worst = 1e3 * findings.tracking.rms.max()
-    return (f'{findings.model.name}: computed torque on {findings.model.nv} joints, worst RMS '
-            f'error {worst:.2g} {findings.unit}')
+    model, unit = findings.model, findings.unit
+    with_gravity, without = (1e3 * each.rms.max() for each in (findings.tracking, findings.heavy))
+    return (f'{model.name}, {model.nv} joints under computed torque: worst RMS error '
+            f'{number(with_gravity)} {unit}, without gravity {number(without)} {unit}')
 
 
 def _draw_motion(axis, findings: Findings) -> None:
@@ -95,9 +99,10 @@ def _draw_terms(axis, findings: Findings) -> None:
     for limit in (limits[j], -limits[j]):
         axis.axhline(limit, color='#B2182B', ls='--', lw=1.5,
                      label='limit' if limit > 0.0 else None)
-    axis.set_title(f'Where the torque of {findings.model.joint_names[j]} comes from')
+    axis.set_title(f'What the torque of {findings.model.joint_names[j]} is made of')
     axis.set_ylabel(force_unit(findings.unit))
-    axis.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
+    axis.legend(loc='lower right', bbox_to_anchor=(1.01, 0.99), ncol=7, frameon=False,
+                fontsize=10, handlelength=1.2, columnspacing=1.0)
 
 
 def _colour(k: int) -> str:

@@ -320,9 +320,17 @@ class ArmController:
         return self._send(now)
 
     def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Hold where the arm is found after silence; feedback grows from nothing."""
+        """
+        Hold where the arm is found after silence; feedback grows from nothing.
+
+        Also after a pause in which nobody called `coast`; an arm that floats then goes on.
+        """
         self._q[:], self._qd[:] = q, qd
         self._before = now
+        if self.mode is Mode.FLOAT:
+            return
+        if self.mode is Mode.TRACK:
+            self.stop(now, 'the motion is given up after a pause')
         self._anchor(q, qd)
         self._enter_stop()
         self._authority.jump(0.0)

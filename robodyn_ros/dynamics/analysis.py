@@ -118,7 +118,7 @@ class Analysis:
     @property
     def parameters(self) -> NDArray:
         """
-        The inertial parameters phi of the moving bodies, payloads included; (10 nb,).
+        Return the inertial parameters phi of the moving bodies, payloads included; (10 nb,).
 
         Per body m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz in body axes: mass, mass times
         centre of mass, elements of the inertia tensor about the body's origin.

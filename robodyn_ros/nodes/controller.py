@@ -70,7 +70,7 @@ class ControllerNode(LifecycleNode):
         self._controller: ArmController | None = None
         self._active = self._coasting = False
         self._starting = self.values.autostart
-        self._answered = self._reminded = 0.0
+        self._answered = self._reminded = self._offset = self._latest = 0.0
         self._told = self._waiting = ''
 
     @property
@@ -157,8 +157,9 @@ class ControllerNode(LifecycleNode):
 
     def _activate(self) -> None:
         self._check_ready()
-        self._answered = now = time.monotonic()
-        self._controller.activate(now, self._reader.q, self._reader.qd)
+        self._answered = time.monotonic()
+        self._latest = self._time(self._answered)
+        self._controller.activate(self._latest, self._reader.q, self._reader.qd)
         self._statistics.restart()
         self._coasting = False
         gc.collect()
@@ -188,7 +189,7 @@ class ControllerNode(LifecycleNode):
         if not self._active:
             return
         controller, values = self._controller, self.values
-        controller.stop(time.monotonic(), 'the controller leaves')
+        controller.stop(self._time(), 'the controller leaves')
         self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
         self._drive(lambda: self._coasting or self._reader.fastest < _STILL, _SETTLE)
         self._active = False
@@ -210,7 +211,7 @@ class ControllerNode(LifecycleNode):
         """Send torques without feedback: the weight, and nothing in the end if `release`."""
         begin = now = time.monotonic()
         while now - begin < duration:
-            torque, _ = self._controller.coast(now)
+            torque, _ = self._controller.coast(self._time(now))
             share = 1.0 - (now - begin) / duration if release else 1.0
             self._send(share * torque)
             time.sleep(_COAST)
@@ -254,17 +255,25 @@ class ControllerNode(LifecycleNode):
         if not self._reader.read(message):
             return False
         stamp = seconds(message.header.stamp)
-        return (self._stale.received(now, stamp, self._wall())
-                and self._stale.check(now).level is Freshness.FRESH)
+        clock = stamp if self._simulated_time else time.time()
+        if not self._stale.received(now, stamp, clock):
+            return False
+        self._offset = now - stamp if self._simulated_time and stamp else 0.0
+        return self._stale.check(now).level is Freshness.FRESH
 
     def _respond(self, stamp, now: float) -> None:
-        controller, reader = self._controller, self._reader
-        # a pause of this process is silence as well: the arm was out of control meanwhile
-        if self._coasting or now - self._answered > self._stale.hold_after:
+        controller, reader, moment = self._controller, self._reader, self._time(now)
+        pause = now - self._answered
+        if not self._coasting and pause > self._stale.hold_after:
+            # silence as well: the arm was out of control meanwhile
+            self.get_logger().warning(f'this process was held up for {pause:.3f} s')
+            self._coasting = True
+        if self._coasting or moment < self._latest:
             self._coasting = False
             self._statistics.restart()
-            controller.resume(now, reader.q, reader.qd)
-        torque, _ = controller.update(now, reader.q, reader.qd)
+            controller.resume(moment, reader.q, reader.qd)
+        self._latest = moment
+        torque, _ = controller.update(moment, reader.q, reader.qd)
         self._send(torque, stamp)
         self._answered = now
         measured = seconds(stamp)
@@ -277,9 +286,10 @@ class ControllerNode(LifecycleNode):
         if verdict.level is Freshness.FRESH:
             return
         self._coasting = True
+        moment = self._time(now)
         if verdict.level is Freshness.STOP:
-            self._controller.fail(now, f'joint states: {self._silence(verdict)}')
-        torque, _ = self._controller.coast(now)
+            self._controller.fail(moment, f'joint states: {self._silence(verdict)}')
+        torque, _ = self._controller.coast(moment)
         self._send(torque)
 
     def _silence(self, verdict) -> str:
@@ -293,7 +303,12 @@ class ControllerNode(LifecycleNode):
         self._telemetry.publish(stamp or self.get_clock().now().to_msg(), self._controller,
                                 torque)
 
+    def _time(self, now: float | None = None) -> float:
+        """Return the time of the control cycle: steady, or that of a simulation."""
+        return (time.monotonic() if now is None else now) - self._offset
+
     def _wall(self) -> float:
+        """Return the time of stamps."""
         return 1e-9 * self.get_clock().now().nanoseconds if self._simulated_time else time.time()
 
     # --- requests ---------------------------------------------------------------------------
@@ -303,7 +318,7 @@ class ControllerNode(LifecycleNode):
         delay = stamp - self._wall() if stamp else 0.0
         try:
             duration = self._controller.follow(
-                time.monotonic(), message.joint_names, trajectory_points(message), delay)
+                self._time(), message.joint_names, trajectory_points(message), delay)
         except RobodynError as error:
             self.get_logger().error(f'trajectory refused: {error}')
         else:
@@ -314,15 +329,15 @@ class ControllerNode(LifecycleNode):
     def _answer(self, act: Callable) -> Callable:
         def answer(_request, response):
             try:
-                act(self._controller, time.monotonic())
+                act(self._controller, self._time())
                 response.success, response.message = True, self._controller.mode.value
             except RobodynError as error:
                 response.success, response.message = False, str(error)
             return response
         return answer
 
-    def _reset_fault(self, controller: ArmController, now: float) -> None:
-        verdict = self._stale.check(now)
+    def _reset_fault(self, controller: ArmController, _now: float) -> None:
+        verdict = self._stale.check(time.monotonic())
         if verdict.level is not Freshness.FRESH:
             raise StateError(f'the cause is still there: joint states: {verdict.reason}')
         controller.reset_fault()

@@ -29,8 +29,6 @@ URDF = """<robot name="fake">
 </robot>"""
 MODEL = RobotModel.from_urdf(URDF)
 GRAVITY = Dynamics(MODEL).gravity
-# The test's process may pause, with the arm in it; that is not what is tested.
-PATIENT = {'stale.hold': 0.3, 'stale.stop': 0.6}
 START = np.array([0.3, -0.5])
 
 

@@ -163,8 +163,8 @@ def test_a_clock_that_stands_leaps_or_goes_back_moves_nothing(leap, mode):
     most = 0.0 if not leap > 0.0 else 20.0 * 0.05 * MODEL.effort_limit
     assert np.all(np.abs(after - torque) <= most + 1e-12)
     moved = np.abs(loop.control.reference.q - reference.q)
-    # no further than in 50 ms at this speed
-    assert np.all(moved <= np.abs(reference.qd) * 0.051 + 1e-6)
+    # no further than in the longest pause at this speed
+    assert np.all(moved <= np.abs(reference.qd) * 0.251 + 1e-6)
     loop.now += leap if math.isfinite(leap) else 0.0
     loop.log.clear()
     loop.run(2.0)

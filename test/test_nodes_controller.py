@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, said, send, simulator, trajectory,
+    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, simulator, trajectory,
     wait_for_goal, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
@@ -42,8 +42,7 @@ def robot():
 @pytest.fixture(scope='module')
 def controller(robot):
     """Return a controller that runs through all tests; the robot comes by topic."""
-    parameters = {'stale.stop': 0.5, 'stale.hold': 0.2}
-    with NodeProcess(CONTROLLER, parameters) as process:
+    with NodeProcess(CONTROLLER, PATIENT) as process:
         process.wait_for_output(ACTIVE)
         yield process
         code, _ = process.stop()
@@ -109,7 +108,7 @@ def test_a_bad_trajectory_is_refused_with_names_and_numbers(probe, arm, controll
                                                             message, words):
     start = arm.q
     send(probe, controller, message, words=words)
-    probe.spin_for(0.05)
+    arm.catch_up()
     np.testing.assert_allclose(arm.q, start, atol=1e-3)
 
 
@@ -118,6 +117,7 @@ def test_float_and_hold(probe, arm, controller, follow):
     answer = probe.call(Trigger, f'{NODE}/float')
     assert answer.success and answer.message == 'gravity_compensation'
     probe.spin_for(0.2)
+    arm.catch_up()
     np.testing.assert_allclose(arm.torques[-1], WEIGHT(arm.q), atol=0.02)
     answer = probe.call(Trigger, f'{NODE}/hold')
     assert answer.success and answer.message == 'stopping'
@@ -146,7 +146,7 @@ def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
         accepted, reason = probe.set_parameter(NODE, name, value)
         assert not accepted
         assert re.search(words, reason), reason
-    probe.spin_for(0.1)
+    arm.catch_up()
     np.testing.assert_allclose(arm.q, start, atol=0.02)
 
 

@@ -8,9 +8,10 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, said, send, simulator, trajectory, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, said, send, simulator, trajectory, Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 
@@ -31,9 +32,8 @@ def arm(probe, robot):
     """Return the arm at home, held by brakes, with nothing heard yet."""
     assert probe.call(Trigger, 'robot_simulator/reset').success
     probe.until(lambda: np.abs(robot.q - HOME).max() < 1e-6, 'the arm at home')
-    robot.states.clear()
-    robot.commands.clear()
-    probe.until(lambda: robot.states, 'a state')
+    robot.catch_up()
+    robot.states[:-1], robot.commands[:] = [], []
     return robot
 
 
@@ -41,7 +41,9 @@ def arm(probe, robot):
     (signal.SIGINT, 'hold'), (signal.SIGTERM, 'hold'), (signal.SIGINT, 'release')])
 def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, arm, number,
                                                                          effort):
-    parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3}
+    parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3,
+                  'publish_joint_commands': True, **PATIENT}
+    named = probe.listen(JointState, 'joint_commands', 1000)
     with NodeProcess(CONTROLLER, parameters) as controller:
         controller.wait_for_output(ACTIVE)
         send(probe, controller, trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0))
@@ -51,8 +53,10 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
         probe.until(lambda: not controller.alive, 'the end', 10.0)
         assert controller.wait() == 0
     assert 'Traceback' not in controller.output
-    probe.spin_for(0.1)
+    arm.catch_up()
     torques = arm.torques
+    assert list(named[-1].name) == list(MODEL.joint_names)
+    np.testing.assert_array_equal(named[-1].effort, torques[-1])
     assert np.isfinite(torques).all()
     allowed = 20.0 * MODEL.effort_limit * 0.05
     assert np.all(np.abs(np.diff(torques, axis=0)) <= allowed + 1e-9)

@@ -52,8 +52,8 @@ def test_limits_are_those_of_an_arm(model):
     assert np.all(np.isfinite(model.lower)) and np.all(np.isfinite(model.upper))
     assert np.all(np.diff(model.effort_limit) <= 0)
     assert (model.effort_limit[0], model.effort_limit[-1]) == (150.0, 12.0)
-    for values, least, most in ((model.velocity_limit, 1.5, 3.0), (model.damping, 0.1, 1.0),
-                                (model.friction, 0.05, 0.5)):
+    for values, least, most in ((model.velocity_limit, 1.5, 3.0), (model.damping, 0.004, 0.2),
+                                (model.friction, 0.002, 0.1)):
         assert np.all((least <= values) & (values <= most))
 
 

@@ -21,6 +21,9 @@ from robodyn_ros.nodes import controller, simulator
 from robodyn_ros.nodes.description import joint_values
 from robodyn_ros.nodes.recorder import JointLog, Recorder
 
+# rad/s, the natural frequency of the error: twice the node's default, which is meant for a first
+# launch on a real arm
+STIFFNESS = 40.0
 _START = 30.0    # s until the controller must be active
 _LEAVE = 10.0    # s in which it must have left
 _ANSWERED = 0.1  # s after which a state is answered, or never
@@ -126,7 +129,8 @@ class Session:
             self._refuse_company()
         self.simulator = self._child('simulator', {
             **common, 'step': 1.0 / self._rate, 'initial_positions': places})
-        self.controller = self._child('controller', common)
+        self.controller = self._child('controller', {
+            **common, 'natural_frequency': [STIFFNESS]})
         # ROS may find the one long before the other
         if not self.recorder.wait(lambda: self.recorder.states and self.recorder.references,
                                   _START):

@@ -58,6 +58,9 @@ class CycleSettings:
         For trajectories; None judges nothing.
     allow_partial_joints : bool
         Whether a trajectory may leave joints out; they stay.
+    longest_pause : float
+        Between two states that the reference makes up for. After a longer one it goes on from
+        where it was, and `ArmController.resume` should be called.
 
     """
 
@@ -70,6 +73,7 @@ class CycleSettings:
     torque_rate: float | Sequence[float] | None = None
     tolerances: Tolerances | None = None
     allow_partial_joints: bool = False
+    longest_pause: float = 0.25
 
 
 class ArmController:
@@ -109,7 +113,7 @@ class ArmController:
                                       settings.effort_margin)
         self._dynamics = dynamics
         self._law = ControlLaw(dynamics, gains, settings.tracking)
-        self._tracker = Tracker(model.joint_names, max_step=_LONGEST_STEP)
+        self._tracker = Tracker(model.joint_names, max_step=settings.longest_pause)
         self._authority = Ramp(settings.activation_time)
         usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
         self._deceleration = _STEEPEST / settings.stop_time * np.where(
@@ -370,7 +374,7 @@ class ArmController:
                 self.stop(now, status.message)
         elif self.mode is Mode.STOP:
             # a clock that leaps or goes back must not let the reference jump
-            self._stopping += min(max(0.0, now - self._before), _LONGEST_STEP)
+            self._stopping += min(max(0.0, now - self._before), self.settings.longest_pause)
             self._stop.sample(self._stopping, self.reference)
             if self._stopping >= self._stop.duration:
                 self.mode = Mode.HOLD
@@ -405,7 +409,6 @@ class ArmController:
 
 _BRAKING = 160.0     # 1/s, of a joint in front of its limit
 _BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
-_LONGEST_STEP = 0.05  # s that the reference may move on in one cycle
 _STEEPEST = 1.5      # largest over mean deceleration of a stop
 _LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
 

@@ -6,7 +6,7 @@ from robodyn_ros.dynamics.trace import sqrt
 
 # below this speed (rad/s or m/s) Coulomb friction is taken as proportional: the reference has no
 # noise, so little smoothing is enough, and at rest there is no buzz
-SMOOTHING = 0.005
+SMOOTHING = 0.001
 
 
 def friction(velocity, viscous, coulomb):

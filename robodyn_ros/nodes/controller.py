@@ -143,6 +143,8 @@ class ControllerNode(LifecycleNode):
                                for name, act in requests.items()]
         self._open_timers = [self.create_timer(0.1, self._telemetry.look),
                              self.create_timer(1.0, self._report)]
+        gc.collect()  # takes a while: not when there is an arm to hold
+        gc.freeze()
         self._controller = controller  # the last: from here on it counts as configured
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
@@ -162,8 +164,6 @@ class ControllerNode(LifecycleNode):
         self._controller.activate(self._latest, self._reader.q, self._reader.qd)
         self._statistics.restart()
         self._coasting = False
-        gc.collect()
-        gc.freeze()
         self._active, self._starting = True, False
         self.get_logger().info('active: the arm is held where it is'
                                if self._controller.mode.value != 'gravity_compensation'
@@ -192,6 +192,8 @@ class ControllerNode(LifecycleNode):
         controller.stop(self._time(), 'the controller leaves')
         self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
         self._drive(lambda: self._coasting or self._reader.fastest < _STILL, _SETTLE)
+        if not self._coasting:  # the weight of where the arm is, not of where it should be
+            controller.resume(self._time(), self._reader.q, self._reader.qd)
         self._active = False
         self._fade_out(_FADE, release=False)
         if values.shutdown_effort == 'release':
@@ -264,7 +266,7 @@ class ControllerNode(LifecycleNode):
     def _respond(self, stamp, now: float) -> None:
         controller, reader, moment = self._controller, self._reader, self._time(now)
         pause = now - self._answered
-        if not self._coasting and pause > self._stale.hold_after:
+        if not self._coasting and pause > self._stale.stop_after:
             # silence as well: the arm was out of control meanwhile
             self.get_logger().warning(f'this process was held up for {pause:.3f} s')
             self._coasting = True
@@ -277,7 +279,9 @@ class ControllerNode(LifecycleNode):
         self._send(torque, stamp)
         self._answered = now
         measured = seconds(stamp)
-        self._statistics.add(measured or now, self._wall() - measured if measured else 0.0,
+        # the clock of a simulation stands while it waits
+        told = measured and not self._simulated_time
+        self._statistics.add(measured or now, time.time() - measured if told else 0.0,
                              time.monotonic() - now)
 
     def _watch(self, now: float) -> None:

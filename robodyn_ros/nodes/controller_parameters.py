@@ -110,4 +110,5 @@ def settings_from(values: SimpleNamespace, nv: int) -> CycleSettings:
         tolerances=Tolerances.from_defaults(
             nv, several(values.constraints_trajectory), several(values.constraints_goal),
             values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
-        allow_partial_joints=values.allow_partial_joints_goal)
+        allow_partial_joints=values.allow_partial_joints_goal,
+        longest_pause=values.stale_stop)

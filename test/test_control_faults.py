@@ -169,5 +169,5 @@ def test_a_clock_that_stands_leaps_or_goes_back_moves_nothing(leap, mode):
     loop.log.clear()
     loop.run(2.0)
     assert np.abs(loop.plant.qd).max() < 1e-2
-    assert np.abs(loop.error).max() < 0.1
+    assert np.abs(loop.error).max() < 0.5
     assert not loop.control.fault or math.isnan(leap)

@@ -8,8 +8,9 @@ kernel, which computes four states at once inside a loop over the states.
 Signatures (addresses are 64-bit integers, arrays are C-contiguous doubles):
 
 - `kernel(runtime, argument 0, ..., out)`: one state.
-- `batch(count, runtime, argument 0, ..., out)`: `count` states, one row per state in every
-  argument and in `out`; `runtime` is shared by all.
+- `batch(count, workspace, runtime, argument 0, ..., out)`: `count` states, one row per state in
+  every argument and in `out`; `runtime` is shared by all. The workspace, aligned to a vector,
+  holds a vector for every element of arguments and result.
 
 All loads come before all stores, so that in `kernel` the result may lie on top of an argument.
 Multiplications and additions may fuse (`contract`); nothing else is left to the compiler's
@@ -24,6 +25,7 @@ import struct
 
 from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.trace import Symbol
+from robodyn_ros.exceptions import KernelError
 
 WIDTH = 4
 VECTOR = f'<{WIDTH} x double>'
@@ -60,19 +62,22 @@ def batch_ir(program: Program, pointer: str) -> str:
     """
     Return the IR of `batch`: states four at a time (`pointer` as in `kernel_ir`).
 
-    Four rows of every argument are turned into vectors on the stack, and the results back into
-    rows, by small loops; the straight-line part in between only sees vectors.
+    Four rows of every argument are turned into vectors in the workspace, and the results back
+    into rows, by small loops; the straight-line part in between only sees vectors.
     """
     body = _Body(program, VECTOR, pointer)
     count = len(program.sizes)
     buffers = {f'{k}': size for k, size in enumerate(program.sizes) if k}
     buffers['out'] = len(program.outputs)
     names = ', '.join(f'i64 %a{k}' for k in range(count))
-    lines = [f'define void @batch(i64 %count, {names}, i64 %out) {{', 'entry:',
+    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}, i64 %out) {{', 'entry:',
              f'  %pout = inttoptr i64 %out to {pointer}']
     lines += [f'  %p{k} = inttoptr i64 %a{k} to {pointer}' for k in range(count)]
-    lines += [f'  %buffer{name} = alloca {VECTOR}, i64 {max(size, 1)}, align 32'
-              for name, size in buffers.items()]
+    offset = 0
+    for name, size in buffers.items():
+        lines += [f'  %where{name} = add i64 %workspace, {offset}',
+                  f'  %buffer{name} = inttoptr i64 %where{name} to {vector_pointer_type(pointer)}']
+        offset += 8 * WIDTH * size
     lines += ['  %final = sub i64 %count, 1', '  br label %head', 'head:',
               '  %row = phi i64 [ 0, %entry ], [ %next, %tail ]']
     for lane in range(WIDTH):
@@ -190,7 +195,7 @@ class _Body:
             if index not in found:
                 found.add(index)
                 if nodes[index][0] in ('sin', 'cos'):
-                    raise NotImplementedError('the sine of a sine')
+                    raise KernelError('the sine of a sine is not supported in a kernel')
                 stack += [each.index for each in nodes[index][1:] if isinstance(each, Symbol)]
         return found
 

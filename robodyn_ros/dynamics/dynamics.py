@@ -103,6 +103,10 @@ class Dynamics(Analysis):
         self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
         self._kernels: dict[Any, Callable] = {}
 
+    def __reduce__(self):
+        # compiled methods stay behind: a copy makes its own
+        return type(self), (self.model, self.backend, self._cache or False)
+
     # --- dynamics ---------------------------------------------------------------------------
 
     def inverse_dynamics(self, q, qd, qdd, wrenches: Mapping[str, Any] | None = None, out=None):
@@ -126,7 +130,7 @@ class Dynamics(Analysis):
         """
         loads = self._wrench_forces(q, wrenches)
         tau = self._call('inverse_dynamics', q, qd, qdd, out=out)
-        return tau if loads is None else np.subtract(tau, loads, out=tau)
+        return tau if loads is None else _added(tau, -loads, out=tau)
 
     def gravity(self, q, out=None):
         """Return g(q), the joint forces that hold the robot still; (nv,) or (N, nv)."""
@@ -161,7 +165,7 @@ class Dynamics(Analysis):
         """
         loads = self._wrench_forces(q, wrenches)
         if loads is not None:
-            tau = np.add(tau, loads)
+            tau = _added(as_doubles(tau, 'tau', self.nv), loads)
         return self._call('forward_dynamics', q, qd, tau, out=out)
 
     # --- kinematics -------------------------------------------------------------------------
@@ -240,7 +244,7 @@ class Dynamics(Analysis):
 
         """
         key = name and (f'{self.model.structure_key}|{source_digest(function)}|{name}'
-                        f'|{tuple(arguments.items())}|{shape}')
+                        f'|{function.__module__}.{function.__qualname__}|{tuple(arguments.items())}|{shape}')
         compiled = self._compiles(_LARGEST_OF_PAIRS) if name in _OF_PAIRS else self.compiled
         return Kernel(lambda runtime, *arrays: function(self.tree, runtime, *arrays), arguments,
                       shape, self._runtime, key, compiled, self._cache)
@@ -299,6 +303,15 @@ class Dynamics(Analysis):
             forces = np.einsum('...ij,...i->...j', self.jacobian(q, link), w)
             total = forces if total is None else total + forces
         return total
+
+
+def _added(tau: np.ndarray, loads: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    try:
+        return np.add(tau, loads, out=out)
+    except ValueError as error:
+        raise ArgumentError(
+            f'wrenches in batches of shape {loads.shape[:-1]} do not go with joint arrays of shape '
+            f'{tau.shape}: give one wrench per state, or one for all') from error
 
 
 def _scalar(values: np.ndarray):

@@ -194,7 +194,10 @@ def make_entry(code: Code, name: str, doc: str, fallback: Callable, runtime: np.
     context = np.array([addresses[each] for each in _CONTEXT], dtype=np.uintp).view(_Context)
     method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
                         doc.encode())
-    context.owned = (code, fallback, runtime, dimensions, method, out)
+    context.owned = (code, fallback, runtime, dimensions, out)
+    # a built-in reads its definition to the very end, after the collector has cleared what its
+    # `self` owns: the definition, some hundred bytes, stays for good
+    api.Py_IncRef(ctypes.py_object(method))
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
                             ctypes.c_void_p)(('PyCFunction_NewEx', api))
     return new(ctypes.addressof(method), context, None)

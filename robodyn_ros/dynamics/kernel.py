@@ -6,6 +6,7 @@ import ctypes
 from functools import lru_cache
 import hashlib
 import inspect
+import math
 from pathlib import Path
 from types import MethodType
 from typing import Callable, Mapping
@@ -18,6 +19,7 @@ from robodyn_ros.exceptions import ArgumentError
 
 # straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
 LARGEST_COMPILED = 150
+_ALIGNMENT = 8 * codegen.WIDTH  # bytes of a vector
 
 
 class Kernel:
@@ -117,8 +119,15 @@ class Kernel:
     def program(self) -> Program:
         """Return the traced program."""
         if self._program is None:
-            self._program = trace(self._function, (len(self.runtime), *self.sizes))
+            program = trace(self._function, (len(self.runtime), *self.sizes))
+            self._check_size(len(program.outputs))
+            self._program = program
         return self._program
+
+    def _check_size(self, count: int) -> None:
+        if count != math.prod(self.shape):
+            raise ArgumentError(f'the function returns {count} scalars, which do not fill the '
+                                f'shape {self.shape}', count=count, shape=self.shape)
 
     def _check(self, arrays) -> tuple[list[np.ndarray], int | None]:
         if len(arrays) != len(self.names):
@@ -150,8 +159,10 @@ class Kernel:
         return out if usable else np.empty(shape)
 
     def _interpret(self, out: np.ndarray, *arrays: np.ndarray) -> None:
-        out.flat = flatten(self._function(
+        result = flatten(self._function(
             self.runtime.tolist(), *(array.tolist() for array in arrays)))
+        self._check_size(len(result))
+        out.flat = result
 
     def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> None:
         for row in range(count):
@@ -160,8 +171,8 @@ class Kernel:
     def _load(self, kind: str, make_ir: Callable[[], str]) -> machine.Code:
         if self._key is None:
             text = make_ir()
-            return machine.load(hashlib.sha256(text.encode()).hexdigest(), lambda: text,
-                                self._cache)
+            digest = hashlib.sha256(f'{self.shape}{text}'.encode()).hexdigest()
+            return machine.load(f'{kind}|{digest}', lambda: text, self._cache)
         return machine.load(f'{kind}|{self._key}', make_ir, self._cache)
 
     def _compile_single(self) -> Callable:
@@ -188,11 +199,16 @@ class Kernel:
             self.program(), machine.pointer_type()))
         self._code.append(code)
         address = ctypes.CFUNCTYPE(
-            None, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
+            None, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(
                 code.address('batch'))
+        size = sum(self.sizes) + math.prod(self.shape)
+        runtime = self.runtime.ctypes.data
 
         def batch(count, out, arrays):
-            address(count, self.runtime.ctypes.data, *(array.ctypes.data for array in arrays),
+            # of this call alone: several threads may compute batches at once
+            workspace = np.empty(codegen.WIDTH * (size + 1))
+            aligned = -(-workspace.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+            address(count, aligned, runtime, *(array.ctypes.data for array in arrays),
                     out.ctypes.data)
 
         return batch

@@ -15,6 +15,7 @@ import hashlib
 import os
 from pathlib import Path
 import stat
+import sys
 import tempfile
 from typing import Callable
 
@@ -133,7 +134,7 @@ def _features() -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> str:
-    return '|'.join((llvmlite.__version__, str(llvm.llvm_version_info),
+    return '|'.join((llvmlite.__version__, str(sys.implementation.cache_tag), str(llvm.llvm_version_info),
                      llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()))
 
 

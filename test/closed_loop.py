@@ -153,7 +153,7 @@ class Loop:
     def largest_change(self):
         """Largest change of torque between cycles, as a share of what is usually allowed."""
         changes = np.abs(np.diff(self.torques, axis=0)).max(axis=0)
-        return (changes / (20.0 * self.plant.model.effort_limit * self.period)).max()
+        return (changes / (100.0 * self.plant.model.effort_limit * self.period)).max()
 
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'

@@ -41,7 +41,7 @@ def requests(loop):
 def test_no_change_of_mode_or_gains_steps_the_torque_or_passes_the_limit(law, rate):
     settings = CycleSettings(tracking=law, torque_rate=rate, effort_margin=0.9,
                              activation_time=0.05)
-    per_second = 20.0 * MODEL.effort_limit if rate is None else rate
+    per_second = 100.0 * MODEL.effort_limit if rate is None else rate
     loop = arm(settings=settings, plant=HEAVY, friction=True)
     for first, second in itertools.product(requests(loop), repeat=2):
         loop.start(BENT)
@@ -69,6 +69,21 @@ def test_excessive_gains_saturate_and_it_is_told():
         told.update(loop.control.saturated_joints())
     assert 'joint2' in told and 'joint7' not in told
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
+
+
+@pytest.mark.parametrize('frequency', [20.0, 40.0])
+@pytest.mark.parametrize('distance', [0.1, 0.45])
+def test_a_large_error_is_corrected_without_oscillation(frequency, distance):
+    # motors that saturate one by one would turn this into a motion of more than 100 rad/s
+    loop = arm(gains={'natural_frequency': frequency})
+    loop.run(0.7)
+    loop.plant.q += distance * np.array([1, -1, 1, 1, -1, 1, -1])
+    loop.log.clear()
+    loop.run(1.5)
+    speeds = np.abs(loop.column(2)).max(axis=1)
+    assert speeds.max() < 0.75 * frequency * distance
+    assert speeds[-100:].max() < 1e-3
+    np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-3)
 
 
 def test_gravity_scale_zero_commands_no_weight():

@@ -145,6 +145,20 @@ def test_the_error_of_a_perfect_model_obeys_its_own_equation(dyn, case):
     assert_close(qdd - reference.qdd, expected, 1e-9)
 
 
+@pytest.mark.parametrize('law', LAWS)
+def test_feedback_keeps_its_direction_within_the_limits(dyn, case, law):
+    q, qd, reference, gains = case
+    whole = ControlLaw(dyn, gains, law).follow(q, qd, reference)
+    rest = whole[Term.TOTAL] - whole[Term.FEEDBACK]
+    limit = np.abs(rest) + 0.5 * np.abs(whole[Term.FEEDBACK])
+    terms = ControlLaw(dyn, gains, law, limit).follow(q, qd, reference)
+    shares = terms[Term.FEEDBACK] / whole[Term.FEEDBACK]
+    assert 0.5 - 1e-9 <= shares.min() and shares.max() < 1.0 and np.ptp(shares) < 1e-9
+    assert np.all(np.abs(terms[Term.TOTAL]) <= limit * (1 + 1e-9))
+    assert_close(terms[:Term.FEEDBACK], whole[:Term.FEEDBACK], EXACT)
+    assert_close(terms[Term.TOTAL], terms[:Term.TOTAL].sum(axis=0), EXACT)
+
+
 def test_new_gains_and_a_new_payload_count_from_the_next_call_on(case):
     dyn = Dynamics(arm().with_payload('tool0', 0.0))
     law, q = ControlLaw(dyn, make_gains(dyn)), np.linspace(-0.6, 0.6, 7)

@@ -104,7 +104,7 @@ def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
         assert '[left.robot_simulator]: robodyn6: 6 joints' in demo.output
         assert '[left.computed_torque_controller]: robodyn6: 6 joints' in demo.output
         assert demo.interrupt() == 0
-    assert 'the arm is at rest, the last torque is its weight' in demo.output
+    assert 'the last torque is the weight of the arm' in demo.output
     assert 'has died' not in demo.output
 
 

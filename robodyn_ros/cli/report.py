@@ -20,7 +20,7 @@ class Criterion(NamedTuple):
     measured : str
         What was found.
     passed : bool or None
-        Whether it holds; None if that cannot be judged, for a reason that `measured` gives.
+        Whether it holds; None if it does not, but because the machine was busy.
 
     """
 
@@ -80,7 +80,7 @@ def verdict(criteria: Sequence[Criterion]) -> list[str]:
     judged = sum(each.passed is not None for each in criteria)
     lines.append(f'{failed} of {judged} criteria failed' if failed else
                  f'all {judged} criteria hold' if judged == len(criteria) else
-                 f'{judged} of {len(criteria)} criteria hold, the rest could not be judged')
+                 f'{judged} of {len(criteria)} criteria hold, the others need a machine that is less busy')
     return lines
 
 

@@ -17,10 +17,19 @@ import numpy as np
 from robodyn_ros.control.gains import Gains, per_joint
 from robodyn_ros.control.law import ControlLaw, Term
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.exceptions import ParameterError, StateError, TrajectoryError
 from robodyn_ros.safety import brake_at_limits, Ramp, StopProfile, Supervisor, Verdict
 from robodyn_ros.trajectory import (
     check_feasibility, check_trajectory, Phase, Reference, Tolerances, Tracker, TrajectoryPoint)
+
+
+_BRAKING = 160.0     # 1/s: damping in front of a limit, per unit of the joint's inertia
+_BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
+_STEEPEST = 1.5      # largest over mean deceleration of a stop
+_LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
+_ABSURD = 1e6        # rad, m, rad/s or m/s that no joint has
+# points whose check fits between two states, and that may be checked while nothing moves
+_MOST_POINTS_MOVING, _MOST_POINTS = 300, 5000
 
 
 class Mode(Enum):
@@ -53,7 +62,7 @@ class CycleSettings:
     effort_margin : float
         Part of the effort limit that may be used.
     torque_rate : float or (nv,) or None
-        Largest change in N m/s (N/s); by default 20 effort limits per second.
+        Largest change in N m/s (N/s); by default 100 effort limits per second.
     tolerances : Tolerances or None
         For trajectories; None judges nothing.
     allow_partial_joints : bool
@@ -93,7 +102,8 @@ class ArmController:
     ----------
     mode : Mode
     fault : str
-        Why the controller refuses motion, empty if it does not. Latched until `reset_fault`.
+        Why the controller refuses motion, empty if it does not. Latched until `reset_fault` or
+        the next activation.
     reference : Reference
         What is asked of the joints now.
     terms : (7, nv) array
@@ -107,12 +117,13 @@ class ArmController:
         self.settings = settings = settings or CycleSettings()
         self.model = model = dynamics.model
         self.effort_limit = checked_effort_limit(model, settings.effort_limit)
-        rate = (20.0 * self.effort_limit if settings.torque_rate is None
+        rate = (100.0 * self.effort_limit if settings.torque_rate is None
                 else per_joint('torque_rate_limit', settings.torque_rate, model))
         self._supervisor = Supervisor(self.effort_limit, rate, model.joint_names,
                                       settings.effort_margin)
         self._dynamics = dynamics
-        self._law = ControlLaw(dynamics, gains, settings.tracking)
+        self._law = ControlLaw(dynamics, gains, settings.tracking,
+                               self.effort_limit * settings.effort_margin)
         self._tracker = Tracker(model.joint_names, max_step=settings.longest_pause)
         self._authority = Ramp(settings.activation_time)
         usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
@@ -216,6 +227,12 @@ class ArmController:
 
         """
         self._require_ready()
+        most = _MOST_POINTS if self.at_rest else _MOST_POINTS_MOVING
+        if len(points) > most:
+            raise TrajectoryError(
+                f'{len(points)} points take too long to check while the arm is controlled: send '
+                f'at most {_MOST_POINTS_MOVING} while it moves, {_MOST_POINTS} while it does not',
+                value=len(points), limit=most)
         # it leaves from the reference of the last cycle, so its time begins there
         delay = start_delay + now - self._before if start_delay else 0.0
         trajectory = check_trajectory(
@@ -290,8 +307,8 @@ class ArmController:
             What supervision did.
 
         """
-        # the squares are a quick look; they may overflow, so the numbers decide
-        if not math.isfinite(q.dot(q) + qd.dot(qd)) and (unusable := self._unusable(q, qd)):
+        # the squares are a quick look, the numbers decide
+        if not q.dot(q) + qd.dot(qd) < _ABSURD and (unusable := self._unusable(q, qd)):
             self.fail(now, unusable)
             return self.coast(now)
         self._q[:], self._qd[:] = q, qd
@@ -329,6 +346,8 @@ class ArmController:
 
         Also after a pause in which nobody called `coast`; an arm that floats then goes on.
         """
+        if self.mode is Mode.INACTIVE:
+            return
         self._q[:], self._qd[:] = q, qd
         self._before = now
         if self.mode is Mode.FLOAT:
@@ -394,9 +413,9 @@ class ArmController:
     def _unusable(self, q, qd) -> str:
         """Return which joint's state is not a number, and how; empty if none."""
         for name, x, v in zip(self.model.joint_names, q, qd):
-            if not (math.isfinite(x) and math.isfinite(v)):
+            if not (abs(x) < _ABSURD and abs(v) < _ABSURD):
                 return (f"joint '{name}' reports position {x}, velocity {v}; both must be finite "
-                        'numbers')
+                        f'numbers below {_ABSURD:g}')
         return ''
 
     def _require_ready(self) -> None:
@@ -405,12 +424,6 @@ class ArmController:
         if self.fault:
             raise StateError(f'a fault is latched: {self.fault}; remove its cause, then call '
                              'reset_fault')
-
-
-_BRAKING = 160.0     # 1/s, of a joint in front of its limit
-_BRAKING_TIME = 0.1  # s in which a floating joint may reach its limit
-_STEEPEST = 1.5      # largest over mean deceleration of a stop
-_LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
 
 
 def checked_effort_limit(model, override: Sequence[float] | None) -> np.ndarray:

@@ -18,6 +18,7 @@ import numpy as np
 from robodyn_ros.control.computed_torque import feedback_acceleration
 from robodyn_ros.control.friction import friction
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.saturation import within_limits
 from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.exceptions import ParameterError
 
@@ -35,7 +36,7 @@ class Term(IntEnum):
 
 
 def computed_torque(tree, runtime, q, qd, q_ref, qd_ref, qdd_ref, effort, kp, kd, viscous,
-                    coulomb, gravity_scale, authority):
+                    coulomb, gravity_scale, authority, limit):
     """Return the terms of computed torque (Craig 10.5; Lynch and Park 11.37)."""
     g = kernels.gravity(tree, runtime, q)
     correction = feedback_acceleration(q, qd, q_ref, qd_ref, kp, kd, authority[0])
@@ -45,11 +46,11 @@ def computed_torque(tree, runtime, q, qd, q_ref, qd_ref, qdd_ref, effort, kp, kd
         gravity=_product(gravity_scale, g),
         friction=friction(qd_ref, viscous, coulomb),
         feedback=kernels.inertial(tree, runtime, q, correction),
-        effort=effort)
+        effort=effort, limit=limit)
 
 
 def feedforward_pd(tree, runtime, q, qd, q_ref, qd_ref, qdd_ref, effort, kp, kd, viscous,
-                   coulomb, gravity_scale, authority):
+                   coulomb, gravity_scale, authority, limit):
     """Return the terms of feedforward along the reference with PD (Lynch and Park 11.4.2)."""
     g = kernels.gravity(tree, runtime, q_ref)
     return _terms(
@@ -58,7 +59,7 @@ def feedforward_pd(tree, runtime, q, qd, q_ref, qd_ref, qdd_ref, effort, kp, kd,
         gravity=_product(gravity_scale, g),
         friction=friction(qd_ref, viscous, coulomb),
         feedback=feedback_acceleration(q, qd, q_ref, qd_ref, kp, kd, authority[0]),
-        effort=effort)
+        effort=effort, limit=limit)
 
 
 def gravity_compensation(tree, runtime, q, qd, damping, gravity_scale):
@@ -70,9 +71,16 @@ def gravity_compensation(tree, runtime, q, qd, damping, gravity_scale):
         friction=zero, feedback=[-d * v for d, v in zip(damping, qd)], effort=zero)
 
 
-def _terms(inertia, coriolis, gravity, friction, feedback, effort):
+def _terms(inertia, coriolis, gravity, friction, feedback, effort, limit=None):
+    if limit:
+        rest = _sums([inertia, coriolis, gravity, friction, effort])
+        feedback = within_limits(feedback, rest, limit)
     rows = [inertia, coriolis, gravity, friction, feedback, effort]
-    return [*rows, [sum(column) for column in zip(*rows)]]
+    return [*rows, _sums(rows)]
+
+
+def _sums(rows):
+    return [sum(column) for column in zip(*rows)]
 
 
 def _difference(a, b):
@@ -98,6 +106,8 @@ class ControlLaw:
         May be replaced between calls.
     tracking : {'computed_torque', 'feedforward_pd'}
         The law that follows references.
+    effort_limit : float or (nv,)
+        Within which feedback stays, see `saturation`; what else there is may exceed it.
 
     Attributes
     ----------
@@ -106,19 +116,21 @@ class ControlLaw:
 
     """
 
-    def __init__(self, dynamics: Dynamics, gains: Gains, tracking: str = 'computed_torque'):
+    def __init__(self, dynamics: Dynamics, gains: Gains, tracking: str = 'computed_torque',
+                 effort_limit=np.inf):
         if tracking not in TRACKING_LAWS:
             raise ParameterError(f'no tracking law is called {tracking!r}; there are '
                                  f'{", ".join(TRACKING_LAWS)}', value=tracking)
         n = dynamics.nv
         state = {'q': n, 'qd': n}
         follow = {**state, 'q_ref': n, 'qd_ref': n, 'qdd_ref': n, 'effort': n, 'kp': n, 'kd': n,
-                  'viscous': n, 'coulomb': n, 'gravity_scale': n, 'authority': 1}
+                  'viscous': n, 'coulomb': n, 'gravity_scale': n, 'authority': 1, 'limit': n}
         self._nv = n
         self.gains = gains
         self.tracking = tracking
         self.terms = np.zeros((len(Term), n))
         self._authority = np.ones(1)
+        self._limit = np.array(np.broadcast_to(effort_limit, n), dtype=np.float64)
         self._follow = self._compile(dynamics, TRACKING_LAWS[tracking], follow)
         self._float = self._compile(dynamics, gravity_compensation,
                                     {**state, 'damping': n, 'gravity_scale': n})
@@ -159,7 +171,7 @@ class ControlLaw:
         kp, kd = gains.of(self.tracking)
         return self._follow(q, qd, reference.q, reference.qd, reference.qdd, reference.effort,
                             kp, kd, gains.viscous, gains.coulomb, gains.gravity_scale,
-                            self._authority, out=self.terms)
+                            self._authority, self._limit, out=self.terms)
 
     def compensate(self, q, qd) -> np.ndarray:
         """Return the terms that hold the weight and damp motion."""

@@ -16,6 +16,7 @@ import time
 import traceback
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import numpy as np
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.executors import SingleThreadedExecutor
@@ -44,6 +45,7 @@ NAME = 'computed_torque_controller'
 _ATTEMPT = 0.1   # s between two attempts to activate
 _REMIND = 2.0    # s between two log lines about the same thing
 _FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
+_LONGEST_FADE = 3.0  # s that this may take if the torque may only change slowly
 _SETTLE = 1.0    # s in which the arm may follow its reference to rest
 _STILL = 0.02    # rad/s or m/s below which a joint is at rest
 _COAST = 0.005   # s between torques while no state arrives
@@ -185,23 +187,30 @@ class ControllerNode(LifecycleNode):
                 f'stop the other one (ros2 topic info --verbose {topic})')
 
     def leave(self) -> None:
-        """Bring the arm to rest, then send the last torque; bounded in time."""
+        """Bring the arm to rest, then send the last torque; bounded in time, whatever happens."""
         if not self._active:
             return
+        try:
+            self._come_to_rest()
+        except Exception:  # a defect in the cycle must not leave the last motion's torque behind
+            self.get_logger().error(traceback.format_exc())
+        self._active = False
+        self._fade_out(_FADE, release=False)
+        if self.values.shutdown_effort == 'release':
+            self._fade_out(self.values.release_time, release=True)
+        self._command_publisher.wait_for_all_acked(Duration(seconds=0.2))
+        self._controller.deactivate()
+        self.get_logger().info(
+            'left: the last torque is '
+            + ('the weight of the arm' if self.values.shutdown_effort == 'hold' else 'zero'))
+
+    def _come_to_rest(self) -> None:
         controller, values = self._controller, self.values
         controller.stop(self._time(), 'the controller leaves')
         self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
         self._drive(lambda: self._coasting or self._reader.fastest < _STILL, _SETTLE)
         if not self._coasting:  # the weight of where the arm is, not of where it should be
             controller.resume(self._time(), self._reader.q, self._reader.qd)
-        self._active = False
-        self._fade_out(_FADE, release=False)
-        if values.shutdown_effort == 'release':
-            self._fade_out(values.release_time, release=True)
-        self._command_publisher.wait_for_all_acked(Duration(seconds=0.2))
-        controller.deactivate()
-        self.get_logger().info('left: the arm is at rest, the last torque is '
-                               + ('its weight' if values.shutdown_effort == 'hold' else 'zero'))
 
     def _drive(self, until: Callable[[], bool], timeout: float) -> None:
         """Go on with the cycle until a condition holds, from inside a callback."""
@@ -212,14 +221,27 @@ class ControllerNode(LifecycleNode):
     def _fade_out(self, duration: float, release: bool) -> None:
         """Send torques without feedback: the weight, and nothing in the end if `release`."""
         begin = now = time.monotonic()
-        while now - begin < duration:
-            torque, _ = self._controller.coast(self._time(now))
-            share = 1.0 - (now - begin) / duration if release else 1.0
-            self._send(share * torque)
+        far = True
+        while now - begin < duration or (far and not release and now - begin < _LONGEST_FADE):
+            torque, far = self._parting_torque(now)
+            share = max(1.0 - (now - begin) / duration, 0.0) if release else 1.0
+            # the command alone: what is only told may be what has failed
+            self._command_publisher.publish(self._writer.write(share * torque))
             time.sleep(_COAST)
             now = time.monotonic()
         if release:
-            self._send(0.0 * torque)
+            self._command_publisher.publish(self._writer.write(0.0 * torque))
+
+    def _parting_torque(self, now: float) -> tuple[np.ndarray, bool]:
+        """Return the torque without feedback, and whether it is still far from the weight."""
+        weight = self._controller.weight()
+        try:
+            torque, _ = self._controller.coast(self._time(now))
+        except Exception:
+            self.get_logger().error(traceback.format_exc(), once=True)
+            return weight, False
+        away = np.abs(torque - weight) > 0.01 * self._controller.effort_limit
+        return torque, bool(away.any())
 
     def _shut_down(self) -> None:
         self.leave()
@@ -326,9 +348,9 @@ class ControllerNode(LifecycleNode):
         except RobodynError as error:
             self.get_logger().error(f'trajectory refused: {error}')
         else:
-            self._answered = time.monotonic()  # to check a long one takes a while
             self.get_logger().info(f'trajectory of {len(message.points)} points accepted, '
                                    f'{duration:.3f} s')
+        self._answered = time.monotonic()  # the check of a long one is no silence of the arm
 
     def _answer(self, act: Callable) -> Callable:
         def answer(_request, response):

@@ -47,9 +47,9 @@ PARAMETERS = (
               'N m or N', minimum=0.0, read_only=True, per_joint=True),
     Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used.',
               minimum=0.01, maximum=1.0, read_only=True),
-    Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: twenty '
-              'effort limits per second.', 'N m/s', minimum=1e-3, maximum=math.inf,
-              read_only=True, per_joint=True),
+    Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: a '
+              'hundred effort limits per second. Much less makes large errors oscillate.',
+              'N m/s', minimum=1e-3, maximum=math.inf, read_only=True, per_joint=True),
     Parameter('activation_time', 'double', 0.5, 'In which feedback grows to its full part.',
               's', minimum=0.0, maximum=10.0, read_only=True),
     Parameter('stop_time', 'double', 0.3, 'In which a joint comes to rest from its velocity '

@@ -31,7 +31,7 @@ TEARDOWN_LIMIT = 5.0
 
 class StopRequest:
     """
-    Whether SIGINT or SIGTERM asked the process to stop.
+    Whether SIGINT, SIGTERM or SIGHUP asked the process to stop.
 
     Until `defer` is called a signal interrupts at once (KeyboardInterrupt): nothing moves yet,
     and a node that still loads its robot must not keep anybody waiting. After that it only sets
@@ -52,9 +52,11 @@ class StopRequest:
         self._deferred = False
 
     def install(self) -> None:
-        """Take over both signals; to be called from the main thread."""
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, self._handle)
+        """Take over the signals; to be called from the main thread."""
+        # a closed terminal or a lost ssh session (SIGHUP) is no reason to drop an arm
+        for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), self._handle)
 
     def defer(self) -> None:
         """From now on only take note of signals."""

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, NODE, PATIENT, said, send, trajectory, wait_for_goal)
-from fake_arm import fake_controller, FakeArm, GRAVITY, START  # noqa: E402
+    ACTIVE, NODE, said, send, trajectory, wait_for_goal)
+from fake_arm import fake_controller, FakeArm, GRAVITY, PATIENT, START  # noqa: E402
 from ros_process import Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -77,7 +77,7 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
         elif name == 'frozen':
             message.header = stamp.setdefault('frozen', message.header)
         elif name == 'late':
-            message.header.stamp.sec -= 3
+            message.header.stamp.sec -= 10
         elif name == 'part':
             return [JointState(header=message.header, name=['elbow'], position=[0.0],
                                velocity=[0.0])]
@@ -105,7 +105,7 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
     send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
     probe.until(lambda: np.abs(arm.plant.qd).max() > 0.6, 'motion')
     process.process.send_signal(signal.SIGSTOP)
-    probe.spin_for(0.4)
+    probe.spin_for(1.2)
     arm.plant.q[:] = start  # nobody controlled it; it is somewhere else
     arm.plant.qd[:] = 0.0
     probe.spin_for(0.1)

@@ -80,7 +80,7 @@ def verdict(criteria: Sequence[Criterion]) -> list[str]:
     judged = sum(each.passed is not None for each in criteria)
     lines.append(f'{failed} of {judged} criteria failed' if failed else
                  f'all {judged} criteria hold' if judged == len(criteria) else
-                 f'{judged} of {len(criteria)} criteria hold, the others need a machine that is less busy')
+                 f'{judged} of {len(criteria)} criteria hold, the rest needs a less busy machine')
     return lines
 
 

@@ -244,7 +244,8 @@ class Dynamics(Analysis):
 
         """
         key = name and (f'{self.model.structure_key}|{source_digest(function)}|{name}'
-                        f'|{function.__module__}.{function.__qualname__}|{tuple(arguments.items())}|{shape}')
+                        f'|{function.__module__}.{function.__qualname__}'
+                        f'|{tuple(arguments.items())}|{shape}')
         compiled = self._compiles(_LARGEST_OF_PAIRS) if name in _OF_PAIRS else self.compiled
         return Kernel(lambda runtime, *arrays: function(self.tree, runtime, *arrays), arguments,
                       shape, self._runtime, key, compiled, self._cache)
@@ -310,8 +311,8 @@ def _added(tau: np.ndarray, loads: np.ndarray, out: np.ndarray | None = None) ->
         return np.add(tau, loads, out=out)
     except ValueError as error:
         raise ArgumentError(
-            f'wrenches in batches of shape {loads.shape[:-1]} do not go with joint arrays of shape '
-            f'{tau.shape}: give one wrench per state, or one for all') from error
+            f'wrenches in batches of shape {loads.shape[:-1]} do not go with joint arrays of '
+            f'shape {tau.shape}: give one wrench per state, or one for all') from error
 
 
 def _scalar(values: np.ndarray):

@@ -134,7 +134,8 @@ def _features() -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> str:
-    return '|'.join((llvmlite.__version__, str(sys.implementation.cache_tag), str(llvm.llvm_version_info),
+    return '|'.join((llvmlite.__version__, str(llvm.llvm_version_info),
+                     str(sys.implementation.cache_tag),
                      llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()))
 
 

@@ -225,12 +225,12 @@ class ControllerNode(LifecycleNode):
         while now - begin < duration or (far and not release and now - begin < _LONGEST_FADE):
             torque, far = self._parting_torque(now)
             share = max(1.0 - (now - begin) / duration, 0.0) if release else 1.0
-            # the command alone: what is only told may be what has failed
-            self._command_publisher.publish(self._writer.write(share * torque))
+            # the commands alone: what is only told may be what has failed
+            self._command(share * torque)
             time.sleep(_COAST)
             now = time.monotonic()
         if release:
-            self._command_publisher.publish(self._writer.write(0.0 * torque))
+            self._command(0.0 * torque)
 
     def _parting_torque(self, now: float) -> tuple[np.ndarray, bool]:
         """Return the torque without feedback, and whether it is still far from the weight."""
@@ -324,10 +324,16 @@ class ControllerNode(LifecycleNode):
         return f'{verdict.reason} ({problem})' if problem else verdict.reason
 
     def _send(self, torque, stamp=None) -> None:
-        """Let a torque out; `stamp` is that of the state that it answers, if any."""
+        """Let a torque out and tell of it; `stamp` is that of the state it answers, if any."""
+        stamp = stamp or self.get_clock().now().to_msg()
+        self._command(torque, stamp)
+        self._telemetry.publish(stamp, self._controller, torque)
+
+    def _command(self, torque, stamp=None) -> None:
         self._command_publisher.publish(self._writer.write(torque))
-        self._telemetry.publish(stamp or self.get_clock().now().to_msg(), self._controller,
-                                torque)
+        if self._telemetry.commands:
+            self._telemetry.command(stamp or self.get_clock().now().to_msg(), self._controller,
+                                    torque)
 
     def _time(self, now: float | None = None) -> float:
         """Return the time of the control cycle: steady, or that of a simulation."""

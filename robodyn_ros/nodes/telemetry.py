@@ -26,6 +26,11 @@ class Telemetry:
     joint_commands : bool
         Whether named efforts are published as well.
 
+    Attributes
+    ----------
+    commands : Publisher or None
+        Of named efforts.
+
     """
 
     def __init__(self, node: Node, joint_names, joint_commands: bool):
@@ -39,7 +44,7 @@ class Telemetry:
         self._terms = [publisher(JointState, f'~/torque_terms/{term.name.lower()}', _DEPTH)
                        for term in Term]
         self._heartbeat = publisher(Header, '~/heartbeat')
-        self._commands = publisher(JointState, 'joint_commands') if joint_commands else None
+        self.commands = publisher(JointState, 'joint_commands') if joint_commands else None
         self._names = list(joint_names)
         self._writer = JointStateWriter(joint_names)
         self._term_message = JointState(name=self._names)
@@ -48,7 +53,7 @@ class Telemetry:
 
     def destroy(self) -> None:
         """Close the topics."""
-        for publisher in (self._reference, self._heartbeat, *self._terms, self._commands):
+        for publisher in (self._reference, self._heartbeat, *self._terms, self.commands):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
 
@@ -57,6 +62,10 @@ class Telemetry:
         self._listened = [publisher for publisher in (self._reference, self._heartbeat,
                                                       *self._terms)
                           if publisher.get_subscription_count()]
+
+    def command(self, stamp, controller: ArmController, torque) -> None:
+        """Publish named efforts; for drivers that take their commands in this form."""
+        self.commands.publish(self._filled(stamp, controller.reference, torque))
 
     def publish(self, stamp, controller: ArmController, torque) -> None:
         """
@@ -72,8 +81,6 @@ class Telemetry:
             What was sent.
 
         """
-        if self._commands is not None:
-            self._commands.publish(self._filled(stamp, controller.reference, torque))
         for publisher in self._listened:
             if publisher is self._reference:
                 publisher.publish(self._filled(stamp, controller.reference, torque))

@@ -8,6 +8,7 @@ time since the segment's first knot; unused high powers are zero.
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 
 def spline_segments(times, q, start_velocity) -> np.ndarray:
@@ -16,26 +17,11 @@ def spline_segments(times, q, start_velocity) -> np.ndarray:
 
     It leaves with `start_velocity` (nv,) and arrives at rest.
     """
-    h = np.diff(times)[:, None]
-    slope = np.diff(q, axis=0) / h
-    qd = np.zeros_like(q)
-    qd[0] = start_velocity
-    # at each inner knot  h[k] qd[k-1] + 2 (h[k-1] + h[k]) qd[k] + h[k-1] qd[k+1]
-    #                     = 3 (h[k] slope[k-1] + h[k-1] slope[k]):
-    # tridiagonal, and without need of pivots because the diagonal dominates
-    qd[1:-1] = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
-    h = h[:, 0].tolist()
-    pivot, above = [1.0], [0.0]  # `above`: what is left above the diagonal, over the pivot
-    for k in range(1, len(h)):
-        pivot.append(2.0 * (h[k - 1] + h[k]) - h[k] * above[-1])
-        above.append(h[k - 1] / pivot[-1])
-    for joint, v in enumerate(qd.T.tolist()):
-        for k in range(1, len(h)):
-            v[k] = (v[k] - h[k] * v[k - 1]) / pivot[k]
-        for k in range(len(h) - 1, 0, -1):
-            v[k] -= above[k] * v[k + 1]
-        qd[:, joint] = v
-    return cubic_segments(times, q, qd)
+    arrival = np.zeros_like(start_velocity)
+    spline = CubicSpline(times, q, bc_type=((1, start_velocity), (1, arrival)))
+    coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))
+    coefficients[:, :4] = spline.c[::-1].transpose(1, 0, 2)
+    return coefficients
 
 
 def cubic_segments(times, q, qd) -> np.ndarray:

@@ -158,7 +158,10 @@ def test_a_mistake_is_named(given, words):
     rclpy.init(args=['--ros-args', *arguments, '-r', '__ns:=/mistake'])
     try:
         with pytest.raises(RobodynError) as info:
-            ControllerNode().start()
+            node = None
+            node = ControllerNode()
+            node.start()
+        assert node is None or not node.configured
         for word in words:
             assert word in str(info.value)
     finally:

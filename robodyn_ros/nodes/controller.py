@@ -229,8 +229,7 @@ class ControllerNode(LifecycleNode):
             self._command(share * torque)
             time.sleep(_COAST)
             now = time.monotonic()
-        if release:
-            self._command(0.0 * torque)
+        self._command(0.0 * torque if release else self._controller.weight())
 
     def _parting_torque(self, now: float) -> tuple[np.ndarray, bool]:
         """Return the torque without feedback, and whether it is still far from the weight."""

@@ -105,10 +105,9 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
     send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
     probe.until(lambda: np.abs(arm.plant.qd).max() > 0.6, 'motion')
     process.process.send_signal(signal.SIGSTOP)
-    probe.spin_for(1.2)
-    arm.plant.q[:] = start  # nobody controlled it; it is somewhere else
-    arm.plant.qd[:] = 0.0
     probe.spin_for(0.1)
+    arm.plant.reset(start, brakes=True)  # nobody controlled it; somebody took it back
+    probe.spin_for(1.2)
     count = len(arm.commands)
     process.process.send_signal(signal.SIGCONT)
     probe.until(lambda: len(arm.commands) > count + 10, 'torques')

@@ -101,7 +101,7 @@ def _draw_terms(axis, findings: Findings) -> None:
                      label='limit' if limit > 0.0 else None)
     axis.set_title(f'What the torque of {findings.model.joint_names[j]} is made of')
     axis.set_ylabel(force_unit(findings.unit))
-    axis.legend(loc='lower right', bbox_to_anchor=(1.01, 0.99), ncol=7, frameon=False,
+    axis.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), ncol=7, frameon=False,
                 fontsize=10, handlelength=1.2, columnspacing=1.0)
 
 

@@ -155,16 +155,18 @@ def described(given):
 def test_a_mistake_is_named(given, words):
     arguments = [part for name, value in described(given).items()
                  for part in ('-p', f'{name}:={json.dumps(value)}')]
+    node = None
     rclpy.init(args=['--ros-args', *arguments, '-r', '__ns:=/mistake'])
     try:
         with pytest.raises(RobodynError) as info:
-            node = None
             node = ControllerNode()
             node.start()
         assert node is None or not node.configured
         for word in words:
             assert word in str(info.value)
     finally:
+        if node is not None:
+            node.destroy_node()
         rclpy.shutdown()
 
 

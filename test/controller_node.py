@@ -19,7 +19,7 @@ ACTIVE = 'active: the arm'
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)
 # Short of processor time any process may pause; where that is not what is tested:
-PATIENT = {'stale.hold': 0.3, 'stale.stop': 0.6}
+PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0}
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 
 
@@ -71,6 +71,20 @@ def send(probe, process, message, namespace='', words='accepted'):
     answer = '\n'.join(process.lines[since:])
     assert words in answer, answer or 'no answer'
     return since
+
+
+def set_in_motion(probe, process, arm, message, speed):
+    """Send a trajectory, and wait until the arm is so fast; again if a pause ended it before."""
+    def moving():
+        return np.abs(arm.qd).max() > speed
+
+    for _ in range(5):
+        since = send(probe, process, message)
+        probe.until(lambda: moving() or said(process, 'after a pause', since)
+                    or said(process, 'silent', since) or not process.alive, 'motion')
+        if moving():
+            return
+    raise AssertionError(process.output)
 
 
 def wait_for_goal(probe, process, since):

@@ -29,8 +29,6 @@ URDF = """<robot name="fake">
 </robot>"""
 MODEL = RobotModel.from_urdf(URDF)
 GRAVITY = Dynamics(MODEL).gravity
-# The arm pauses with the test's process, which may be long on a busy machine.
-PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0}
 START = np.array([0.3, -0.5])
 
 

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, simulator, trajectory,
-    wait_for_goal, Wire)
+    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, set_in_motion, simulator,
+    trajectory, wait_for_goal, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
@@ -126,8 +126,8 @@ def test_float_and_hold(probe, arm, controller, follow):
 
 def test_stop_in_motion(probe, arm, controller, follow):
     goal = HOME + 0.9
-    follow(goal, seconds=2.0)
-    probe.until(lambda: np.abs(arm.qd).max() > 0.5, 'motion')
+    far = trajectory(MODEL.joint_names, goal, seconds=2.0)
+    set_in_motion(probe, controller, arm, far, 0.5)
     assert probe.call(Trigger, f'{NODE}/stop').message == 'stopping'
     probe.until(lambda: np.abs(arm.qd).max() < 5e-3, 'rest')
     assert np.abs(arm.q - goal).max() > 0.05
@@ -176,8 +176,8 @@ def test_what_is_told_about_the_torque(probe, arm, controller, follow):
 
 def test_the_silence_of_a_frozen_simulator_is_a_fault_until_it_is_reset(
         probe, arm, robot, controller, follow):
-    follow(HOME + 0.9, seconds=2.0)
-    probe.until(lambda: np.abs(arm.qd).max() > 0.4, 'motion')
+    far = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
+    set_in_motion(probe, controller, arm, far, 0.4)
     since = len(controller.lines)
     robot.process.send_signal(signal.SIGSTOP)
     try:

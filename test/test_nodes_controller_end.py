@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, said, send, simulator, trajectory, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, said, set_in_motion, simulator, trajectory,
+    Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -46,8 +47,8 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
     named = probe.listen(JointState, 'joint_commands', 1000)
     with NodeProcess(CONTROLLER, parameters) as controller:
         controller.wait_for_output(ACTIVE)
-        send(probe, controller, trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0))
-        probe.until(lambda: np.abs(arm.qd).max() > 0.5, 'motion')
+        far = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
+        set_in_motion(probe, controller, arm, far, 0.5)
         controller.process.send_signal(number)
         controller.process.send_signal(number)  # impatience changes nothing
         probe.until(lambda: not controller.alive, 'the end', 10.0)

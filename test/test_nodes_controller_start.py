@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, COMMANDS, CONTROLLER, NODE, said, send, trajectory, wait_for_goal)
-from fake_arm import fake_controller, FakeArm, GRAVITY, PATIENT, START, URDF  # noqa: E402
+    ACTIVE, COMMANDS, CONTROLLER, NODE, PATIENT, said, send, trajectory, wait_for_goal)
+from fake_arm import fake_controller, FakeArm, GRAVITY, START, URDF  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import rclpy  # noqa: E402

@@ -44,7 +44,7 @@ def assert_state(reader):
 # --- joint states -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('names', itertools.permutations('abc'))
+@pytest.mark.parametrize('names', list(itertools.permutations('abc')))
 def test_any_order(reader, names):
     assert reader.read(state(names))
     assert_state(reader)

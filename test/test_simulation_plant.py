@@ -9,7 +9,6 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.friction import CREEP
 from scipy.special import ellipj, ellipk
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
@@ -91,9 +90,10 @@ def test_energy_of_a_frictionless_arm_stays_with_the_square_of_the_step(arm):
                      for _ in run(plant, 0.5, 0.0))
         return abs(energy(plant) - before) / moving
 
-    coarse, fine = drift(2e-3), drift(1e-3)
-    assert fine < 1e-4
-    assert math.log2(coarse / fine) == pytest.approx(2.0, abs=0.3)
+    # what it oscillates by is of second order; after a while the arm is back in it
+    coarse, fine = drift(4e-3), drift(1e-3)
+    assert fine < 1e-6
+    assert math.log2(coarse / fine) / 2.0 > 1.8
 
 
 def test_pendulum_neither_gains_nor_loses_energy_in_a_minute():
@@ -151,20 +151,47 @@ def test_coulomb_friction_stops_a_joint_in_time_and_for_good():
     finish(plant, duration / 2)
     assert plant.qd[0] == pytest.approx(speed / 2, rel=0.01)
     for _ in run(plant, 0.5, 0.0):
-        assert plant.qd[0] >= 0.0, 'friction drove the joint back'
-    assert plant.qd[0] < 1e-9
+        # once it sticks, the bristle springs back by no more than it was bent
+        assert plant.qd[0] >= -1e-5 / plant.step_size, 'friction drove the joint back'
+    assert abs(plant.qd[0]) < 1e-9
     assert plant.q[0] == pytest.approx(speed * duration / 2, rel=0.01)
 
 
-def test_coulomb_friction_holds_a_load_but_for_the_creep():
-    friction, load = 2.0, 1.5
-    plant = Plant(one_joint(inertia=0.1), damping=0.0, friction=friction)
+def test_stiction_holds_a_load_where_it_is():
+    friction, load, presliding = 2.0, 1.5, 1e-5
+    plant = Plant(one_joint(inertia=0.1), damping=0.0, friction=friction, presliding=presliding)
     finish(plant, 1.0, load)
-    # D v = load with D = fc / sqrt(v^2 + creep^2)
-    assert plant.qd[0] == pytest.approx(CREEP * load / math.sqrt(friction**2 - load**2), rel=1e-3)
-    assert abs(plant.q[0]) < 1.5 * CREEP
+    # the bristle bends in proportion to the load
+    assert plant.q[0] == pytest.approx(presliding * load / friction, rel=1e-6)
+    assert plant.friction[0] == pytest.approx(-load, rel=1e-9)
+    held = plant.q[0]
+    finish(plant, 60.0, load)
+    assert abs(plant.q[0] - held) < 1e-12, 'it creeps'
     finish(plant, 0.2, friction + 1.0)
     assert plant.qd[0] > 0.5
+
+
+def test_stiction_is_left_at_its_level_and_falls_to_coulomb_friction():
+    stiction, friction = 3.0, 1.0
+    plant = Plant(one_joint(inertia=0.1), damping=0.2, friction=friction, stiction=stiction,
+                  stribeck_velocity=0.05)
+    finish(plant, 0.5, 0.95 * stiction)
+    assert abs(plant.q[0]) < 2e-5, 'it slipped'
+    finish(plant, 90.0, 1.01 * stiction)
+    # where viscous and Stribeck friction balance the torque
+    v = plant.qd[0]
+    curve = friction + (stiction - friction) / (1.0 + (v / 0.05)**2)
+    assert 0.2 * v + curve == pytest.approx(1.01 * stiction, rel=1e-6)
+    assert v > 5.0
+
+
+def test_an_arm_at_rest_in_stiction_does_not_creep(arm):
+    plant = Plant(arm, damping=1.0, friction=5.0)
+    torque = plant.dynamics.gravity(plant.q) + np.array([3, -3, 3, -3, 3, -3, 3])
+    finish(plant, 0.5, torque)
+    held = plant.q.copy()
+    finish(plant, 5.0, torque)
+    np.testing.assert_allclose(plant.q, held, atol=1e-10)
 
 
 @settings(max_examples=25, deadline=None)
@@ -175,8 +202,10 @@ def test_friction_slows_down_whatever_the_inertia(inertia, damping, friction, sp
                   friction=friction)
     plant.qd[0] = before = speed
     for _ in run(plant, 0.02, 0.0):
-        assert abs(plant.qd[0]) <= abs(before)
-        assert plant.qd[0] * speed >= 0.0
+        # but for what a bent bristle gives back
+        spring = plant.joints.presliding[0] / plant.step_size
+        assert abs(plant.qd[0]) <= abs(before) + spring
+        assert plant.qd[0] * np.sign(speed) >= -spring
         before = plant.qd[0]
 
 

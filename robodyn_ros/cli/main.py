@@ -13,6 +13,7 @@ SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED = 0, 1, 2, 130
 # name: what it does. Each is a module here with `add_arguments(parser)` and `run(options) -> int`.
 COMMANDS = {
     'demo': 'a simulated arm that floats and tracks, under the real controller',
+    'montecarlo': 'many simulated arms that differ from their model',
 }
 _EPILOG = """examples:
   robodyn demo                         the arm that comes with the package

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from robodyn_ros.control.controller import checked_effort_limit
+from robodyn_ros.control.settings import checked_effort_limit
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.model import RobotModel

@@ -39,12 +39,12 @@ class Steps:
         """Return the step to enter."""
         return Step(self, text)
 
-    def tick(self) -> None:
-        """Refresh the elapsed time on a terminal."""
+    def tick(self, result: str = '...') -> None:
+        """Refresh the elapsed time on a terminal, and say how far it is."""
         now = time.monotonic()
         if self._live and self._step is not None and now - self._shown > _REFRESH:
             self._shown = now
-            self._draw(self._step, '...')
+            self._draw(self._step, result)
 
     def say(self, text: str = '') -> None:
         """Print a line."""

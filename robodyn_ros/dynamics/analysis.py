@@ -62,11 +62,8 @@ class Analysis:
         The centrifugal part has the terms in qd_j^2, the Coriolis part those in qd_j qd_k of two
         different coordinates; (nv,) or (N, nv) each.
         """
-        symbols, qd = self.christoffel(q), as_doubles(qd, 'qd', self.nv)
-        centrifugal = np.einsum('...ijj,...j->...i', symbols, qd * qd)
-        different = symbols * (1.0 - np.eye(self.nv))
-        return VelocityForces(
-            centrifugal, np.einsum('...ijk,...j,...k->...i', different, qd, qd))
+        forces = self._call('velocity_forces', q, qd)
+        return VelocityForces(forces[..., 0, :], forces[..., 1, :])
 
     # --- derivatives ------------------------------------------------------------------------
 

@@ -2,33 +2,25 @@
 From a traced program to LLVM IR.
 
 The program has no loops and no branches, so its IR is one basic block: every node becomes one
-instruction on the type `double`. The same nodes on the type `<4 x double>` are the batch
-kernel, which computes four states at once inside a loop over the states.
+instruction on the type `double`. The same nodes on the type `<4 x double>` compute four states
+at once, for the loops of `loops`.
 
 Signatures (addresses are 64-bit integers, arrays are C-contiguous doubles):
 
-- `kernel(runtime, argument 0, ..., out)`: one state.
-- `batch(count, workspace, runtime, argument 0, ..., out)`: `count` states, one row per state in
-  every argument and in `out`; `runtime` is shared by all. The workspace, aligned to a vector,
-  holds a vector for every element of arguments and result.
+- `kernel(runtime, argument 0, ..., out)`: one state;
+- a vector function takes the same, but each element of arguments and result is a vector of four
+  states; `runtime` is shared by all.
 
-All loads come before all stores, so that in `kernel` the result may lie on top of an argument.
+All loads come before all stores, so that the result may lie on top of an argument.
 Multiplications and additions may fuse (`contract`); nothing else is left to the compiler's
-taste. Sine and cosine are code of this module: Cody and Waite's three-part reduction
-with fdlibm's polynomials, four angles at a time, for |x| < 1e6; the C library takes over
-beyond, so every finite angle is accurate.
+taste.
 """
 
 from __future__ import annotations
 
-import struct
-
 from robodyn_ros.dynamics.program import Program
+from robodyn_ros.dynamics.sines import constant, sincos_ir, splat, VECTOR, WIDTH
 from robodyn_ros.dynamics.trace import Symbol
-from robodyn_ros.exceptions import KernelError
-
-WIDTH = 4
-VECTOR = f'<{WIDTH} x double>'
 
 _ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
                'div': 'fdiv'}
@@ -49,81 +41,34 @@ def kernel_ir(program: Program, pointer: str) -> str:
 
     """
     body = _Body(program, 'double', pointer)
-    names = ', '.join(f'i64 %a{k}' for k in range(len(program.sizes)))
-    lines = [f'define void @kernel({names}, i64 %out) {{']
-    for k in range(len(program.sizes)):
-        lines.append(f'  %p{k} = inttoptr i64 %a{k} to {pointer}')
-    lines.append(f'  %pout = inttoptr i64 %out to {pointer}')
-    lines += body.compute(body.load_scalar, body.store_scalar)
-    return '\n'.join([*lines, '  ret void', '}', *_support()])
+    return '\n'.join([*_function('kernel', body, pointer, 'double'), *support_ir()])
 
 
-def batch_ir(program: Program, pointer: str) -> str:
-    """
-    Return the IR of `batch`: states four at a time (`pointer` as in `kernel_ir`).
-
-    Four rows of every argument are turned into vectors in the workspace, and the results back
-    into rows, by small loops; the straight-line part in between only sees vectors.
-    """
+def vector_function(name: str, program: Program, pointer: str) -> list[str]:
+    """Return the IR lines of a function that computes four states (`pointer` as above)."""
     body = _Body(program, VECTOR, pointer)
-    count = len(program.sizes)
-    buffers = {f'{k}': size for k, size in enumerate(program.sizes) if k}
-    buffers['out'] = len(program.outputs)
-    names = ', '.join(f'i64 %a{k}' for k in range(count))
-    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}, i64 %out) {{', 'entry:',
-             f'  %pout = inttoptr i64 %out to {pointer}']
-    lines += [f'  %p{k} = inttoptr i64 %a{k} to {pointer}' for k in range(count)]
-    offset = 0
-    for name, size in buffers.items():
-        lines += [f'  %where{name} = add i64 %workspace, {offset}',
-                  f'  %buffer{name} = inttoptr i64 %where{name} to {vector_pointer_type(pointer)}']
-        offset += 8 * WIDTH * size
-    lines += ['  %final = sub i64 %count, 1', '  br label %head', 'head:',
-              '  %row = phi i64 [ 0, %entry ], [ %next, %tail ]']
-    for lane in range(WIDTH):
-        # lanes beyond the last state repeat it: same result, stored twice
-        lines += [f'  %u{lane} = add i64 %row, {lane}',
-                  f'  %c{lane} = icmp slt i64 %u{lane}, %final',
-                  f'  %row{lane} = select i1 %c{lane}, i64 %u{lane}, i64 %final']
-    previous = 'head'
-    for name, size in buffers.items():
-        if name != 'out' and size:
-            lines += _turn(name, size, pointer, previous, f'p{name}', gather=True)
-            previous = f'turned{name}'
-    lines += body.compute(body.load_vector, body.store_vector)
-    lines += _turn('out', buffers['out'], pointer, previous, 'pout', gather=False)
-    lines += ['  br label %tail', 'tail:', f'  %next = add i64 %row, {WIDTH}',
-              '  %more = icmp slt i64 %next, %count',
-              '  br i1 %more, label %head, label %done', 'done:', '  ret void', '}']
-    return '\n'.join([*lines, *_support()])
+    return _function(name, body, vector_pointer_type(pointer), VECTOR)
 
 
-def _turn(name: str, size: int, pointer: str, previous: str, array: str,
-          gather: bool) -> list[str]:
-    """Return the loop between four rows of an array and a buffer of vectors."""
-    j, loop = f'%j{name}', f'turn{name}'
-    vector_pointer = vector_pointer_type(pointer)
-    lines = [f'  br label %{loop}', f'{loop}:',
-             f'  {j} = phi i64 [ 0, %{previous} ], [ {j}n, %{loop} ]',
-             f'  %at{name} = getelementptr {VECTOR}, {vector_pointer} %buffer{name}, i64 {j}']
-    packed = 'undef'
-    if not gather:
-        lines.append(f'  %vec{name} = load {VECTOR}, {vector_pointer} %at{name}')
-    for lane in range(WIDTH):
-        item = f'%x{name}l{lane}'
-        lines += [f'  {item}b = mul i64 %row{lane}, {size}', f'  {item}o = add i64 {item}b, {j}',
-                  f'  {item}p = getelementptr double, {pointer} %{array}, i64 {item}o']
-        if gather:
-            lines += [f'  {item} = load double, {pointer} {item}p',
-                      f'  {item}v = insertelement {VECTOR} {packed}, double {item}, i32 {lane}']
-            packed = f'{item}v'
-        else:
-            lines += [f'  {item} = extractelement {VECTOR} %vec{name}, i32 {lane}',
-                      f'  store double {item}, {pointer} {item}p']
-    if gather:
-        lines.append(f'  store {VECTOR} {packed}, {vector_pointer} %at{name}')
-    return [*lines, f'  {j}n = add i64 {j}, 1', f'  {j}m = icmp slt i64 {j}n, {size}',
-            f'  br i1 {j}m, label %{loop}, label %turned{name}', f'turned{name}:']
+def _function(name: str, body: _Body, pointer: str, kind: str) -> list[str]:
+    numbers = range(len(body.program.sizes))
+    arguments = ', '.join(f'i64 %a{k}' for k in numbers)
+    lines = [f'define {"" if name == "kernel" else "internal "}void @{name}({arguments}, '
+             'i64 %out) {']
+    for k in numbers:
+        # runtime parameters are plain numbers for all
+        lines.append(f'  %p{k} = inttoptr i64 %a{k} to {pointer if k else body.pointer}')
+    lines.append(f'  %pout = inttoptr i64 %out to {pointer}')
+    return [*lines, *body.compute(body.load, body.store), '  ret void', '}']
+
+
+def support_ir() -> list[str]:
+    """Return the IR of `sincos` and the declarations that functions may use."""
+    lines = ['declare double @llvm.sqrt.f64(double)', 'declare double @llvm.fabs.f64(double)',
+             f'declare {VECTOR} @llvm.sqrt.v{WIDTH}f64({VECTOR})',
+             f'declare {VECTOR} @llvm.fabs.v{WIDTH}f64({VECTOR})',
+             'declare double @sin(double)', 'declare double @cos(double)']
+    return [*lines, *sincos_ir()]
 
 
 def vector_pointer_type(pointer: str) -> str:
@@ -163,18 +108,17 @@ class _Body:
         """
         nodes, lines = self.program.graph.nodes, []
         order = self.program.needed()
-        angles = list(dict.fromkeys(
-            nodes[index][1].index for index in order if nodes[index][0] in ('sin', 'cos')))
-        # the sines first, together: what their angles need is loads and mimic couplings
-        first = self._ancestors(angles)
-        for index in order:
-            if index in first:
+        for angles in self._angles(order):
+            # first the sines, together; what their angles need is mostly loads and couplings
+            before = self._ancestors(angles)
+            for index in order:
+                if index in before and index not in self._names:
+                    lines += self._instruction(index, load)
+            lines += self._sines(angles)
+        rest = [index for index in order if index not in self._names]
+        for index in rest:
+            if nodes[index][0] == 'input':
                 lines += self._instruction(index, load)
-        lines += self._sines(angles)
-        rest = [index for index in order if index not in first]
-        inputs = [index for index in rest if nodes[index][0] == 'input']
-        for index in inputs:
-            lines += self._instruction(index, load)
         waiting: dict[int | None, list[int]] = {}
         for position, output in enumerate(self.program.outputs):
             known = not isinstance(output, Symbol) or output.index in self._names
@@ -182,11 +126,24 @@ class _Body:
         for position in waiting.get(None, ()):
             lines += store(position)
         for index in rest:
-            if nodes[index][0] not in ('input', 'sin', 'cos'):
+            if nodes[index][0] != 'input':
                 lines += self._instruction(index, load)
                 for position in waiting.get(index, ()):
                     lines += store(position)
         return lines
+
+    def _angles(self, order: list[int]) -> list[list[int]]:
+        """Return the angles whose sines are needed, those that need other sines after these."""
+        nodes, depth = self.program.graph.nodes, {}
+        groups: dict[int, dict[int, None]] = {}
+        for index in order:
+            operation, *operands = nodes[index]
+            depth[index] = max((depth[each.index] for each in operands
+                                if isinstance(each, Symbol)), default=0)
+            if operation in ('sin', 'cos'):
+                groups.setdefault(depth[index], {})[operands[0].index] = None
+                depth[index] += 1
+        return [list(groups[level]) for level in sorted(groups)]
 
     def _ancestors(self, indices) -> set[int]:
         nodes, found, stack = self.program.graph.nodes, set(), list(indices)
@@ -194,8 +151,6 @@ class _Body:
             index = stack.pop()
             if index not in found:
                 found.add(index)
-                if nodes[index][0] in ('sin', 'cos'):
-                    raise KernelError('the sine of a sine is not supported in a kernel')
                 stack += [each.index for each in nodes[index][1:] if isinstance(each, Symbol)]
         return found
 
@@ -265,151 +220,34 @@ class _Body:
         symbol = self.program.graph.known(operation, angle)
         return None if symbol is None else symbol.index
 
-    def address(self, base: str, offset) -> list[str]:
-        """Return the instruction that points `last` at element `offset` of an array."""
-        name = self.new()
-        return [f'  {name} = getelementptr double, {self.pointer} %{base}, i64 {offset}']
-
-    def load_scalar(self, argument: int, position: int) -> list[str]:
+    def load(self, argument: int, position: int) -> list[str]:
         """Return the instructions that load one element of an argument."""
-        lines = self.address(f'p{argument}', position)
-        source = self.last
-        return [*lines, f'  {self.new()} = load double, {self.pointer} {source}']
-
-    def store_scalar(self, position: int) -> list[str]:
-        """Return the instructions that store one result."""
-        value = self.operand(self.program.outputs[position])
-        return [*self.address('pout', position),
-                f'  store double {value}, {self.pointer} {self.last}']
-
-    def store_vector(self, position: int) -> list[str]:
-        """Return the instructions that store one result of four states."""
-        value, kind = self.operand(self.program.outputs[position]), vector_pointer_type(
-            self.pointer)
-        at = self.new()
-        return [f'  {at} = getelementptr {VECTOR}, {kind} %bufferout, i64 {position}',
-                f'  store {VECTOR} {value}, {kind} {at}']
-
-    def load_vector(self, argument: int, position: int) -> list[str]:
-        """Return the instructions that load one element of four states."""
-        if argument:
-            at, kind = self.new(), vector_pointer_type(self.pointer)
-            return [f'  {at} = getelementptr {VECTOR}, {kind} %buffer{argument}, i64 {position}',
-                    f'  {self.new()} = load {VECTOR}, {kind} {at}']
-        # the runtime parameters are shared by all states
-        lines, packed = self.load_scalar(0, position), 'undef'
-        value = self.last
+        lines, source = self._address(f'p{argument}', position, argument > 0)
+        kind, pointer = self._kind(argument > 0)
+        lines.append(f'  {self.new()} = load {kind}, {pointer} {source}')
+        if kind == self.type:
+            return lines
+        value, packed = self.last, 'undef'
         for lane in range(WIDTH):
             lines.append(f'  {self.new()} = insertelement {VECTOR} {packed}, double {value}, '
                          f'i32 {lane}')
             packed = self.last
         return lines
 
+    def store(self, position: int) -> list[str]:
+        """Return the instructions that store one result."""
+        value = self.operand(self.program.outputs[position])
+        lines, target = self._address('pout', position, True)
+        kind, pointer = self._kind(True)
+        return [*lines, f'  store {kind} {value}, {pointer} {target}']
 
-def constant(value: float) -> str:
-    """Return a double constant, exact to the bit."""
-    return f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
+    def _kind(self, own: bool) -> tuple[str, str]:
+        """Return the types of an element and of a pointer to it."""
+        if self.type == 'double' or not own:
+            return 'double', self.pointer
+        return VECTOR, vector_pointer_type(self.pointer)
 
-
-def splat(value: float) -> str:
-    """Return a vector constant with all lanes equal."""
-    return f'<{", ".join(f"double {constant(value)}" for _ in range(WIDTH))}>'
-
-
-# sin(r) = r + r^3 (S1 + r^2 (S2 + ...)), cos(r) = 1 - r^2/2 + r^4 (C1 + ...) on [-pi/4, pi/4],
-# coefficients of fdlibm's k_sin.c and k_cos.c
-_SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
-         -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01)
-_COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
-           2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
-# pi/2 in three parts of 33 bits: k times a part is exact for |k| < 2^20
-_HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-_ROUND = 1.5 * 2.0 ** 52  # adding it rounds to an integer and leaves that in the low bits
-_LARGEST = 1.0e6
-
-
-def _support() -> list[str]:
-    """Return the IR of `sincos` and the declarations that bodies may use."""
-    lines = ['declare double @llvm.sqrt.f64(double)', 'declare double @llvm.fabs.f64(double)',
-             f'declare {VECTOR} @llvm.sqrt.v{WIDTH}f64({VECTOR})',
-             f'declare {VECTOR} @llvm.fabs.v{WIDTH}f64({VECTOR})',
-             'declare double @sin(double)', 'declare double @cos(double)']
-    return [*lines, *_sincos_ir()]
-
-
-def _sincos_ir() -> list[str]:
-    v, integers = VECTOR, f'<{WIDTH} x i64>'
-    mask = f'<{WIDTH} x i1>'
-    pair = f'{{{v}, {v}}}'
-
-    def whole(value):
-        return f'<{", ".join(f"i64 {value}" for _ in range(WIDTH))}>'
-
-    def polynomial(name, coefficients):
-        lines = [f'  %{name}0 = fmul contract {v} %z, {splat(coefficients[0])}']
-        for k, coefficient in enumerate(coefficients[1:]):
-            lines.append(f'  %{name}{2 * k + 1} = fadd contract {v} %{name}{2 * k}, '
-                         f'{splat(coefficient)}')
-            if k < len(coefficients) - 2:
-                lines.append(f'  %{name}{2 * k + 2} = fmul contract {v} %{name}{2 * k + 1}, %z')
-        return lines, f'%{name}{2 * len(coefficients) - 3}'
-
-    sine, sine_name = polynomial('s', _SINE)
-    cosine, cosine_name = polynomial('c', _COSINE)
-    lines = [
-        f'define internal {pair} @sincos({v} %x) noinline {{', 'start:',
-        f'  %size = call {v} @llvm.fabs.v{WIDTH}f64({v} %x)',
-        f'  %small = fcmp olt {v} %size, {splat(_LARGEST)}',
-        f'  %bits = bitcast {mask} %small to i{WIDTH}',
-        f'  %all = icmp eq i{WIDTH} %bits, -1',
-        '  br i1 %all, label %fast, label %library', 'fast:',
-        # nearest multiple of pi/2, and what is left
-        f'  %scaled = fmul {v} %x, {splat(0.63661977236758134308)}',
-        f'  %rounded = fadd {v} %scaled, {splat(_ROUND)}',
-        f'  %k = fsub {v} %rounded, {splat(_ROUND)}',
-        f'  %k1 = fmul contract {v} %k, {splat(_HALF_PI[0])}',
-        f'  %r1 = fsub contract {v} %x, %k1',
-        f'  %k2 = fmul contract {v} %k, {splat(_HALF_PI[1])}',
-        f'  %r2 = fsub contract {v} %r1, %k2',
-        f'  %k3 = fmul contract {v} %k, {splat(_HALF_PI[2])}',
-        f'  %r = fsub contract {v} %r2, %k3',
-        f'  %z = fmul {v} %r, %r', *sine, *cosine,
-        f'  %rz = fmul {v} %r, %z',
-        f'  %sc = fmul contract {v} %rz, {sine_name}',
-        f'  %sine = fadd contract {v} %r, %sc',
-        f'  %zz = fmul {v} %z, %z',
-        f'  %cc = fmul contract {v} %zz, {cosine_name}',
-        f'  %half = fmul contract {v} %z, {splat(0.5)}',
-        f'  %head = fsub contract {v} {splat(1.0)}, %half',
-        f'  %cosine = fadd contract {v} %head, %cc',
-        # quadrant: odd ones swap, the sign follows bit 1
-        f'  %q = bitcast {v} %rounded to {integers}',
-        f'  %odd = and {integers} %q, {whole(1)}',
-        f'  %swap = icmp ne {integers} %odd, zeroinitializer',
-        f'  %s = select {mask} %swap, {v} %cosine, {v} %sine',
-        f'  %c = select {mask} %swap, {v} %sine, {v} %cosine',
-        f'  %sq = shl {integers} %q, {whole(62)}',
-        f'  %ssign = and {integers} %sq, {whole(-2 ** 63)}',
-        f'  %q1 = add {integers} %q, {whole(1)}',
-        f'  %cq = shl {integers} %q1, {whole(62)}',
-        f'  %csign = and {integers} %cq, {whole(-2 ** 63)}',
-        f'  %sbits = bitcast {v} %s to {integers}',
-        f'  %cbits = bitcast {v} %c to {integers}',
-        f'  %sflip = xor {integers} %sbits, %ssign',
-        f'  %cflip = xor {integers} %cbits, %csign',
-        f'  %sfinal = bitcast {integers} %sflip to {v}',
-        f'  %cfinal = bitcast {integers} %cflip to {v}',
-        f'  %f0 = insertvalue {pair} undef, {v} %sfinal, 0',
-        f'  %f1 = insertvalue {pair} %f0, {v} %cfinal, 1',
-        f'  ret {pair} %f1', 'library:']
-    for function in ('sin', 'cos'):
-        packed = 'undef'
-        for lane in range(WIDTH):
-            name = f'%{function}{lane}'
-            lines += [f'  {name}x = extractelement {v} %x, i32 {lane}',
-                      f'  {name}y = call double @{function}(double {name}x)',
-                      f'  {name} = insertelement {v} {packed}, double {name}y, i32 {lane}']
-            packed = name
-    last = WIDTH - 1
-    return [*lines, f'  %l0 = insertvalue {pair} undef, {v} %sin{last}, 0',
-            f'  %l1 = insertvalue {pair} %l0, {v} %cos{last}, 1', f'  ret {pair} %l1', '}']
+    def _address(self, base: str, offset: int, own: bool) -> tuple[list[str], str]:
+        kind, pointer = self._kind(own)
+        name = self.new()
+        return [f'  {name} = getelementptr {kind}, {pointer} %{base}, i64 {offset}'], name

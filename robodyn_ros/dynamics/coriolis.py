@@ -17,7 +17,8 @@ from __future__ import annotations
 from robodyn_ros.dynamics.fields import (
     add_flows, add_motions, beyond, carried_motion, flow, joint_matrices, scale_motion, screws,
     STILL, total_inertias, world_inertias)
-from robodyn_ros.dynamics.kernels import poses, world_poses
+from robodyn_ros.dynamics.kernels import bias, poses, world_poses
+from robodyn_ros.dynamics.vector import ZERO
 
 
 def coriolis_matrix(tree, runtime, q, qd):
@@ -39,3 +40,20 @@ def velocities(tree, S, qd):
         parent = V[tree.parent[i]] if tree.parent[i] >= 0 else STILL
         V.append(add_motions(parent, scale_motion(qd[tree.coordinate[i]], S[i])))
     return V
+
+
+def velocity_forces(tree, runtime, q, qd):
+    """
+    Return the centrifugal and the Coriolis part of C(q, qd) qd.
+
+    The forces are quadratic in qd. What they are when coordinate j moves alone is the term in
+    qd_j^2; what is missing in the sum of these are the products of two different velocities.
+    """
+    weightless = [*ZERO, *runtime[3:]]
+    centrifugal = [0.0] * tree.nv
+    for j in range(tree.nv):
+        alone = [0.0] * j + [qd[j]] + [0.0] * (tree.nv - j - 1)
+        forces = bias(tree, weightless, q, alone)
+        centrifugal = [a + b for a, b in zip(centrifugal, forces)]
+    both = bias(tree, weightless, q, qd)
+    return [centrifugal, [a - b for a, b in zip(both, centrifugal)]]

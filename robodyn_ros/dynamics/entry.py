@@ -8,35 +8,48 @@ pointers on. Anything else (lists, float32, strides, batches, wrenches, mistakes
 Python method it stands for, which converts, computes or raises. A wrong argument thus costs
 time, never memory.
 
-Offsets into NumPy's array object are those of its public C ABI (`PyArrayObject_fields`), which
-every compiled extension relies on; `supported` tries them on real arrays once and switches this
-door off where they do not hold (then kernels are called through ctypes).
+Two things make a call cheap. A result array that nobody holds any more is used again: a few are
+kept in a list, and one whose only reference is that list is free. And where the last argument
+is the name of a link, the object itself is looked for among the last names that were used; each
+comes with the kernel for that link.
+
+The code of a door depends on the shapes of arguments and result only: kernels share it. Offsets
+into objects are those of the public C ABI of NumPy (`PyArrayObject_fields`) and of Python's
+list and tuple, which every compiled extension relies on; `supported` tries them on real objects
+once and switches this door off where they do not hold (then kernels are called through ctypes).
 """
 
 from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from pathlib import Path
 import sys
 import sysconfig
 from typing import Callable
 
 import numpy as np
 
-from robodyn_ros.dynamics.machine import Code
+from robodyn_ros.dynamics import machine
 
-# byte offsets: PyObject.ob_type; PyArrayObject_fields data, nd, dimensions, descr, flags;
-# PyVarObject.ob_size and the first item of a tuple
-_TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
+# byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject
+# size, first item of a tuple, items of a list
+_COUNT, _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 64
 _TUPLE_SIZE, _TUPLE_ITEM = 16, 16 + tuple.__basicsize__ - object.__basicsize__
+_LIST_ITEMS = 24
 _VECTORCALL_OFFSET = 56  # PyTypeObject.tp_vectorcall_offset
 _CARRAY, _WRITEABLE = 0x0101, 0x0400  # C-contiguous and aligned; writeable
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _NPY_DOUBLE, _ARRAY_NEW = 12, 93
 
+# results kept for use again, and names of links that are known: powers of two
+_KEPT = 4
+_LINKS = 8
+
 # the context array that `self` carries: what the code needs to know of this process
 _CONTEXT = ('array_type', 'double', 'out', 'none', 'fallback', 'vectorcall', 'incref',
-            'array_new', 'runtime', 'dimensions')
+            'array_new', 'list_set', 'runtime', 'dimensions', 'kept', 'turn', 'kernel')
+_TABLE = 8 * len(_CONTEXT)  # then pairs of a link's name and its kernel
 
 
 class _Context(np.ndarray):
@@ -48,9 +61,85 @@ class _MethodDef(ctypes.Structure):
                 ('flags', ctypes.c_int), ('doc', ctypes.c_char_p)]
 
 
-def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...]) -> str:
+class Entry:
     """
-    Return the IR of `entry`, to stand in one module with `kernel`.
+    A built-in function in front of kernels of one signature.
+
+    Parameters
+    ----------
+    name, doc : str
+        What `help` shows.
+    fallback : bound method
+        Takes the same arguments; called with whatever the fast path does not take.
+    runtime : (k,) array
+        The runtime parameters; read at every call.
+    sizes : tuple of int
+        Length of each array argument.
+    shape : tuple of int
+        Shape of the result.
+    cache : Path or None
+        Folder for compiled code.
+    of_link : bool
+        Whether the name of a link follows the arrays.
+
+    Attributes
+    ----------
+    builtin : callable
+        The function.
+
+    """
+
+    def __init__(self, name: str, doc: str, fallback: Callable, runtime: np.ndarray,
+                 sizes: tuple[int, ...], shape: tuple[int, ...], cache: Path | None,
+                 of_link: bool = False):
+        dimensions = np.array(shape or (0,), dtype=np.intp)
+        kept = [np.empty(shape) for _ in range(_KEPT)]
+        code = _code(sizes, shape, of_link, cache)
+        api, out = ctypes.pythonapi, sys.intern('out')
+        addresses = {
+            'array_type': id(np.ndarray), 'double': id(np.dtype(np.float64)), 'out': id(out),
+            'none': id(None), 'fallback': id(fallback), 'vectorcall': _vectorcall(fallback),
+            'incref': _address(api.Py_IncRef), 'list_set': _address(api.PyList_SetItem),
+            'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
+            'dimensions': dimensions.ctypes.data, 'kept': id(kept), 'turn': 0, 'kernel': 0}
+        context = np.zeros(len(_CONTEXT) + 2 * _LINKS, dtype=np.uintp).view(_Context)
+        context[:len(_CONTEXT)] = [addresses[each] for each in _CONTEXT]
+        context.owned = [code, fallback, runtime, dimensions, kept, out]
+        self._context = context
+        self._links = 0
+        method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
+                            doc.encode())
+        # a built-in reads its definition to the very end, after the collector has cleared what
+        # its `self` owns: the definition, some hundred bytes, stays for good
+        api.Py_IncRef(ctypes.py_object(method))
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
+                                ctypes.c_void_p)(('PyCFunction_NewEx', api))
+        self.builtin = new(ctypes.addressof(method), context, None)
+
+    def lead_to(self, code: machine.Code) -> None:
+        """Lead to the `kernel` of this code; it stays loaded."""
+        self._context.owned.append(code)
+        self._context[_CONTEXT.index('kernel')] = code.address('kernel')
+
+    def lead_link_to(self, link: str, code: machine.Code) -> None:
+        """Lead from this very name of a link to the `kernel` of its code."""
+        row = len(_CONTEXT) + 2 * (self._links % _LINKS)
+        self._links += 1
+        names = self._context.__dict__.setdefault('links', {})
+        names[row] = (link, code)
+        self._context[row:row + 2] = id(link), code.address('kernel')
+
+
+@lru_cache(maxsize=None)
+def _code(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool,
+          cache: Path | None) -> machine.Code:
+    key = f'entry|{machine.source_digest()}|{sizes}|{shape}|{of_link}'
+    return machine.load(key, lambda: entry_ir(sizes, shape, of_link), cache)
+
+
+def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = False) -> str:
+    """
+    Return the IR of `entry`.
 
     Parameters
     ----------
@@ -58,62 +147,102 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...]) -> str:
         Length of each array argument (the runtime parameters left out).
     shape : tuple of int
         Shape of the result.
+    of_link : bool
+        Whether the name of a link follows the arrays.
 
     """
     count = len(sizes)
+    positional = count + of_link
     text = _Text()
     lines = ['define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %names) {', 'start:',
              *text.load('context', '%self', _DATA)]
     for k, name in enumerate(_CONTEXT):
-        lines += text.load(name, '%context', 8 * k)
-    lines += [f'  %enough = icmp eq i64 %nargs, {count}',
+        if not (of_link and name == 'kernel'):
+            lines += text.load(name, '%context', 8 * k)
+    lines += [f'  %enough = icmp eq i64 %nargs, {positional}',
               '  br i1 %enough, label %keywords, label %slow', 'keywords:',
               '  %plain = icmp eq i64 %names, 0',
               '  br i1 %plain, label %positional, label %named', 'named:',
               *text.load('many', '%names', _TUPLE_SIZE), *text.load('name', '%names', _TUPLE_ITEM),
               '  %one = icmp eq i64 %many, 1', '  %isout = icmp eq i64 %name, %out',
               '  %only = and i1 %one, %isout', '  br i1 %only, label %hasout, label %slow',
-              'hasout:', *text.load('given', '%args', 8 * count),
+              'hasout:', *text.load('given', '%args', 8 * positional),
               '  %isnone = icmp eq i64 %given, %none',
-              '  br i1 %isnone, label %positional, label %checkout', 'checkout:']
-    lines += text.check('%given', shape, _CARRAY | _WRITEABLE, 'positional')
-    lines += ['positional:',
-              '  %target = phi i64 [ 0, %keywords ], [ 0, %hasout ], '
-              f'[ %given, %{text.last_check} ]']
+              '  br i1 %isnone, label %positional, label %checkout', 'checkout:',
+              *text.check('%given', shape, _CARRAY | _WRITEABLE, 'goodout'), 'goodout:',
+              '  br label %positional', 'positional:',
+              '  %target = phi i64 [ 0, %keywords ], [ 0, %hasout ], [ %given, %goodout ]']
     for k, size in enumerate(sizes):
-        lines += text.load(f'arg{k}', '%args', 8 * k)
-        lines += [*text.check(f'%arg{k}', (size,), _CARRAY, f'good{k}'), f'good{k}:']
-    for k in range(count):
-        lines += text.load(f'data{k}', f'%arg{k}', _DATA)
-    lines += _result(text, count, shape)
-    return '\n'.join([*lines, 'slow:',
-                      '  %call = inttoptr i64 %vectorcall to ' + text.function('i64', 4),
-                      '  %answer = call i64 %call(i64 %fallback, i64 %args, i64 %nargs, '
-                      'i64 %names)', '  ret i64 %answer', 'failed:', '  ret i64 0', '}'])
-
-
-def _result(text: _Text, count: int, shape: tuple[int, ...]) -> list[str]:
+        lines += [*text.load(f'arg{k}', '%args', 8 * k),
+                  *text.check(f'%arg{k}', (size,), _CARRAY, f'good{k}'), f'good{k}:',
+                  *text.load(f'data{k}', f'%arg{k}', _DATA)]
+    if of_link:
+        lines += _kernel_of_link(text, count)
+    lines += _result(text, shape)
     arguments = ', '.join(['i64 %runtime', *(f'i64 %data{k}' for k in range(count))])
-    return ['  %fresh = icmp eq i64 %target, 0', '  br i1 %fresh, label %make, label %reuse',
+    return '\n'.join([
+        *lines, 'run:',
+        '  %result = phi i64 [ %made, %fill ], [ %target, %reuse ], [ %free, %take ]',
+        *text.load('dataout', '%result', _DATA),
+        '  %run_kernel = inttoptr i64 %kernel to ' + text.function('void', count + 2),
+        f'  call void %run_kernel({arguments}, i64 %dataout)', '  ret i64 %result', 'slow:',
+        '  %call = inttoptr i64 %vectorcall to ' + text.function('i64', 4),
+        '  %answer = call i64 %call(i64 %fallback, i64 %args, i64 %nargs, i64 %names)',
+        '  ret i64 %answer', 'failed:', '  ret i64 0', '}'])
+
+
+def _kernel_of_link(text: _Text, count: int) -> list[str]:
+    """Return the search for the object that names the link among the last ones."""
+    lines = text.load('link', '%args', 8 * count)
+    incoming = []
+    for row in range(_LINKS):
+        last = row == _LINKS - 1
+        lines += [*text.load(f'link{row}', '%context', _TABLE + 16 * row),
+                  f'  %known{row} = icmp eq i64 %link, %link{row}',
+                  f'  br i1 %known{row}, label %found{row}, '
+                  f'label %{"slow" if last else f"next{row}"}', f'found{row}:',
+                  *text.load(f'kernel{row}', '%context', _TABLE + 16 * row + 8),
+                  '  br label %linked', *([] if last else [f'next{row}:'])]
+        incoming.append(f'[ %kernel{row}, %found{row} ]')
+    return [*lines, 'linked:', f'  %kernel = phi i64 {", ".join(incoming)}']
+
+
+def _result(text: _Text, shape: tuple[int, ...]) -> list[str]:
+    """Return the choice of the array for the result: the given, a kept, or a new one."""
+    lines = ['  %wanted = icmp eq i64 %target, 0', '  br i1 %wanted, label %look, label %reuse',
+             'reuse:', '  %hold = inttoptr i64 %incref to ' + text.function('void', 1),
+             '  call void %hold(i64 %target)', '  br label %run', 'look:',
+             *text.load('items', '%kept', _LIST_ITEMS), '  br label %try0']
+    for k in range(_KEPT):
+        after = f'try{k + 1}' if k + 1 < _KEPT else 'make'
+        # one reference: the list's own. It may have been reshaped or locked meanwhile.
+        lines += [f'try{k}:', *text.load(f'item{k}', '%items', 8 * k),
+                  *text.load(f'count{k}', f'%item{k}', _COUNT, 'i32'),
+                  f'  %single{k} = icmp eq i32 %count{k}, 1',
+                  f'  br i1 %single{k}, label %look{k}, label %{after}', f'look{k}:',
+                  *text.check(f'%item{k}', shape, _CARRAY | _WRITEABLE, f'free{k}', after),
+                  f'free{k}:', '  br label %take']
+    incoming = ', '.join(f'[ %item{k}, %free{k} ]' for k in range(_KEPT))
+    return [*lines, 'take:', f'  %free = phi i64 {incoming}',
+            *text.store('2', '%free', _COUNT, 'i32'), '  br label %run',
             'make:', '  %new = inttoptr i64 %array_new to ' + text.array_new(),
             f'  %made = call i64 %new(i64 %array_type, i32 {len(shape)}, i64 %dimensions, '
             f'i32 {_NPY_DOUBLE}, i64 0, i64 0, i32 0, i32 0, i64 0)',
-            '  %null = icmp eq i64 %made, 0', '  br i1 %null, label %failed, label %run',
-            'reuse:', '  %hold = inttoptr i64 %incref to ' + text.function('void', 1),
-            '  call void %hold(i64 %target)', '  br label %run', 'run:',
-            '  %result = phi i64 [ %made, %make ], [ %target, %reuse ]',
-            *text.load('dataout', '%result', _DATA),
-            f'  call void @kernel({arguments}, i64 %dataout)', '  ret i64 %result']
+            '  %null = icmp eq i64 %made, 0', '  br i1 %null, label %failed, label %fill',
+            # it takes the place of a kept one, in turn: the list gets a reference of its own
+            'fill:', *text.store('2', '%made', _COUNT, 'i32'),
+            f'  %place = and i64 %turn, {_KEPT - 1}', '  %following = add i64 %turn, 1',
+            *text.store('%following', '%context', 8 * _CONTEXT.index('turn')),
+            '  %set = inttoptr i64 %list_set to ' + text.pointer('i32 (i64, i64, i64)'),
+            '  %done = call i32 %set(i64 %kept, i64 %place, i64 %made)', '  br label %run']
 
 
 class _Text:
-    """Writes loads at an offset of an object, and the checks of an array."""
+    """Writes loads and stores at an offset of an object, and the checks of an array."""
 
     def __init__(self):
-        import llvmlite.binding as llvm
-        self._opaque = llvm.llvm_version_info[0] >= 16
+        self._opaque = machine.pointer_type() == 'ptr'
         self._count = 0
-        self.last_check = ''
 
     def pointer(self, pointee: str) -> str:
         return 'ptr' if self._opaque else f'{pointee}*'
@@ -124,96 +253,69 @@ class _Text:
     def array_new(self) -> str:
         return self.pointer('i64 (i64, i32, i64, i32, i64, i64, i32, i32, i64)')
 
-    def load(self, name: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
+    def _at(self, address: str, offset: int, kind: str) -> tuple[str, list[str]]:
         self._count += 1
         at = f'%at{self._count}'
-        return [f'  {at} = add i64 {address}, {offset}',
-                f'  {at}p = inttoptr i64 {at} to {self.pointer(kind)}',
-                f'  %{name} = load {kind}, {self.pointer(kind)} {at}p']
+        return f'{at}p', [f'  {at} = add i64 {address}, {offset}',
+                          f'  {at}p = inttoptr i64 {at} to {self.pointer(kind)}']
 
-    def check(self, array: str, shape: tuple[int, ...], flags: int, good: str) -> list[str]:
-        """Return the checks that `array` is a double array of this shape, else `slow`."""
+    def load(self, name: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
+        at, lines = self._at(address, offset, kind)
+        return [*lines, f'  %{name} = load {kind}, {self.pointer(kind)} {at}']
+
+    def store(self, value: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
+        at, lines = self._at(address, offset, kind)
+        return [*lines, f'  store {kind} {value}, {self.pointer(kind)} {at}']
+
+    def check(self, array: str, shape: tuple[int, ...], flags: int, good: str,
+              bad: str = 'slow') -> list[str]:
+        """Return the checks that `array` is a double array of this shape: go to good or bad."""
+        self._count += 1
+        dimensions = f'dims{self._count}'
+        demands = [(_TYPE, 'i64', '%array_type'), (_DESCR, 'i64', '%double'),
+                   (_NDIM, 'i32', len(shape)), (_FLAGS, 'i32', flags)]
+        demands += [(8 * axis, 'i64', size) for axis, size in enumerate(shape)]
         lines = []
-
-        def demand(offset, kind, wanted, mask=None, base=array, last=False):
+        for k, (offset, kind, wanted) in enumerate(demands):
+            last = k == len(demands) - 1
             self._count += 1
             name, label = f'v{self._count}', good if last else f'more{self._count}'
-            nonlocal lines
-            lines += self.load(name, base, offset, kind)
-            value = f'%{name}'
-            if mask is not None:
-                lines.append(f'  {value}m = and {kind} {value}, {mask}')
-                value += 'm'
-            lines += [f'  {value}ok = icmp eq {kind} {value}, {wanted}',
-                      f'  br i1 {value}ok, label %{label}, label %slow']
+            if k == 4:
+                lines += self.load(dimensions, array, _DIMENSIONS)
+            lines += self.load(name, array if k < 4 else f'%{dimensions}', offset, kind)
+            if offset == _FLAGS and k == 3:
+                lines.append(f'  %{name}m = and {kind} %{name}, {wanted}')
+                name += 'm'
+            lines += [f'  %{name}ok = icmp eq {kind} %{name}, {wanted}',
+                      f'  br i1 %{name}ok, label %{label}, label %{bad}']
             if not last:
                 lines.append(f'{label}:')
-                self.last_check = label
-
-        demand(_TYPE, 'i64', '%array_type')
-        demand(_DESCR, 'i64', '%double')
-        demand(_NDIM, 'i32', len(shape))
-        demand(_FLAGS, 'i32', flags, mask=flags, last=not shape)
-        if shape:
-            self._count += 1
-            dimensions = f'dims{self._count}'
-            lines += self.load(dimensions, array, _DIMENSIONS)
-            for axis, size in enumerate(shape):
-                demand(8 * axis, 'i64', size, base=f'%{dimensions}', last=axis == len(shape) - 1)
         return lines
-
-
-def make_entry(code: Code, name: str, doc: str, fallback: Callable, runtime: np.ndarray,
-               shape: tuple[int, ...]) -> Callable:
-    """
-    Return the built-in function for compiled code.
-
-    Parameters
-    ----------
-    code : Code
-        Module with `entry`.
-    name, doc : str
-        What `help` shows.
-    fallback : bound method
-        Takes the same arguments; called with whatever the fast path does not take.
-    runtime : (k,) array
-        The runtime parameters; read at every call.
-    shape : tuple of int
-        Shape of the result.
-
-    """
-    dimensions = np.array(shape or (0,), dtype=np.intp)
-    api = ctypes.pythonapi
-    out = sys.intern('out')
-    addresses = {
-        'array_type': id(np.ndarray), 'double': id(np.dtype(np.float64)), 'out': id(out),
-        'none': id(None), 'fallback': id(fallback),
-        'vectorcall': _vectorcall(fallback), 'incref': _address(api.Py_IncRef),
-        'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
-        'dimensions': dimensions.ctypes.data}
-    context = np.array([addresses[each] for each in _CONTEXT], dtype=np.uintp).view(_Context)
-    method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
-                        doc.encode())
-    context.owned = (code, fallback, runtime, dimensions, out)
-    # a built-in reads its definition to the very end, after the collector has cleared what its
-    # `self` owns: the definition, some hundred bytes, stays for good
-    api.Py_IncRef(ctypes.py_object(method))
-    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
-                            ctypes.c_void_p)(('PyCFunction_NewEx', api))
-    return new(ctypes.addressof(method), context, None)
 
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
     """Return whether this interpreter and NumPy have the layout that `entry` expects."""
     if (sys.implementation.name != 'cpython' or sysconfig.get_config_var('Py_GIL_DISABLED')
-            or ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16):
+            or ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16
+            or sys.byteorder != 'little'):
         return False
     try:
-        return all(_layout_holds(array) for array in (
+        return _counts_hold() and all(_layout_holds(array) for array in (
             np.zeros(3), np.ones((2, 5)), np.ones((4, 4))[:, ::2], np.float32([1.0])))
     except (AttributeError, ImportError, OSError, ValueError):
         return False
+
+
+def _counts_hold() -> bool:
+    item = np.zeros(3)
+    kept = [item]
+    alone, items = [], ctypes.c_size_t.from_address(id(kept) + _LIST_ITEMS).value
+    for _ in range(2):
+        alone.append(ctypes.c_int32.from_address(id(kept[0]) + _COUNT).value)
+        item = None
+    return (alone == [2, 1]
+            and ctypes.c_size_t.from_address(items).value == id(kept[0]))
 
 
 def _layout_holds(array: np.ndarray) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
 import hashlib
-import inspect
 import math
 from pathlib import Path
 from types import MethodType
@@ -13,13 +11,12 @@ from typing import Callable, Mapping
 
 import numpy as np
 
-from robodyn_ros.dynamics import codegen, entry, machine
+from robodyn_ros.dynamics import codegen, entry, loops, machine
 from robodyn_ros.dynamics.program import flatten, Program, trace
 from robodyn_ros.exceptions import ArgumentError
 
 # straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
 LARGEST_COMPILED = 150
-_ALIGNMENT = 8 * codegen.WIDTH  # bytes of a vector
 
 
 class Kernel:
@@ -43,23 +40,26 @@ class Kernel:
         False runs `function` on Python floats: the reference, and the path for huge robots.
     cache : Path or None
         Folder for compiled code.
+    threads : int
+        How many threads share a batch.
 
     """
 
     def __init__(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
                  runtime: np.ndarray, key: str | None = None, compiled: bool = True,
-                 cache: Path | None = None):
+                 cache: Path | None = None, threads: int = 1):
         self.names = tuple(arguments)
         self.sizes = tuple(arguments.values())
         self.shape = tuple(shape)
         self.runtime = runtime
+        self.threads = threads
         self._function = function
         self._key = key
         self._cache = cache
         self._program: Program | None = None
         self._single: Callable | None = None
         self._batch: Callable | None = None
-        self._code: list[machine.Code] = []
+        self._code: dict[str, machine.Code] = {}
         if not compiled:
             self._single, self._batch = self._interpret, self._interpret_rows
 
@@ -110,11 +110,19 @@ class Kernel:
         that it does not take at once go to `fallback`, a method that converts or refuses them;
         by default the kernel's own checked call.
         """
+        code = self.code
         fallback = fallback or self.__call__
-        self.warm()
-        if not self._code or not entry.supported():
+        if code is None or not entry.supported():
             return fallback
-        return entry.make_entry(self._code[0], name, doc, fallback, self.runtime, self.shape)
+        door = entry.Entry(name, doc, fallback, self.runtime, self.sizes, self.shape, self._cache)
+        door.lead_to(code)
+        return door.builtin
+
+    @property
+    def code(self) -> machine.Code | None:
+        """Return the machine code with `kernel`; None where Python runs the algorithm."""
+        self.warm()
+        return self._code.get('single')
 
     def program(self) -> Program:
         """Return the traced program."""
@@ -169,17 +177,16 @@ class Kernel:
             self._interpret(out[row], *(array[row] for array in arrays))
 
     def _load(self, kind: str, make_ir: Callable[[], str]) -> machine.Code:
-        if self._key is None:
+        key = self._key
+        if key is None:
             text = make_ir()
-            digest = hashlib.sha256(f'{self.shape}{text}'.encode()).hexdigest()
-            return machine.load(f'{kind}|{digest}', lambda: text, self._cache)
-        return machine.load(f'{kind}|{self._key}', make_ir, self._cache)
+            make_ir, key = lambda: text, hashlib.sha256(text.encode()).hexdigest()
+        self._code[kind] = machine.load(f'{kind}|{key}', make_ir, self._cache)
+        return self._code[kind]
 
     def _compile_single(self) -> Callable:
-        code = self._load('single', lambda: '\n'.join((
-            codegen.kernel_ir(self.program(), machine.pointer_type()),
-            entry.entry_ir(self.sizes, self.shape))))
-        self._code.append(code)
+        code = self._load('single', lambda: codegen.kernel_ir(
+            self.program(), machine.pointer_type()))
         address = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
             code.address('kernel'))
         runtime = self.runtime.ctypes.data
@@ -192,24 +199,23 @@ class Kernel:
     def _run_batch(self, count: int, out: np.ndarray, arrays) -> None:
         if self._batch is None:
             self._batch = self._compile_batch()
-        self._batch(count, out, arrays)
+        loops.in_threads(lambda rows: self._batch(
+            len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads)
 
     def _compile_batch(self) -> Callable:
-        code = self._load('batch', lambda: codegen.batch_ir(
+        code = self._load('batch', lambda: loops.batch_ir(
             self.program(), machine.pointer_type()))
-        self._code.append(code)
         address = ctypes.CFUNCTYPE(
             None, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(
                 code.address('batch'))
-        size = sum(self.sizes) + math.prod(self.shape)
+        size = loops.workspace_size(*self.sizes, math.prod(self.shape))
         runtime = self.runtime.ctypes.data
 
         def batch(count, out, arrays):
             # of this call alone: several threads may compute batches at once
-            workspace = np.empty(codegen.WIDTH * (size + 1))
-            aligned = -(-workspace.ctypes.data // _ALIGNMENT) * _ALIGNMENT
-            address(count, aligned, runtime, *(array.ctypes.data for array in arrays),
-                    out.ctypes.data)
+            workspace = np.empty(size)
+            address(count, loops.aligned(workspace), runtime,
+                    *(array.ctypes.data for array in arrays), out.ctypes.data)
 
         return batch
 
@@ -238,16 +244,3 @@ def as_doubles(array, name: str, size: int) -> np.ndarray:
             f'{name} must have shape ({size},), or (N, {size}) for a batch; got {given.shape}',
             name=name, shape=given.shape)
     return converted if converted.flags.aligned else converted.copy()
-
-
-def source_digest(function: Callable) -> str:
-    """Return a digest of the source that a function's trace can depend on."""
-    return _folders_digest((Path(__file__).parent, Path(inspect.getfile(function)).parent))
-
-
-@lru_cache(maxsize=None)
-def _folders_digest(folders: tuple[Path, ...]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted({path for folder in folders for path in folder.glob('*.py')}):
-        digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
-    return digest.hexdigest()

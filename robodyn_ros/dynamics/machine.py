@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 import hashlib
+import inspect
 import os
 from pathlib import Path
 import stat
@@ -92,6 +93,22 @@ def compile_ir(text: str) -> bytes:
     except RuntimeError as error:
         raise KernelError(f'LLVM refused a generated kernel: {error}') from error
     return _target_machine().emit_object(module)
+
+
+def source_digest(function: Callable | None = None) -> str:
+    """Return a digest of this package's source, and of the folder of a function."""
+    folders = [Path(__file__).parent]
+    if function is not None:
+        folders.append(Path(inspect.getfile(function)).parent)
+    return _folders_digest(tuple(folders))
+
+
+@lru_cache(maxsize=None)
+def _folders_digest(folders: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted({path for folder in folders for path in folder.glob('*.py')}):
+        digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
+    return digest.hexdigest()
 
 
 def pointer_type() -> str:

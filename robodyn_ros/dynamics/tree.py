@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robodyn_ros.model import RobotModel
 
@@ -59,6 +59,25 @@ class Tree:
             for name in ('parent', 'prismatic', 'axis', 'rotation', 'translation', 'mass',
                          'first_moment', 'inertia', 'coordinate', 'multiplier', 'offset')})
 
+    def with_parameters(self, phi) -> Tree:
+        """
+        Return the same tree with other inertias, numbers or symbols.
+
+        Parameters
+        ----------
+        phi : sequence of scalar
+            Ten per body: m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz, see `Dynamics.parameters`.
+
+        """
+        rows = [phi[10 * i:10 * i + 10] for i in self.bodies]
+        return replace(self, mass=tuple(row[0] for row in rows),
+                       first_moment=tuple(tuple(row[1:4]) for row in rows),
+                       inertia=tuple(_tensor(*row[4:]) for row in rows))
+
+    def without_payloads(self) -> Tree:
+        """Return the same tree, to whose bodies no payloads are added."""
+        return replace(self, payload_bodies=())
+
     @property
     def bodies(self) -> range:
         """Return the indices of the bodies, parents first."""
@@ -76,6 +95,10 @@ class Tree:
             path.append(body)
             body = self.parent[body]
         return path[::-1]
+
+
+def _tensor(xx, yy, zz, xy, xz, yz) -> tuple:
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def as_tuple(array) -> tuple:

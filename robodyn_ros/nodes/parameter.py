@@ -15,11 +15,13 @@ _SCALARS = {'bool': bool, 'int': int, 'double': float, 'string': str}
 ROS_TYPES = {
     'bool': RosParameter.Type.BOOL, 'int': RosParameter.Type.INTEGER,
     'double': RosParameter.Type.DOUBLE, 'string': RosParameter.Type.STRING,
+    'int_array': RosParameter.Type.INTEGER_ARRAY,
     'double_array': RosParameter.Type.DOUBLE_ARRAY,
     'string_array': RosParameter.Type.STRING_ARRAY}
 _REMEDY = {
     'bool': 'true or false', 'int': 'a whole number', 'double': 'a number', 'string': 'a text',
-    'double_array': 'a list of numbers', 'string_array': 'a list of texts'}
+    'int_array': 'a list of whole numbers', 'double_array': 'a list of numbers',
+    'string_array': 'a list of texts'}
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Parameter:
         As on the command line; dots become underscores in the snapshot. `{joint}` in the name
         stands for one parameter per joint, see `for_joints`.
     kind : str
-        bool, int, double, string, double_array or string_array.
+        bool, int, double, string, int_array, double_array or string_array.
     default : bool, int, float, str or tuple
         Used when the user sets nothing.
     description : str
@@ -81,7 +83,7 @@ class Parameter:
 
     def checked(self, value: Any) -> Any:
         """
-        Return a value as a plain bool, int, float, str or tuple of float or str.
+        Return a value as a plain bool, int, float, str or tuple of int, float or str.
 
         Whole numbers are accepted where numbers are wanted, a single value where an array is.
 

@@ -1,19 +1,40 @@
-"""Joint friction: viscous and Coulomb, as one coefficient of the velocity."""
+"""
+Joint friction: viscous, Coulomb with the Stribeck effect, and stiction that holds.
+
+Dry friction is a bristle: a stiff spring that carries up to the friction level and then slips,
+
+    z' = v,  f = k z + d v   while |f| <= F(v);      f = F(v) sign(f)   beyond,
+
+so that a joint at rest stays where it is under any load below F(0), to within `presliding`.
+Sources: Dahl 1968; Armstrong-Helouvry, Dupont, Canudas de Wit 1994, section 2.
+"""
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import sqrt
-
-# rad/s or m/s: below it Coulomb friction is viscous, so that a loaded joint creeps instead of
-# sticking, by less than a hundredth of a degree per second
-CREEP = 1e-4
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select
 
 
-def drag(velocity, viscous, coulomb):
+def level(velocity, coulomb, stiction, stribeck_velocity):
     """
-    Return D, with which friction is `-D qd`: `D = b + fc / sqrt(qd^2 + creep^2)`.
+    Return F(v), the dry friction that a joint can show at a velocity.
 
-    As a coefficient friction can be taken at the end of a step: it then stops a joint, and never
-    drives it back, whatever the step and however light the link.
+    From stiction at rest down to Coulomb friction in motion, as Hess and Soom have it:
+    `F = Fc + (Fs - Fc) vs^2 / (vs^2 + v^2)`.
     """
-    return viscous + coulomb / sqrt(velocity * velocity + CREEP * CREEP)
+    square = stribeck_velocity * stribeck_velocity
+    return coulomb + (stiction - coulomb) * square / (square + velocity * velocity)
+
+
+def sticks(force, highest):
+    """Return 1 where a bristle bears the force, 0 where it slips."""
+    return select(highest - absolute(force), 1.0, 0.0)
+
+
+def direction(force):
+    """Return the sign of a force, -1 for none."""
+    return select(force, 1.0, -1.0)
+
+
+def carried(bristle, displacement, stiffness, highest):
+    """Return the spring force of a bristle after a displacement; what is too much slips."""
+    return maximum(-highest, minimum(highest, bristle + stiffness * displacement))

@@ -1,8 +1,9 @@
-"""What a plant knows about its joints beyond the rigid bodies: limits, friction, stops."""
+"""What a plant knows about its joints beyond the rigid bodies: motors, friction, stops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import stops
+from robodyn_ros.simulation.step import Constants
+
+_MAY_BE_INFINITE = ('effort_limit', 'motor_bandwidth')
+_ABOVE_ZERO = ('stribeck_velocity', 'presliding', 'motor_bandwidth', 'gear_stiffness')
+# rad that the largest torque winds up a gear
+_WIND_UP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -21,12 +28,26 @@ class JointPhysics:
     ----------
     joint_names : tuple of str
         The model's coordinates.
+    inertia : (nv,) array
+        What each joint feels (kg m^2 or kg), for the damping of stops, bristles and gears.
     effort_limit : (nv,) array
         Largest torque the motors give (N m or N); infinite for no limit.
     damping, friction : (nv,) array
         Viscous (N m s/rad) and Coulomb friction (N m).
     armature : (nv,) array
         Inertia of the rotor times the gear ratio squared (kg m^2).
+    stiction : (nv,) array
+        Dry friction at rest (N m), at least `friction`.
+    stribeck_velocity : (nv,) array
+        Where half of what stiction is above Coulomb friction is gone (rad/s).
+    presliding : (nv,) array
+        How far a joint yields, in rad or m, before stiction slips.
+    motor_bandwidth : (nv,) array
+        Of the torque of the motors (rad/s), a lag of first order; infinite: none.
+    backlash : (nv,) array
+        Play of the gears (rad); a joint that has some needs an armature above 0.
+    gear_stiffness : (nv,) array
+        Of the teeth (N m/rad), where there is backlash.
     lower, upper : (nv,) array
         Where the stops are; infinite for none.
     stop_stiffness, stop_damping : (nv,) array
@@ -40,10 +61,17 @@ class JointPhysics:
     """
 
     joint_names: tuple[str, ...]
+    inertia: NDArray
     effort_limit: NDArray
     damping: NDArray
     friction: NDArray
     armature: NDArray
+    stiction: NDArray
+    stribeck_velocity: NDArray
+    presliding: NDArray
+    motor_bandwidth: NDArray
+    backlash: NDArray
+    gear_stiffness: NDArray
     lower: NDArray
     upper: NDArray
     stop_stiffness: NDArray
@@ -52,10 +80,26 @@ class JointPhysics:
     def __post_init__(self) -> None:
         for field in fields(self)[1:]:
             values = _per_joint(field.name, getattr(self, field.name), self.joint_names)
-            if field.name not in ('lower', 'upper'):
-                may_be_infinite = field.name == 'effort_limit'
-                _check(field.name, values, self.joint_names, may_be_infinite)
+            if field.name not in ('lower', 'upper', 'inertia'):
+                self._check(field.name, values)
             object.__setattr__(self, field.name, values)
+        self._demand(self.stiction >= self.friction, 'stiction', 'it must not be below the '
+                     'Coulomb friction, or nothing would come to rest')
+        self._demand((self.backlash == 0.0) | (self.armature > 0.0), 'armature',
+                     'a gear with backlash needs a rotor with inertia')
+
+    def _check(self, name: str, values: NDArray) -> None:
+        infinite, above = name in _MAY_BE_INFINITE, name in _ABOVE_ZERO
+        good = ((values > 0.0) if above else (values >= 0.0)) & (np.isfinite(values) | infinite)
+        self._demand(good, name, ('it must be above 0' if above else 'it must not be negative')
+                     + ('' if infinite else ', and finite'), values)
+
+    def _demand(self, good: NDArray, name: str, rule: str, values: NDArray | None = None) -> None:
+        if not good.all():
+            values = getattr(self, name) if values is None else values
+            j = int(np.argmin(good))
+            raise ArgumentError(f'{name} of joint {self.joint_names[j]!r} is {values[j]}: {rule}',
+                                joint=self.joint_names[j], name=name, value=values[j])
 
     @classmethod
     def from_model(cls, model: RobotModel, inertia: NDArray,
@@ -68,22 +112,38 @@ class JointPhysics:
         model : RobotModel
             Limits and friction.
         inertia : (nv,) array
-            What each joint feels, for the default stops: the diagonal of M.
+            What each joint feels without its motor: the diagonal of M.
         **given : array_like, optional
             Fields of this class, one number each or one for all; None counts as not given.
 
         """
         values = {'effort_limit': model.effort_limit, 'damping': model.damping,
-                  'friction': model.friction, 'armature': 0.0, 'lower': model.lower,
-                  'upper': model.upper}
+                  'friction': model.friction, 'armature': 0.0, 'stribeck_velocity': 0.05,
+                  'presliding': 1e-5, 'motor_bandwidth': math.inf, 'backlash': 0.0,
+                  'lower': model.lower, 'upper': model.upper}
         values.update({name: value for name, value in given.items() if value is not None})
         names = model.joint_names
-        inertia = inertia + _per_joint('armature', values['armature'], names)
-        values.setdefault('stop_stiffness', stops.default_stiffness(
-            _per_joint('effort_limit', values['effort_limit'], names), inertia))
+        limit, friction, armature = (_per_joint(name, values[name], names)
+                                     for name in ('effort_limit', 'friction', 'armature'))
+        values['inertia'] = inertia + armature
+        values.setdefault('stiction', friction)
+        values.setdefault('gear_stiffness', np.where(
+            (limit > 0.0) & np.isfinite(limit), limit / _WIND_UP, 1.0 / _WIND_UP))
+        values.setdefault('stop_stiffness', stops.default_stiffness(limit, values['inertia']))
         values.setdefault('stop_damping', stops.critical_damping(
-            _per_joint('stop_stiffness', values['stop_stiffness'], names), inertia))
+            _per_joint('stop_stiffness', values['stop_stiffness'], names), values['inertia']))
         return cls(names, **values)
+
+    def constants(self, step: float) -> NDArray:
+        """Return what `step.plant_step` takes, for steps of this duration (s)."""
+        # what a lag of first order makes up in one step
+        derived = {'blend': -np.expm1(-self.motor_bandwidth * step),
+                   'bristle_stiffness': self.stiction / self.presliding}
+        for part in ('bristle', 'gear'):
+            stiffness = derived.get(f'{part}_stiffness', self.gear_stiffness)
+            derived[f'{part}_damping'] = stops.critical_damping(stiffness, self.inertia)
+        rows = [derived.get(name, getattr(self, name, None)) for name in Constants._fields]
+        return np.append(np.concatenate(rows), step)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -105,13 +165,3 @@ def _per_joint(name: str, values: ArrayLike, joint_names: tuple[str, ...]) -> ND
             f'{", ".join(joint_names)}', name=name) from error
     array.flags.writeable = False
     return array
-
-
-def _check(name: str, values: NDArray, joint_names: tuple[str, ...],
-           may_be_infinite: bool) -> None:
-    good = (values >= 0.0) & (np.isfinite(values) | may_be_infinite)
-    if not good.all():
-        joint = int(np.argmin(good))
-        raise ArgumentError(
-            f'{name} of joint {joint_names[joint]!r} is {values[joint]}: it must not be negative'
-            + ('' if may_be_infinite else ', and finite'), joint=joint_names[joint], name=name)

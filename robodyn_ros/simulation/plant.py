@@ -11,14 +11,10 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.kernel import as_doubles
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.simulation import step as rows
+from robodyn_ros.simulation.integrators import INTEGRATORS
 from robodyn_ros.simulation.joints import JointPhysics
-
-_DOUBLE = np.dtype(np.float64)
-# Beyond these a state is not one of an arm any more. The positions leave room for continuous
-# joints, whose angle is never wrapped.
-_ABSURD_POSITION = 1e9
-_ABSURD_VELOCITY = 1e5
+from robodyn_ros.simulation.step import (
+    ABSURD_POSITION, ABSURD_VELOCITY, constants_size, plant_step, State, state_size)
 
 
 class Plant:
@@ -65,38 +61,39 @@ class Plant:
     """
 
     def __init__(self, model: RobotModel, step: float = 1e-3, dynamics: Dynamics | None = None,
-                 brakes: bool = False, **joints: ArrayLike | None):
+                 brakes: bool = False, integrator: str = 'midpoint', **joints: ArrayLike | None):
         if not (isinstance(step, (int, float)) and 0.0 < step < math.inf):
             raise ArgumentError(f'step is {step!r}: it must be a number of seconds above 0')
+        if integrator not in INTEGRATORS:
+            raise ArgumentError(f'there is no integrator {integrator!r}; there are '
+                                f'{", ".join(INTEGRATORS)}', integrator=integrator)
         self.model, self.nv, self.step_size = model, model.nv, float(step)
+        self.integrator = integrator
         self.dynamics = Dynamics(model) if dynamics is None else dynamics
-        self._state = np.zeros((rows.ROWS, self.nv))
-        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._state
-        self._next = np.zeros_like(self._state)
-        self._next_q, self._next_qd = self._next[:2]
+        self._state = np.ones(state_size(self.nv))
+        self._rows = State(*self._state[:-1].reshape(-1, self.nv))
+        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._rows[:6]
+        self.gap, self.gap_rate = self._rows.gap, self._rows.gap_rate
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}
         self._initial = _resting_place(model)
-        self._shape = (self.nv,)
-        self.joints = self._physics(joints)
-        self._step = self._compile()
+        self.dynamics.warm('gravity')
+        self.change(**joints)
         self.reset(brakes=brakes)
 
-    def _physics(self, given) -> JointPhysics:
-        inertia = np.diagonal(self.dynamics.mass_matrix(self._initial)).copy()
-        return JointPhysics.from_model(self.model, inertia, **given)
+    def change(self, **joints: ArrayLike | None) -> None:
+        """Give the joints other physics while running: the URDF's, but for what is given."""
+        inertia = np.diagonal(self.dynamics.mass_matrix(self._initial))
+        self.joints = JointPhysics.from_model(self.model, inertia, **joints)
+        self.constants = self.joints.constants(self.step_size)
+        self._advance, self._advance_thoroughly = (
+            compile_step(self.dynamics, {**self.options, 'thorough': thorough})
+            for thorough in (False, True))
 
-    def _compile(self):
-        arguments = dict.fromkeys(('q', 'qd', 'torque', 'external', *rows.CONSTANTS), self.nv)
-        kernel = self.dynamics.kernel(rows.plant_step, {**arguments, 'step': 1},
-                                      (rows.ROWS, self.nv), 'plant_step')
-        self._constants = self._constants_of(self.joints)
-        self.dynamics.warm('gravity')
-        return kernel.builtin('plant_step', rows.plant_step.__doc__)
-
-    def _constants_of(self, joints: JointPhysics) -> tuple[NDArray, ...]:
-        return (*(np.array(getattr(joints, name)) for name in rows.CONSTANTS),
-                np.array([self.step_size]))
+    @property
+    def options(self) -> dict[str, str | bool]:
+        """Return which variant of `step.plant_step` this arm needs."""
+        return {'integrator': self.integrator, 'backlash': bool(self.joints.backlash.any())}
 
     @property
     def time(self) -> float:
@@ -107,11 +104,6 @@ class Plant:
     def warnings(self) -> tuple[str, ...]:
         """Return what is odd about the joints but no reason to refuse them."""
         return self.joints.warnings
-
-    def change(self, **joints: ArrayLike | None) -> None:
-        """Give the joints other physics while running: the URDF's, but for what is given."""
-        self.joints = self._physics(joints)
-        self._constants = self._constants_of(self.joints)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -135,7 +127,8 @@ class Plant:
         """
         if q is not None:
             self._initial = self._checked_position(q)
-        self._state[:] = 0.0
+        self._state[:-1] = 0.0
+        self._state[-1] = 1.0
         self.q[:] = self._initial
         self._pushes.clear()
         self.external[:] = 0.0
@@ -225,24 +218,35 @@ class Plant:
             Wrong length, or not finite; nothing was applied.
 
         """
-        if (type(torque) is not np.ndarray or torque.dtype is not _DOUBLE
-                or torque.shape != self._shape or not torque.dot(torque) < math.inf):
-            torque = self._checked_torque(torque)
         if self.brakes:
+            self._checked_torque(torque)
             return self._stand()
         if self._pushes:
             self._update_external()
-        self._step(self.q, self.qd, torque, self.external, *self._constants, out=self._next)
-        # the square of a NaN is not below anything
-        if not (self._next_q.dot(self._next_q) < _ABSURD_POSITION**2
-                and self._next_qd.dot(self._next_qd) < _ABSURD_VELOCITY**2):
-            return self._diverged()
-        self._state[:] = self._next
+        state = self._state
+        try:
+            self._advance(state, torque, self.external, self.constants, out=state)
+        except ArgumentError:
+            self._checked_torque(torque)
+            raise
+        return self._counted() if state[-1] else self._step_thoroughly(torque)
+
+    def _counted(self) -> bool:
         self.steps += 1
         return True
 
+    def _step_thoroughly(self, torque) -> bool:
+        state = self._state
+        state[-1] = 1.0  # nothing else of it has changed
+        torque = self._checked_torque(torque)
+        self._advance_thoroughly(state, torque, self.external, self.constants, out=state)
+        if state[-1]:
+            return self._counted()
+        state[-1] = 1.0
+        return self._diverged(torque)
+
     def _stand(self) -> bool:
-        self._state[1:] = 0.0
+        self._state[self.nv:-1] = 0.0
         self.dynamics.gravity(self.q, out=self.applied)
         if self._pushes:
             self._update_external()
@@ -250,17 +254,19 @@ class Plant:
         self.steps += 1
         return not self.fault
 
-    def _diverged(self) -> bool:
-        wild = ~(np.isfinite(self._next[:3]).all(axis=0)
-                 & (abs(self._next_q) < _ABSURD_POSITION)
-                 & (abs(self._next_qd) < _ABSURD_VELOCITY))
+    def _diverged(self, torque) -> bool:
+        qdd = self.dynamics.forward_dynamics(
+            self.q, self.qd, np.clip(torque, -self.joints.effort_limit, self.joints.effort_limit))
+        qd = self.qd + self.step_size * qdd
+        q = self.q + self.step_size * qd
+        wild = ~((abs(q) < ABSURD_POSITION) & (abs(qd) < ABSURD_VELOCITY))
         # all joints may be wild at once: the fastest before is the one it began with
         suspects = np.flatnonzero(wild) if wild.any() else np.arange(self.nv)
         j = int(suspects[np.argmax(abs(self.qd[suspects]))])
         self.fault = (
             f'the simulation diverged after {self.time:.3f} s: joint '
             f'{self.model.joint_names[j]!r} was at {self.q[j]:g} with velocity {self.qd[j]:g} '
-            f'and would go to {self._next_q[j]:g} with velocity {self._next_qd[j]:g}; stopped '
+            f'and would go to {q[j]:g} with velocity {qd[j]:g}; stopped '
             'with brakes. Look at the torques, at masses and inertias in the URDF, or take a '
             'smaller step')
         self.brakes = True
@@ -278,6 +284,19 @@ class Plant:
             raise ArgumentError(f'torque of joint {name!r} is {checked[j]}: it must be finite',
                                 joint=name, value=checked[j])
         return checked
+
+
+def compile_step(dynamics: Dynamics, options: dict[str, str | bool]):
+    """Return a variant of the step as a function of state, torque, external and constants."""
+    nv = dynamics.nv
+    arguments = {'state': state_size(nv), 'torque': nv, 'external': nv,
+                 'constants': constants_size(nv)}
+
+    def variant(tree, runtime, *arrays):
+        return plant_step(tree, runtime, *arrays, **options)
+
+    kernel = dynamics.kernel(variant, arguments, (state_size(nv),), f'plant_step|{options}')
+    return kernel.builtin('plant_step', plant_step.__doc__)
 
 
 def _resting_place(model: RobotModel) -> NDArray:

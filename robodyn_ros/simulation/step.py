@@ -1,64 +1,128 @@
 """
 One step of a simulated arm, as one kernel.
 
-Semi-implicit. What a joint feels of itself (friction, stops) is taken at the end of the step:
-`f+ = f + df/dqd qdd dt`, which goes to the left side of the equation as a diagonal. The step is
-then stable however stiff a stop and however light a wrist is:
+Motors and gears give the torque (`actuator`); the rigid bodies move as their integrator says
+(`integrators`); friction and stops are taken at the end of the step (`contacts`).
 
-    (M + A + dt (D + d + dt k)) qdd = tau + J^T w - C qd - g - (D + d) qd - k (x + dt qd)
-    qd+ = qd + dt qdd
-    q+  = q + dt qd + dt^2/2 qdd
-
-with armature A, drag D, and for a joint that meets a stop, from which it is x away (beyond it
-where positive), stiffness k and damping d.
-
-M, C and g are those of the middle of the step, `q + dt/2 qd`, at the velocity there. Without
-friction the step is then of second order, and energy stays (within 1e-5 for a swinging pendulum
-at 1 kHz); with M, C and g of its beginning a pendulum of 0.8 Hz doubles its energy in a minute.
+There are two kernels. The short one expects every joint to go on sticking, slipping or touching
+its stop as it did, and declines where the solution says otherwise; then the long one finds out
+by trial, at three times the cost.
 """
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.kernels import forward_dynamics
-from robodyn_ros.dynamics.trace import maximum, minimum
-from robodyn_ros.simulation import friction, stops
+from typing import NamedTuple
 
-# arguments after q, qd, torque and external: one number per joint, but for `step`
-CONSTANTS = ('effort_limit', 'damping', 'friction', 'armature', 'lower', 'upper',
-             'stop_stiffness', 'stop_damping')
-# rows of the result
-POSITION, VELOCITY, ACCELERATION, APPLIED, FRICTION, STOP = range(6)
-ROWS = 6
+from robodyn_ros.dynamics.trace import select
+from robodyn_ros.simulation.actuator import Gears, motor_torque
+from robodyn_ros.simulation.contacts import JointContacts
+from robodyn_ros.simulation.integrators import INTEGRATORS
+
+# Beyond these a state is not one of an arm any more. The positions leave room for continuous
+# joints, whose angle is never wrapped.
+ABSURD_POSITION = 1e9
+ABSURD_VELOCITY = 1e5
+_ABSURD_TORQUE = 1e150
 
 
-def plant_step(tree, runtime, q, qd, torque, external, effort_limit, damping, coulomb, armature,
-               lower, upper, stiffness, stop_damping, step):
-    """Return position, velocity, acceleration, and applied, friction and stop torques."""
-    dt, joints = step[0], range(tree.nv)
-    applied = [maximum(-effort_limit[i], minimum(torque[i], effort_limit[i])) for i in joints]
-    D = [friction.drag(qd[i], damping[i], coulomb[i]) for i in joints]
-    force = [applied[i] + external[i] - D[i] * qd[i] for i in joints]
-    inertia = [armature[i] + dt * D[i] for i in joints]
-    middle = [q[i] + 0.5 * dt * qd[i] for i in joints]
-    # where the joints would go if there were no stops tells which of these they meet, and how
-    # fast they are in the middle of the step
-    free = forward_dynamics(tree, runtime, middle, qd, force, inertia)
-    v = [qd[i] + dt * free[i] for i in joints]
-    halfway = [qd[i] + 0.5 * dt * free[i] for i in joints]
-    depth = [stops.penetration(q[i] + dt * v[i], lower[i], upper[i]) for i in joints]
-    x = [depth[i] - dt * v[i] for i in joints]
-    k, d = stiffness, stop_damping
-    # twice, because a stop that others relieve would pull
-    for _ in range(2):
-        touch = [stops.pushes(depth[i], x[i] + dt * v[i], v[i], k[i], d[i]) for i in joints]
-        k = [touch[i] * k[i] for i in joints]
-        d = [touch[i] * d[i] for i in joints]
-        qdd = forward_dynamics(
-            tree, runtime, middle, halfway,
-            [force[i] - d[i] * qd[i] - k[i] * (x[i] + dt * qd[i]) for i in joints],
-            [inertia[i] + dt * (d[i] + dt * k[i]) for i in joints])
-        v = [qd[i] + dt * qdd[i] for i in joints]
-    return [
-        [q[i] + dt * (qd[i] + 0.5 * dt * qdd[i]) for i in joints], v, qdd, applied,
-        [-D[i] * v[i] for i in joints],
-        [-d[i] * v[i] - k[i] * (x[i] + dt * v[i]) for i in joints]]
+class State(NamedTuple):
+    """Rows of the state, one number per joint; a last number is 1 while the state is good."""
+
+    position: list
+    velocity: list
+    acceleration: list
+    applied: list
+    friction: list
+    stop: list
+    bristle: list
+    gap: list
+    gap_rate: list
+
+
+class Constants(NamedTuple):
+    """What the step takes of `JointPhysics`, one number per joint; a last one is its duration."""
+
+    effort_limit: list
+    blend: list
+    armature: list
+    damping: list
+    friction: list
+    stiction: list
+    stribeck_velocity: list
+    bristle_stiffness: list
+    bristle_damping: list
+    lower: list
+    upper: list
+    stop_stiffness: list
+    stop_damping: list
+    backlash: list
+    gear_stiffness: list
+    gear_damping: list
+
+
+def state_size(nv: int) -> int:
+    """Return the length of a state."""
+    return len(State._fields) * nv + 1
+
+
+def constants_size(nv: int) -> int:
+    """Return the length of the constants."""
+    return len(Constants._fields) * nv + 1
+
+
+def plant_step(tree, runtime, state, torque, external, constants, integrator='midpoint',
+               backlash=True, thorough=True):
+    """
+    Return the state at the end of a step; unchanged, but for its last number, if there is none.
+
+    Parameters
+    ----------
+    tree, runtime
+        The rigid bodies, see `kernels`.
+    state, constants : list
+        Rows as in `State` and `Constants`, one after the other, and the number that follows.
+    torque, external : list
+        Commands of the motors; joint forces of what pushes the links.
+    integrator : str
+        Which of `INTEGRATORS`.
+    backlash : bool
+        Whether any gear has some; without, its equations are left out.
+    thorough : bool
+        Whether contacts are found by trial. If not, the step declines where they change.
+
+    """
+    n, joints = tree.nv, range(tree.nv)
+    s, c, dt = State(*_rows(state[:-1], n)), Constants(*_rows(constants[:-1], n)), constants[-1]
+    applied = [motor_torque(torque[i], s.applied[i], c.effort_limit[i], c.blend[i])
+               for i in joints]
+    gears = Gears(applied, s.gap, s.gap_rate, c, dt) if backlash else None
+    force, inertia = (gears.force, gears.inertia) if backlash else (applied, c.armature)
+    force = [force[i] + external[i] for i in joints]
+    M, bias, position = INTEGRATORS[integrator](
+        tree, runtime, s.position, s.velocity, s.acceleration, force, inertia, dt)
+    step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt)
+    good = state[-1]
+    if thorough:
+        contacts, qdd, v = step.settle()
+    else:
+        contacts = step.attempt()
+        qdd, v = step.solve(contacts)
+        good = select(step.confirms(contacts, v), good, 0.0)
+    gap, gap_rate = gears.after(qdd) if backlash else ([0.0] * n, [0.0] * n)
+    after = State(position(qdd), v, qdd, applied, *step.torques(contacts, v), gap, gap_rate)
+    return _if_good(good, state, after, torque)
+
+
+def _if_good(good, before, after, torque):
+    """Return the state after the step, or the one before it where that is no state."""
+    for values, bound in ((after.position, ABSURD_POSITION), (after.velocity, ABSURD_VELOCITY),
+                          (torque, _ABSURD_TORQUE)):
+        # the square of what is not a number is below nothing
+        good = select(bound * bound - sum((x * x for x in values), 0.0), good, 0.0)
+    flat = [value for row in after for value in row]
+    return [*(select(good, new, old) for new, old in zip(flat, before)), good]
+
+
+def _rows(values, n):
+    """Return the rows of n numbers that a flat list consists of."""
+    return [values[k * n:(k + 1) * n] for k in range(len(values) // n)]

@@ -1,0 +1,72 @@
+"""Which robot a command is about: the options all commands share, and the model they name."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.named_values import joint_values
+from robodyn_ros.share import share_path
+
+
+def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that name a robot."""
+    add = parser.add_argument
+    add('--urdf', type=Path, help='the arm; default the seven joints that come with the package')
+    add('--base', default='', metavar='LINK', help='link that is the immovable base')
+    add('--tip', default='', metavar='LINK', help='link at the end of the chain that moves')
+    add('--lock', action='append', default=[], metavar='JOINT:POSITION',
+        help='lock a joint; may be repeated')
+
+
+def between(low: float, high: float):
+    """Return a checker of numbers in a range, for an option."""
+    def number_in_range(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float('nan')
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f'{text!r} must be a number from {low:g} to {high:g}')
+        return value
+    return number_in_range
+
+
+@dataclass(frozen=True)
+class Robot:
+    """
+    Which robot the processes load.
+
+    Attributes
+    ----------
+    urdf : Path
+    base, tip : str
+        Links, or empty.
+    locked : tuple of str
+        Each as joint:position.
+
+    """
+
+    urdf: Path
+    base: str = ''
+    tip: str = ''
+    locked: tuple[str, ...] = ()
+
+    @classmethod
+    def from_options(cls, options: argparse.Namespace) -> Robot:
+        """Return the robot that the options of `add_robot_arguments` name."""
+        return cls(options.urdf or share_path('urdf', 'robodyn7.urdf'), options.base, options.tip,
+                   tuple(options.lock))
+
+    def load(self) -> RobotModel:
+        """Return the model (raises as `RobotModel.from_urdf`)."""
+        return RobotModel.from_urdf(self.urdf, base=self.base or None, tip=self.tip or None,
+                                    locked=joint_values('--lock', self.locked))
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters for a node."""
+        values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
+                  'locked': list(self.locked)}
+        return {name: value for name, value in values.items() if value}

@@ -1,0 +1,225 @@
+"""Methods that stand for kernels: compiled for one robot at their first call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.dynamics import kernels, machine
+from robodyn_ros.dynamics.coriolis import coriolis_matrix, velocity_forces
+from robodyn_ros.dynamics.derivatives import (
+    forward_dynamics_derivatives, inverse_dynamics_derivatives)
+from robodyn_ros.dynamics.entry import Entry, supported
+from robodyn_ros.dynamics.kernel import Kernel, LARGEST_COMPILED
+from robodyn_ros.dynamics.regressor import BODY_PARAMETERS, regressor
+from robodyn_ros.dynamics.rollout import Rollout
+from robodyn_ros.dynamics.tree import as_tuple, Tree
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+
+_BACKENDS = ('auto', 'compiled', 'python')
+
+# of each method: the algorithm, its arguments, and the shape of its result
+_OF_ARRAYS = {
+    'inverse_dynamics': (kernels.inverse_dynamics, ('q', 'qd', 'qdd'), ('nv',)),
+    'gravity': (kernels.gravity, ('q',), ('nv',)),
+    'bias': (kernels.bias, ('q', 'qd'), ('nv',)),
+    'mass_matrix': (kernels.mass_matrix, ('q',), ('nv', 'nv')),
+    'forward_dynamics': (kernels.forward_dynamics, ('q', 'qd', 'tau'), ('nv',)),
+    'center_of_mass': (kernels.center_of_mass, ('q',), (3,)),
+    'coriolis_matrix': (coriolis_matrix, ('q', 'qd'), ('nv', 'nv')),
+    'regressor': (regressor, ('q', 'qd', 'qdd'), ('nv', 'parameters')),
+}
+_OF_LINK = {
+    'forward_kinematics': (kernels.forward_kinematics, ('q',), (4, 4)),
+    'jacobian': (kernels.jacobian, ('q',), (6, 'nv')),
+    'jacobian_dot_qd': (kernels.jacobian_dot_qd, ('q', 'qd'), (6,)),
+}
+# methods that hand on the result in another form
+_UNPACKED = {
+    'kinetic_energy': (kernels.kinetic_energy, ('q', 'qd'), (1,)),
+    'potential_energy': (kernels.potential_energy, ('q',), (1,)),
+    'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
+    'inverse_dynamics_derivatives': (
+        inverse_dynamics_derivatives, ('q', 'qd', 'qdd'), (3, 'nv', 'nv')),
+    'forward_dynamics_derivatives': (
+        forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
+}
+_METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
+# their code grows with the pairs of joints on one path: beyond some size, minutes to compile
+_OF_PAIRS = ('coriolis_matrix', 'velocity_forces', 'regressor', 'inverse_dynamics_derivatives')
+_LARGEST_OF_PAIRS = 45
+
+
+class _Frame(NamedTuple):
+    body: int
+    rotation: tuple
+    translation: tuple
+
+
+class CompiledMethods:
+    """
+    The part of `Dynamics` that finds the kernel of a method, and puts it in the method's place.
+
+    A method of arrays, or of arrays and a link, becomes an attribute of the instance at its
+    first call: a built-in function of machine code, with the method as what it falls back to.
+    """
+
+    def __init__(self, model: RobotModel, backend: str = 'auto', cache: Path | bool | None = None,
+                 threads: int = 1):
+        if backend not in _BACKENDS:
+            raise ArgumentError(f'backend {backend!r} is none of {", ".join(_BACKENDS)}')
+        if not isinstance(threads, int) or threads < 1:
+            raise ArgumentError(f'threads is {threads!r}: it must be a whole number above 0')
+        self.model = model
+        self.nv = model.nv
+        self.threads = threads
+        self.tree = Tree.from_model(model)
+        self.backend = backend
+        self.compiled = self._compiles(LARGEST_COMPILED)
+        self._cache = machine.default_cache() if cache is None else (
+            Path(cache) if cache else None)
+        self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
+        self._kernels: dict[tuple[str, str | None], Kernel] = {}
+        self._calls: dict[tuple[str, str | None], Callable] = {}
+        self._doors: dict[str, Entry] = {}
+
+    def __reduce__(self):
+        # compiled methods stay behind: a copy makes its own
+        return type(self), (self.model, self.backend, self._cache or False, self.threads)
+
+    def update(self, model: RobotModel) -> None:
+        """
+        Take gravity and payloads from a model that differs in nothing else; no compilation.
+
+        Raises
+        ------
+        ArgumentError
+            The model is another robot, or has payloads on other links: make a new `Dynamics`.
+
+        """
+        if model.structure_key != self.model.structure_key:
+            raise ArgumentError('update() takes this robot with other gravity or payload numbers;'
+                                ' make a new Dynamics for another robot or another payload link')
+        self._runtime[:] = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
+        self.model = model
+
+    @property
+    def runtime(self) -> np.ndarray:
+        """
+        Gravity (3), then ten numbers per payload slot, as compiled functions read them.
+
+        Whoever writes into it, cycle by cycle, blends payloads; `model` knows nothing of that.
+        """
+        return self._runtime
+
+    def kernel(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
+               name: str | None = None) -> Kernel:
+        """
+        Compile a function of your own that builds on `kernels`.
+
+        Parameters
+        ----------
+        function : callable
+            `function(tree, runtime, *arguments)` over lists of scalars, see `kernels`.
+        arguments : mapping of str to int
+            Name and length of each array argument.
+        shape : tuple of int
+            Shape of the result.
+        name : str, optional
+            Identifies a function of a module, so that its compiled code is found again without
+            a trace; leave it out for closures and for functions under work.
+
+        """
+        compiled = self._compiles(_LARGEST_OF_PAIRS) if name in _OF_PAIRS else self.compiled
+        return Kernel(self._bound(function), arguments, shape, self._runtime,
+                      self._key(function, name, tuple(arguments.items()), shape), compiled,
+                      self._cache, self.threads)
+
+    def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
+                name: str | None = None, otherwise: Callable | None = None) -> Rollout:
+        """
+        Compile a loop that applies a step of your own many times, to many states.
+
+        Parameters
+        ----------
+        step, otherwise : callable
+            `step(tree, runtime, state, constants, inputs)` over lists of scalars returns the
+            next state. Where it leaves the last number of the state 0, `otherwise`, if given,
+            is applied instead.
+        state, constants, inputs : int
+            Their lengths.
+        recorded : int
+            How many numbers at the beginning of the state are recorded.
+        name : str, optional
+            As for `kernel`; both functions must be of the same module.
+
+        """
+        sizes = (state, constants, inputs)
+        return Rollout(self._bound(step), otherwise and self._bound(otherwise), sizes, recorded,
+                       self._runtime, self._key(step, name, sizes, recorded), self.compiled,
+                       self._cache)
+
+    def _bound(self, function: Callable) -> Callable:
+        return lambda runtime, *arrays: function(self.tree, runtime, *arrays)
+
+    def _key(self, function: Callable, name: str | None, *rest) -> str | None:
+        """Return what identifies compiled code; None: the code itself does."""
+        return name and '|'.join((
+            self.model.structure_key, machine.source_digest(function), name, function.__module__,
+            function.__qualname__, str(rest)))
+
+    def warm(self, *names: str) -> None:
+        """Compile methods now (by name), so that no later call does."""
+        for name in names:
+            self._find(name)
+
+    def _compiles(self, largest: int) -> bool:
+        return self.backend == 'compiled' or (
+            self.backend == 'auto' and len(self.tree.parent) <= largest)
+
+    def _call(self, name: str, *arrays, link: str | None = None, out=None):
+        """Call the kernel of a method, whatever the form of the arguments."""
+        try:
+            function = self._calls[name, link]
+        except (KeyError, TypeError):  # not compiled yet, or no name of a link
+            function = self._find(name, link)
+        if link is not None and name in self._doors:
+            # a name that the door does not know yet, maybe an equal string
+            self._doors[name].lead_link_to(link, self._kernels[name, link].code)
+        return function(*arrays) if out is None else function(*arrays, out=out)
+
+    def _find(self, name: str, link: str | None = None) -> Callable:
+        kernel = self._kernel_of(name, link)
+        method = getattr(type(self), name)
+        self._kernels[name, link] = kernel
+        self._calls[name, link] = kernel.builtin(name, method.__doc__)
+        if name in _OF_ARRAYS:
+            setattr(self, name, kernel.builtin(name, method.__doc__, method.__get__(self)))
+        elif name in _OF_LINK and name not in self._doors and kernel.code and supported():
+            door = Entry(name, method.__doc__, method.__get__(self), self._runtime, kernel.sizes,
+                         kernel.shape, self._cache, of_link=True)
+            self._doors[name] = door
+            setattr(self, name, door.builtin)
+        return self._calls[name, link]
+
+    def _kernel_of(self, name: str, link: str | None) -> Kernel:
+        algorithm, taken, shape = _METHODS[name]
+        sizes = {'nv': self.nv, 'parameters': BODY_PARAMETERS * self.model.nb}
+        arguments = dict.fromkeys(taken, self.nv)
+        shape = tuple(sizes.get(size, size) for size in shape)
+        if name not in _OF_LINK:
+            return self.kernel(algorithm, arguments, shape, name)
+        frame = self._frame(link)
+
+        def of_link(tree, runtime, *arrays):
+            return algorithm(tree, runtime, *arrays, frame)
+
+        return self.kernel(of_link, arguments, shape, f'{name}|{frame}')
+
+    def _frame(self, link: str) -> _Frame:
+        frame = self.model.link(link)
+        return _Frame(int(frame.body), as_tuple(frame.rotation), as_tuple(frame.translation))

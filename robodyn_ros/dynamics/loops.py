@@ -1,0 +1,234 @@
+"""
+Loops around traced programs: many states, and many steps, four at a time.
+
+Rows of the arrays are turned into vectors in a workspace (`gather`), the straight-line part only
+sees vectors, and its results are turned back into rows (`scatter`). Lanes beyond the last row
+repeat it: the same result, stored twice.
+
+Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous doubles):
+
+- `batch(count, workspace, runtime, argument 0, ..., out)`: `count` rows in every argument and
+  in `out`.
+- `rollout(count, steps, every, workspace, runtime, state, constants, inputs, of row, of step,
+  out)`: `count` rows of `state` and `constants`. In each step a program makes the next state of
+  state, constants and inputs; those of a row and step begin `row * of row + step * of step`
+  numbers into `inputs`. After every `every` steps the beginning of the state is written to
+  `out`. In the end `state` is the last one.
+
+The last number of a state says whether it is good. Where a first program leaves it 0, a second
+one gets the same state again, with its last number as it was.
+
+The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
+a rollout, of state (twice), constants and inputs.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable
+
+import numpy as np
+
+from robodyn_ros.dynamics.codegen import support_ir, vector_function, vector_pointer_type
+from robodyn_ros.dynamics.program import Program
+from robodyn_ros.dynamics.sines import VECTOR, WIDTH
+
+_LANES = range(WIDTH)
+_BYTES = 8 * WIDTH
+
+
+def batch_ir(program: Program, pointer: str) -> str:
+    """Return the IR of `batch` (`pointer` as in `codegen.kernel_ir`)."""
+    sizes = {f'{k}': size for k, size in enumerate(program.sizes) if k}
+    sizes['out'] = len(program.outputs)
+    names = ', '.join(f'i64 %a{k}' for k in range(len(program.sizes)))
+    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}, i64 %aout) {{', 'entry:',
+             *_buffers(sizes), *_rows()]
+    for name, size in sizes.items():
+        if name != 'out':
+            lines += _move('gather', f'%a{name}', _starts(lines, name, size), size, name)
+    buffers = ', '.join(f'i64 %b{name}' for name in sizes)
+    lines.append(f'  call void @body(i64 %a0, {buffers})')
+    lines += _move('scatter', '%aout', _starts(lines, 'out', sizes['out']), sizes['out'], 'out')
+    lines += ['  br label %tail', *_end_of_rows()]
+    return '\n'.join([*lines, *vector_function('body', program, pointer), *_turns(pointer),
+                      *support_ir()])
+
+
+def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> str:
+    """
+    Return the IR of `rollout`.
+
+    Parameters
+    ----------
+    first, second : Program
+        Next state of runtime, state, constants and inputs; the second may be left out.
+    recorded : int
+        How many numbers of the state are written to `out`.
+    pointer : str
+        As in `codegen.kernel_ir`.
+
+    """
+    _, size, constants, inputs = first.sizes
+    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'again': size}
+    lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
+             'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
+             'i64 %aout) {', 'entry:', *_buffers(sizes), '  %records = sdiv i64 %steps, %every',
+             '  %length = mul i64 %records, ' + str(recorded), *_rows()]
+    state, fixed = _starts(lines, 'state', size), _starts(lines, 'constants', constants)
+    lines += _move('gather', '%astate', state, size, 'state')
+    lines += _move('gather', '%aconstants', fixed, constants, 'constants')
+    for lane in _LANES:
+        lines += [f'  %input{lane} = mul i64 %row{lane}, %ofrow',
+                  f'  %record{lane} = mul i64 %row{lane}, %length']
+    lines += ['  br label %step', 'step:', '  %k = phi i64 [ 0, %head ], [ %k1, %stepped ]',
+              '  %written = phi i64 [ 0, %head ], [ %written1, %stepped ]',
+              '  %left = phi i64 [ %every, %head ], [ %left1, %stepped ]',
+              '  %ahead = mul i64 %k, %ofstep']
+    lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
+    lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
+    lines += _attempts(size, second is not None, pointer)
+    lines += ['  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
+              '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
+              'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
+    lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'state')
+    lines += ['  br label %stepped', 'next:', '  br label %stepped', 'stepped:',
+              f'  %size = select i1 %due, i64 {recorded}, i64 0',
+              '  %written1 = add i64 %written, %size',
+              '  %left1 = select i1 %due, i64 %every, i64 %left0',
+              '  %again = icmp slt i64 %k1, %steps',
+              '  br i1 %again, label %step, label %ended', 'ended:']
+    lines += _move('scatter', '%astate', state, size, 'state')
+    lines += ['  br label %tail', *_end_of_rows()]
+    functions = vector_function('first', first, pointer)
+    if second is not None:
+        functions += vector_function('second', second, pointer)
+    return '\n'.join([*lines, *functions, *_turns(pointer), *_choose(pointer), *support_ir()])
+
+
+def _attempts(size: int, two: bool, pointer: str) -> list[str]:
+    """Return the calls of the programs: the next state takes the place of the state."""
+    call = 'call void @{}(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs, i64 %b{})'
+    if not two:
+        return ['  ' + call.format('first', 'state')]
+    vectors = vector_pointer_type(pointer)
+    zero, mask = 'zeroinitializer', f'<{WIDTH} x i1>'
+    return [f'  %flagat = add i64 %bstate, {_BYTES * (size - 1)}',
+            f'  %flagp = inttoptr i64 %flagat to {vectors}',
+            f'  %before = load {VECTOR}, {vectors} %flagp',
+            '  ' + call.format('first', 'state'),
+            f'  %after = load {VECTOR}, {vectors} %flagp',
+            f'  %bad = fcmp oeq {VECTOR} %after, {zero}',
+            f'  %bits = bitcast {mask} %bad to i{WIDTH}', f'  %fine = icmp eq i{WIDTH} %bits, 0',
+            '  br i1 %fine, label %made, label %repeat', 'repeat:',
+            f'  store {VECTOR} %before, {vectors} %flagp', '  ' + call.format('second', 'again'),
+            f'  call void @choose({mask} %bad, i64 %bagain, i64 %bstate, i64 {size})',
+            '  br label %made', 'made:']
+
+
+def _buffers(sizes: dict[str, int]) -> list[str]:
+    """Return the addresses of the buffers in the workspace."""
+    lines, offset = [], 0
+    for name, size in sizes.items():
+        lines.append(f'  %b{name} = add i64 %workspace, {offset}')
+        offset += _BYTES * size
+    return lines
+
+
+def workspace_size(*sizes: int) -> int:
+    """Return how many doubles a workspace needs, with room to align it."""
+    return WIDTH * (sum(sizes) + 1)
+
+
+def aligned(workspace: np.ndarray) -> int:
+    """Return the first address in a workspace that is aligned to a vector."""
+    return -(-workspace.ctypes.data // _BYTES) * _BYTES
+
+
+def in_threads(run: Callable[[slice], None], count: int, threads: int) -> None:
+    """Call `run` with slices of `count` rows, side by side; lanes stay together."""
+    size = -(-count // (threads * WIDTH)) * WIDTH
+    slices = [slice(begin, begin + size) for begin in range(0, count, size)]
+    if len(slices) == 1:
+        run(slices[0])
+        return
+    with ThreadPoolExecutor(len(slices)) as pool:
+        list(pool.map(run, slices))
+
+
+def _rows() -> list[str]:
+    """Return the head of the loop over rows: the four rows of the lanes."""
+    lines = ['  %final = sub i64 %count, 1', '  br label %head', 'head:',
+             '  %row = phi i64 [ 0, %entry ], [ %nextrow, %tail ]']
+    for lane in _LANES:
+        lines += [f'  %u{lane} = add i64 %row, {lane}',
+                  f'  %c{lane} = icmp slt i64 %u{lane}, %final',
+                  f'  %row{lane} = select i1 %c{lane}, i64 %u{lane}, i64 %final']
+    return lines
+
+
+def _end_of_rows() -> list[str]:
+    return ['tail:', f'  %nextrow = add i64 %row, {WIDTH}',
+            '  %more = icmp slt i64 %nextrow, %count',
+            '  br i1 %more, label %head, label %done', 'done:', '  ret void', '}']
+
+
+def _starts(lines: list[str], name: str, size: int) -> list[str]:
+    """Add the computation of where the rows of an array begin; return the names."""
+    lines += [f'  %s{name}{lane} = mul i64 %row{lane}, {size}' for lane in _LANES]
+    return [f'%s{name}{lane}' for lane in _LANES]
+
+
+def _move(function: str, array: str, starts: list[str], size: int, buffer: str) -> list[str]:
+    if not size:
+        return []
+    where = ', '.join(f'i64 {start}' for start in starts)
+    return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
+
+
+def _turns(pointer: str) -> list[str]:
+    """Return `gather` and `scatter`: from four rows to a buffer of vectors, and back."""
+    vectors = vector_pointer_type(pointer)
+    starts = ', '.join(f'i64 %s{lane}' for lane in _LANES)
+    text = []
+    for name in ('gather', 'scatter'):
+        text += [f'define internal void @{name}(i64 %array, {starts}, i64 %size, i64 %to) {{',
+                 'start:', f'  %rows = inttoptr i64 %array to {pointer}',
+                 f'  %buffer = inttoptr i64 %to to {vectors}', '  br label %loop', 'loop:',
+                 '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
+                 f'  %at = getelementptr {VECTOR}, {vectors} %buffer, i64 %j']
+        if name == 'scatter':
+            text.append(f'  %v = load {VECTOR}, {vectors} %at')
+        packed = 'undef'
+        for lane in _LANES:
+            text += [f'  %i{lane} = add i64 %s{lane}, %j',
+                     f'  %p{lane} = getelementptr double, {pointer} %rows, i64 %i{lane}']
+            if name == 'gather':
+                text += [f'  %x{lane} = load double, {pointer} %p{lane}',
+                         f'  %v{lane} = insertelement {VECTOR} {packed}, double %x{lane}, '
+                         f'i32 {lane}']
+                packed = f'%v{lane}'
+            else:
+                text += [f'  %x{lane} = extractelement {VECTOR} %v, i32 {lane}',
+                         f'  store double %x{lane}, {pointer} %p{lane}']
+        if name == 'gather':
+            text.append(f'  store {VECTOR} {packed}, {vectors} %at')
+        text += ['  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
+                 '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
+    return text
+
+
+def _choose(pointer: str) -> list[str]:
+    """Return `choose`: some lanes of a buffer take the values of another."""
+    vectors = vector_pointer_type(pointer)
+    return [f'define internal void @choose(<{WIDTH} x i1> %which, i64 %from, i64 %to, '
+            'i64 %size) {', 'start:', f'  %source = inttoptr i64 %from to {vectors}',
+            f'  %target = inttoptr i64 %to to {vectors}', '  br label %loop', 'loop:',
+            '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
+            f'  %f = getelementptr {VECTOR}, {vectors} %source, i64 %j',
+            f'  %t = getelementptr {VECTOR}, {vectors} %target, i64 %j',
+            f'  %new = load {VECTOR}, {vectors} %f', f'  %old = load {VECTOR}, {vectors} %t',
+            f'  %v = select <{WIDTH} x i1> %which, {VECTOR} %new, {VECTOR} %old',
+            f'  store {VECTOR} %v, {vectors} %t', '  %j1 = add i64 %j, 1',
+            '  %more = icmp slt i64 %j1, %size', '  br i1 %more, label %loop, label %end',
+            'end:', '  ret void', '}']

@@ -1,0 +1,148 @@
+"""A step that is applied many times to many states, as one call."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.dynamics import loops, machine
+from robodyn_ros.dynamics.program import flatten, trace
+from robodyn_ros.exceptions import ArgumentError
+
+
+class Rollout:
+    """
+    A compiled loop over steps, states side by side; made by `Dynamics.rollout`.
+
+    Parameters
+    ----------
+    step, otherwise : callable
+        `step(runtime, state, constants, inputs)` over lists of scalars.
+    sizes : (int, int, int)
+        Lengths of state, constants and inputs.
+    recorded : int
+        How many numbers at the beginning of the state are recorded.
+    runtime : (k,) array
+        Parameters that all calls share.
+    key, compiled, cache
+        As for `Kernel`.
+
+    """
+
+    def __init__(self, step: Callable, otherwise: Callable | None, sizes: tuple[int, int, int],
+                 recorded: int, runtime: NDArray, key: str | None, compiled: bool,
+                 cache: Path | None):
+        self.sizes, self.recorded, self.runtime = sizes, recorded, runtime
+        self._steps = [step] + ([] if otherwise is None else [otherwise])
+        self._key, self._cache = key, cache
+        self._run = self._compile() if compiled else self._interpret
+
+    def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
+                 every: int = 1, threads: int = 1) -> tuple[NDArray, NDArray]:
+        """
+        Apply the step along the inputs.
+
+        Parameters
+        ----------
+        state : (N, S) array_like
+            Where each of N runs starts.
+        constants : (C,) or (N, C) array_like
+            One for all, or one per run.
+        inputs : (T, m) or (N, T, m) array_like
+            Of T steps; the same for all runs, or for each its own.
+        every : int
+            How many steps there are from one record to the next.
+        threads : int
+            How many threads share the runs.
+
+        Returns
+        -------
+        state, records : (N, S), (N, T // every, r) array
+            In the end, and after every `every` steps.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shape or type, naming the argument.
+
+        """
+        S, C, m = self.sizes
+        state = np.array(_doubles('state', state, 'N', S))
+        count = len(state)
+        constants = _doubles('constants', constants, None, C)
+        if constants.shape not in ((C,), (count, C)):
+            raise ArgumentError(f'constants must have shape ({C},) or ({count}, {C}); '
+                                f'got {constants.shape}')
+        constants = np.ascontiguousarray(np.broadcast_to(constants, (count, C)))
+        inputs = _doubles('inputs', inputs, None, m)
+        if inputs.ndim not in (2, 3) or inputs.ndim == 3 and len(inputs) != count:
+            raise ArgumentError(f'inputs must have shape (T, {m}) or ({count}, T, {m}); '
+                                f'got {inputs.shape}')
+        for name, number in (('every', every), ('threads', threads)):
+            if not isinstance(number, (int, np.integer)) or number < 1:
+                raise ArgumentError(f'{name} is {number!r}: it must be a whole number above 0')
+        records = np.empty((count, inputs.shape[-2] // every, self.recorded))
+        if count and inputs.shape[-2]:
+            loops.in_threads(lambda rows: self._run(
+                state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
+                every, records[rows]), count, threads)
+        return state, records
+
+    def _compile(self):
+        def make_ir():
+            programs = [trace(step, (len(self.runtime), *self.sizes)) for step in self._steps]
+            for program in programs:
+                if len(program.outputs) != self.sizes[0]:
+                    raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
+                                        f'the state has {self.sizes[0]}')
+            return loops.rollout_ir(programs[0], programs[1] if len(programs) > 1 else None,
+                                    self.recorded, machine.pointer_type())
+
+        key = self._key
+        if key is None:
+            text = make_ir()
+            key, make_ir = hashlib.sha256(text.encode()).hexdigest(), lambda: text
+        code = machine.load(f'rollout|{key}', make_ir, self._cache)
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5,
+                                    *[ctypes.c_int64] * 2, ctypes.c_void_p)(
+                                        code.address('rollout'))
+        size = loops.workspace_size(*self.sizes, self.sizes[0])
+
+        def run(state, constants, inputs, every, records):
+            workspace = np.empty(size)  # of this call alone: threads may run side by side
+            steps, m = inputs.shape[-2:]
+            function(len(state), steps, every, loops.aligned(workspace),
+                     self.runtime.ctypes.data, state.ctypes.data, constants.ctypes.data,
+                     inputs.ctypes.data, steps * m if inputs.ndim == 3 else 0, m,
+                     records.ctypes.data)
+
+        run.code = code  # stays loaded
+        return run
+
+    def _interpret(self, state, constants, inputs, every, records):
+        runtime = self.runtime.tolist()
+        for row, (values, fixed) in enumerate(zip(state, constants.tolist())):
+            for k, given in enumerate((inputs if inputs.ndim == 2 else inputs[row]).tolist()):
+                before = values.tolist()
+                for step in self._steps:
+                    values[:] = flatten(step(runtime, before, fixed, given))
+                    if values[-1] != 0.0:
+                        break
+                if (k + 1) % every == 0:
+                    records[row, k // every] = values[:self.recorded]
+
+
+def _doubles(name: str, array: ArrayLike, rows: str | None, size: int) -> NDArray:
+    try:
+        converted = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f'{name} is not an array of numbers: {error}', name=name) from error
+    if converted.shape[-1:] != (size,) or rows and converted.ndim != 2:
+        wanted = f'({rows}, {size})' if rows else f'(..., {size})'
+        raise ArgumentError(f'{name} must have shape {wanted}; got {converted.shape}', name=name)
+    return converted

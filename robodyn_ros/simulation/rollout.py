@@ -1,0 +1,103 @@
+"""Many steps of many simulated arms in one call, under torques that are known before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.dynamics.rollout import Rollout
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.step import constants_size, plant_step, State, state_size
+
+
+class Motion(NamedTuple):
+    """
+    What a rollout returns.
+
+    Attributes
+    ----------
+    q, qd, qdd, applied : (N, T // every, nv) array
+        State and torque of the motors after every `every` steps.
+    good : (N,) array of bool
+        False where the state had no finite successor; such a run stays in its last good state.
+
+    """
+
+    q: NDArray
+    qd: NDArray
+    qdd: NDArray
+    applied: NDArray
+    good: NDArray
+
+
+class PlantRollout:
+    """
+    Rolls out arms like this one, compiled.
+
+    Parameters
+    ----------
+    plant : Plant
+        Its model, step, integrator and joints; it is not moved.
+
+    """
+
+    def __init__(self, plant: Plant):
+        self.plant = plant
+        nv, options = plant.nv, plant.options
+        self._nv = nv
+
+        def step(tree, runtime, state, constants, torque, thorough=False):
+            return plant_step(tree, runtime, state, torque, constants[-nv:], constants[:-nv],
+                              thorough=thorough, **options)
+
+        def otherwise(*arguments):
+            return step(*arguments, thorough=True)
+
+        self._run: Rollout = plant.dynamics.rollout(
+            step, state_size(nv), constants_size(nv) + nv, nv, len(State._fields[:4]) * nv,
+            f'plant_rollout|{options}', otherwise)
+
+    def __call__(self, torques: ArrayLike, q: ArrayLike | None = None,
+                 qd: ArrayLike | None = None, every: int = 1, threads: int = 1) -> Motion:
+        """
+        Simulate.
+
+        Parameters
+        ----------
+        torques : (T, nv) or (N, T, nv) array_like
+            Commands of each step; the same for all arms, or for each its own.
+        q, qd : (nv,) or (N, nv) array_like, optional
+            Where the arms start; default where the plant is.
+        every : int
+            How many steps there are from one record to the next.
+        threads : int
+            How many threads share the arms.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shape, or not finite; the message names the argument.
+
+        """
+        plant, nv = self.plant, self._nv
+        torques = np.asarray(torques, dtype=np.float64)
+        q, qd = (np.asarray(own if given is None else given, dtype=np.float64)
+                 for given, own in ((q, plant.q), (qd, plant.qd)))
+        for name, values in (('torques', torques), ('q', q), ('qd', qd)):
+            if not np.isfinite(values).all():
+                raise ArgumentError(f'{name} must be finite', name=name)
+            if values.shape[-1:] != (nv,):
+                raise ArgumentError(f'{name} must end in {nv} numbers, one per joint; got shape '
+                                    f'{values.shape}', name=name)
+        counts = {len(x) for x, single in ((torques, 2), (q, 1), (qd, 1)) if x.ndim == single + 1}
+        if len(counts) > 1:
+            raise ArgumentError(f'torques, q and qd are for different numbers of arms: {counts}')
+        state = np.zeros((counts.pop() if counts else 1, state_size(nv)))
+        state[:, :nv], state[:, nv:2 * nv], state[:, -1] = q, qd, 1.0
+        constants = np.concatenate([plant.constants, plant.external])
+        state, records = self._run(state, constants, torques, every, threads)
+        rows = records.reshape(*records.shape[:2], 4, nv)
+        return Motion(*np.moveaxis(rows, 2, 0), state[:, -1] != 0.0)

@@ -1,0 +1,97 @@
+"""How much arms of one kind differ, and one such arm for a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.simulation.plant import Plant
+
+
+@dataclass(frozen=True)
+class Spread:
+    """
+    Standard deviations of what is not known of an arm.
+
+    Parameters
+    ----------
+    mass : float
+        Of the factor of each link's mass and inertia.
+    com : float
+        Of each coordinate of a link's centre of mass (m).
+    friction : float
+        Of the logarithm of the factor of each joint's friction: 0.3 is about 30 %.
+    position_noise, velocity_noise : float
+        Of what is measured (rad or m, and per second).
+    start : float
+        Of each joint's position at the beginning (rad or m).
+
+    Raises
+    ------
+    ArgumentError
+        A negative number; it is named.
+
+    """
+
+    mass: float = 0.05
+    com: float = 0.002
+    friction: float = 0.3
+    position_noise: float = 0.0
+    velocity_noise: float = 0.0
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not 0.0 <= value < np.inf:
+                raise ArgumentError(f'the spread of {field.name} is {value!r}: it must be a '
+                                    'number, and not negative', name=field.name)
+
+
+class Specimen(NamedTuple):
+    """
+    One arm.
+
+    Attributes
+    ----------
+    parameters : (nb, 10) array
+        Inertial parameters of its bodies, see `Dynamics.parameters`.
+    friction : (nv,) array
+        Factors of the friction of its joints.
+    start : (nv,) array
+        How far it begins from where it should.
+    noise : numpy.random.Generator
+        For its sensors.
+
+    """
+
+    parameters: NDArray
+    friction: NDArray
+    start: NDArray
+    noise: np.random.Generator
+
+
+def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Specimen:
+    """Return arm number `number` of those for a seed; the same, whatever else is drawn."""
+    rng = np.random.default_rng((seed, number))
+    phi = plant.dynamics.parameters.reshape(-1, 10).copy()
+    # a body a tenth of the mass it should have is wrong in another way than this is about
+    phi *= np.maximum(1.0 + spread.mass * rng.standard_normal(len(phi)), 0.1)[:, None]
+    shift = spread.com * rng.standard_normal((len(phi), 3))
+    mass = phi[:, 0]
+    with np.errstate(divide='ignore', invalid='ignore'):
+        center = np.where(mass[:, None] > 0.0, phi[:, 1:4] / mass[:, None], 0.0)
+    phi[:, 4:] += mass[:, None] * (_unit_inertia(center + shift) - _unit_inertia(center))
+    phi[:, 1:4] += mass[:, None] * shift
+    return Specimen(phi, np.exp(spread.friction * rng.standard_normal(plant.nv)),
+                    spread.start * rng.standard_normal(plant.nv), rng)
+
+
+def _unit_inertia(c: NDArray) -> NDArray:
+    """Return Jxx, Jyy, Jzz, Jxy, Jxz, Jyz of unit masses at places c, (n, 6)."""
+    x, y, z = c.T
+    return np.column_stack([y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z])

@@ -1,0 +1,74 @@
+"""The command `robodyn montecarlo`: same figures whatever shares the work, and clear mistakes."""
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from robodyn_ros.cli.main import main, USER_MISTAKE
+
+SHORT = ['--runs', '150', '--duration', '0.5', '--position-noise', '1e-4']
+
+
+def run(path, *options):
+    assert main(['montecarlo', *SHORT, '--save', str(path), *options]) == 0
+    return np.load(path)
+
+
+@pytest.fixture(scope='module')
+def alone(tmp_path_factory):
+    return run(tmp_path_factory.mktemp('runs') / 'alone.npz')
+
+
+def assert_same(found, expected):
+    assert sorted(found) == sorted(expected)
+    for name in found:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+def test_figures_and_table(alone, capsys, tmp_path):
+    again = run(tmp_path / 'again.npz')
+    assert_same(again, alone)
+    assert alone['rms'].shape == (150, 7) and alone['good'].all()
+    assert (alone['rms'] <= alone['peak']).all() and (alone['rms'] > 0.0).all()
+    said = capsys.readouterr().out
+    assert '150 of 150 runs' in said and 'joint7' in said
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_the_seed_and_the_spread_count(alone, tmp_path):
+    other = run(tmp_path / 'other.npz', '--seed', '5')
+    assert (other['rms'] != alone['rms']).all()
+    wide = run(tmp_path / 'wide.npz', '--mass', '0.3', '--friction', '1.0')
+    larger = np.median(wide['rms'], axis=0) / np.median(alone['rms'], axis=0)
+    assert larger.min() > 1.0 and larger.max() > 2.0
+
+
+def test_workers_change_nothing(alone, tmp_path):
+    # from the shell, as processes are started
+    path = tmp_path / 'workers.npz'
+    subprocess.run([sys.executable, '-m', 'robodyn_ros.cli.main', 'montecarlo', *SHORT,
+                    '--workers', '2', '--save', str(path)], check=True, timeout=120)
+    assert_same(np.load(path), alone)
+
+
+def test_dask_workers_change_nothing(alone, tmp_path):
+    distributed = pytest.importorskip('distributed', reason='Dask is not installed')
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                  dashboard_address=None) as cluster:
+        found = run(tmp_path / 'dask.npz', '--scheduler', cluster.scheduler_address)
+    assert_same(found, alone)
+
+
+@pytest.mark.parametrize('options, words', [
+    (['--scheduler', 'tcp://127.0.0.1:1', '--workers', '2'], 'leave --workers out'),
+    (['--urdf', 'nowhere.urdf'], 'nowhere.urdf'), (['--lock', 'joint1'], "'joint1'")])
+def test_mistakes_are_explained(options, words, capsys):
+    assert main(['montecarlo', *options]) == USER_MISTAKE
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('options', [['--runs', '0'], ['--mass', '-1'], ['--workers', 'all']])
+def test_numbers_out_of_range_are_named(options, capsys):
+    with pytest.raises(SystemExit):
+        main(['montecarlo', *options])
+    assert options[0] in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""Results of compiled calls: arrays are used again only when nobody holds them."""
+
+import threading
+import weakref
+
+from dynamics_calls import JOINTS, LINK, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
+
+SPOILS = {
+    'locked': lambda array: array.setflags(write=False),
+    'reshaped': lambda array: setattr(array, 'shape', (-1, 1)),
+    'reinterpreted': lambda array: setattr(array, 'dtype', np.int64),
+}
+
+
+@pytest.fixture(scope='module')
+def dyn():
+    return Dynamics(MODEL)
+
+
+def states(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, JOINTS))
+
+
+def test_results_that_are_kept_never_change(dyn):
+    q = states(300)
+    kept = [dyn.gravity(each) for each in q]
+    matrices = [dyn.mass_matrix(each) for each in q]
+    for each, g, M in zip(q, kept, matrices):
+        np.testing.assert_array_equal(g, dyn.gravity(each))
+        np.testing.assert_array_equal(M, dyn.mass_matrix(each))
+    assert len({each.ctypes.data for each in kept}) == len(kept)
+
+
+@pytest.mark.parametrize('held', ['view', 'slice of a slice', 'element of a list', 'memoryview'])
+def test_whatever_refers_to_a_result_keeps_it(dyn, held):
+    q = states(50, 1)
+    hold = {'view': lambda g: g[:], 'slice of a slice': lambda g: g[1:][::2],
+            'element of a list': lambda g: [g], 'memoryview': memoryview}[held]
+    first = dyn.gravity(q[0])
+    before, reference = first.copy(), hold(first)
+    del first
+    for each in q:
+        dyn.gravity(each)
+    found = np.asarray(reference[0] if held == 'element of a list' else reference)
+    expected = hold(before)[0] if held == 'element of a list' else np.asarray(hold(before))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_results_nobody_holds_are_used_again(dyn):
+    q = states(1)[0]
+    addresses = set()
+    for _ in range(50):
+        result = dyn.gravity(q)
+        addresses.add(result.ctypes.data)
+    assert len(addresses) <= 4
+    # also after a long list of results had taken all of them
+    kept = [dyn.gravity(q) for _ in range(20)]
+    addresses = set()
+    for _ in range(50):
+        result = dyn.gravity(q)
+        addresses.add(result.ctypes.data)
+    assert len(addresses) <= 4 and not addresses & {each.ctypes.data for each in kept}
+
+
+@pytest.mark.parametrize('spoil', SPOILS.values(), ids=SPOILS)
+def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, spoil):
+    q = states(1)[0]
+    expected = dyn.gravity(q).copy()
+    for _ in range(20):
+        spoil(dyn.gravity(q))
+        result = dyn.gravity(q)
+        assert result.shape == (JOINTS,) and result.dtype == np.float64
+        assert result.flags.writeable
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_weak_references_do_not_hold(dyn):
+    q = states(1)[0]
+    watched = weakref.ref(dyn.gravity(q))
+    for _ in range(10):
+        dyn.gravity(q)
+    assert watched() is None or isinstance(watched(), np.ndarray)
+
+
+def test_out_is_not_a_kept_array(dyn):
+    q, out = states(2), np.empty(JOINTS)
+    for _ in range(10):
+        assert dyn.gravity(q[0], out=out) is out
+    before = out.copy()
+    for _ in range(10):
+        dyn.gravity(q[1])
+    np.testing.assert_array_equal(out, before)
+
+
+def test_links_by_equal_names_of_other_objects(dyn):
+    q = states(1)[0]
+    expected = dyn.jacobian(q, LINK).copy()
+    for k in range(30):
+        name = ''.join(list(LINK))  # another object each time
+        np.testing.assert_array_equal(dyn.jacobian(q, name), expected)
+        np.testing.assert_array_equal(dyn.jacobian(q, link=name), expected)
+
+
+def test_more_links_than_are_remembered(dyn):
+    q, links = states(1)[0], [*MODEL.links]
+    expected = [Dynamics(MODEL).forward_kinematics(q, link) for link in links]
+    for _ in range(3):
+        for link, pose in zip(links, expected):
+            np.testing.assert_array_equal(dyn.forward_kinematics(q, link), pose)
+
+
+@pytest.mark.parametrize('link', [None, 3, b'link', ('a',), ['a'], np.array(['a']), 'nobody'])
+def test_what_is_no_link(dyn, link):
+    q = states(1)[0]
+    dyn.jacobian(q, LINK)
+    with pytest.raises((ArgumentError, TypeError, ValueError)):
+        dyn.jacobian(q, link)
+
+
+def test_threads_do_not_share_results(dyn):
+    q = states(200, 3)
+    expected = dyn.gravity(q)
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            for each, right in zip(q, expected):
+                if not np.allclose(dyn.gravity(each), right, rtol=1e-12, atol=1e-12):
+                    wrong.append(each)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize('count', [1, 3, 4, 5, 8, 17, 100])
+def test_threads_of_a_batch_give_what_one_gives(dyn, count):
+    many = Dynamics(MODEL, threads=3)
+    q, qd, qdd = states(3 * count).reshape(3, count, JOINTS)
+    np.testing.assert_array_equal(many.inverse_dynamics(q, qd, qdd),
+                                  dyn.inverse_dynamics(q, qd, qdd))
+    np.testing.assert_array_equal(many.mass_matrix(q), dyn.mass_matrix(q))
+
+
+@pytest.mark.parametrize('threads', [0, -1, 1.5, 'two'])
+def test_a_number_of_threads_that_is_none(threads):
+    with pytest.raises(ArgumentError, match='threads'):
+        Dynamics(MODEL, threads=threads)

@@ -1,0 +1,211 @@
+"""Rollouts: the same motion as step by step, for one arm or many, whatever shares the work."""
+from dataclasses import replace
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+from robodyn_ros.simulation.spread import draw
+
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+MODEL = RobotModel.from_urdf(ARM)
+HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+
+
+@pytest.fixture(scope='module')
+def plant():
+    made = Plant(MODEL)
+    made.reset(HOME)
+    return made
+
+
+@pytest.fixture(scope='module')
+def rollout(plant):
+    return PlantRollout(plant)
+
+
+def torques(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=(*shape, MODEL.nv)) * 20.0
+
+
+def stepwise(torque, q=HOME):
+    made = Plant(MODEL)
+    made.reset(HOME)
+    made.q[:] = q
+    rows = []
+    for each in torque:
+        assert made.step(each), made.fault
+        rows.append([made.q.copy(), made.qd.copy(), made.qdd.copy(), made.applied.copy()])
+    return np.moveaxis(rows, 1, 0)
+
+
+def test_a_rollout_is_what_steps_give(rollout):
+    # thousands of steps with sticking, slipping and stops: a difference would not stay small
+    torque = torques(3000)
+    motion, expected = rollout(torque), stepwise(torque)
+    assert motion.good.all()
+    for found, rows in zip(motion, expected):
+        np.testing.assert_allclose(found[0], rows, rtol=1e-9, atol=1e-9)
+
+
+def test_every_arm_moves_as_if_it_were_alone(rollout):
+    rng = np.random.default_rng(1)
+    q, qd = HOME + 0.2 * rng.normal(size=(11, 7)), rng.normal(size=(11, 7))
+    torque = torques(11, 100)
+    together = rollout(torque, q, qd, every=10)
+    assert together.q.shape == (11, 10, 7)
+    for k in range(11):
+        alone = rollout(torque[k], q[k], qd[k], every=10)
+        for found, expected in zip(together, alone):
+            np.testing.assert_array_equal(found[k], expected[0])
+
+
+def test_threads_change_nothing(rollout):
+    q = HOME + 0.1 * np.random.default_rng(2).normal(size=(30, 7))
+    torque = torques(50)
+    for found, expected in zip(rollout(torque, q, threads=4), rollout(torque, q)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_records_are_every_so_many_steps(rollout):
+    torque = torques(25)
+    whole, some = rollout(torque), rollout(torque, every=7)
+    assert some.q.shape == (1, 3, 7)
+    np.testing.assert_array_equal(some.q, whole.q[:, 6::7])
+    assert rollout(torques(0)).q.shape == (1, 0, 7)
+
+
+def test_the_compiled_rollout_is_the_readable_one(plant):
+    slow = Plant(MODEL, dynamics=Dynamics(MODEL, backend='python'))
+    slow.reset(HOME)
+    torque = torques(2, 30)
+    for found, expected in zip(PlantRollout(slow)(torque), PlantRollout(plant)(torque)):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_an_arm_that_diverges_stays_in_its_last_good_state():
+    plant = Plant(MODEL, effort_limit=math.inf)
+    torque = np.zeros((5, 200, 7))
+    torque[2, 100, 3] = 1e12
+    motion = PlantRollout(plant)(torque)
+    assert motion.good.tolist() == [True, True, False, True, True]
+    assert np.isfinite(motion.q).all()
+    assert (motion.q[2, 100:] == motion.q[2, 99]).all()
+    np.testing.assert_array_equal(motion.q[3], motion.q[4])
+
+
+@pytest.mark.parametrize('arguments, word', [
+    ({'torques': np.zeros((5, 6))}, 'torques'), ({'torques': np.full((5, 7), np.nan)}, 'torques'),
+    ({'torques': np.zeros((2, 5, 7)), 'q': np.zeros((3, 7))}, 'numbers of arms'),
+    ({'torques': np.zeros((5, 7)), 'q': np.zeros(6)}, 'q'),
+    ({'torques': np.zeros((5, 7)), 'every': 0}, 'every'),
+    ({'torques': np.zeros((5, 7)), 'threads': 0}, 'threads'),
+    ({'torques': np.zeros(7)}, 'inputs')])
+def test_bad_arguments_are_refused(rollout, arguments, word):
+    with pytest.raises(ArgumentError, match=word):
+        rollout(**arguments)
+
+
+# --- control law and plant in one loop ----------------------------------------------------------
+
+def pd_law(tree, runtime, q, qd, reference, gains):
+    """Return gravity compensation and PD on what is measured."""
+    n = tree.nv
+    g = kernels.gravity(tree, runtime, q)
+    return [g[i] + gains[i] * (reference[i] - q[i]) + gains[n + i] * (reference[n + i] - qd[i])
+            for i in range(n)]
+
+
+STIFFNESS = 400.0 * np.diagonal(Dynamics(MODEL).mass_matrix(HOME))
+GAINS = np.concatenate([STIFFNESS, STIFFNESS / 10.0])
+
+
+def reference(steps):
+    t = np.arange(steps)[:, None] * 1e-3
+    swing = 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
+    return np.hstack([HOME + swing * (1 - np.cos(3 * t)), 3 * swing * np.sin(3 * t),
+                      9 * swing * np.cos(3 * t)])
+
+
+@pytest.fixture(scope='module')
+def loop(plant):
+    return ClosedLoop(plant, pd_law, len(GAINS))
+
+
+def test_the_loop_is_the_law_in_python_and_steps(loop):
+    ref = reference(400)
+    found = loop.run(ref, GAINS, Spread(mass=0.0, com=0.0, friction=0.0), 0, range(2))
+    made, errors, peaks = Plant(MODEL), [], []
+    made.reset(HOME)
+    made.qd[:] = ref[0, 7:14]
+    dynamics = Dynamics(MODEL)
+    for row in ref:
+        errors.append(made.q - row[:7])
+        torque = (dynamics.gravity(made.q) + GAINS[:7] * (row[:7] - made.q)
+                  + GAINS[7:] * (row[7:14] - made.qd))
+        peaks.append(abs(torque))
+        made.step(torque)
+    assert found.good.all()
+    for k in range(2):
+        np.testing.assert_allclose(found.rms[k], np.sqrt(np.mean(np.square(errors), 0)),
+                                   rtol=1e-6)
+        np.testing.assert_allclose(found.peak[k], np.abs(errors).max(0), rtol=1e-6)
+        np.testing.assert_allclose(found.torque[k], np.max(peaks, 0), rtol=1e-6)
+        np.testing.assert_allclose(found.q[k], made.q, rtol=0, atol=1e-8)
+
+
+def test_a_run_depends_on_its_seed_and_number_alone(loop):
+    spread = Spread(position_noise=1e-4, velocity_noise=1e-2, start=0.01)
+    whole = loop.run(reference(200), GAINS, spread, 7, range(12))
+    parts = [loop.run(reference(200), GAINS, spread, 7, numbers, threads=2)
+             for numbers in (range(5), range(5, 12))]
+    for found, first, second in zip(whole, *parts):
+        np.testing.assert_array_equal(found, np.concatenate([first, second]))
+    other = loop.run(reference(200), GAINS, spread, 8, range(12))
+    assert (other.rms != whole.rms).all()
+
+
+def test_an_arm_of_the_loop_is_the_model_with_its_parameters(loop, plant):
+    # one heavier arm, once with the loop's inertias as arguments, once as a model of its own
+    spread, ref = Spread(mass=0.3, com=0.02, friction=0.0), reference(300)
+    found = loop.run(ref, GAINS, spread, 3, range(1))
+    phi = draw(plant, spread, 3, 0).parameters
+    J = np.zeros((len(phi), 3, 3))
+    J[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] = phi[:, 4:]
+    J += np.triu(J, 1).transpose(0, 2, 1) + np.tril(J, -1).transpose(0, 2, 1)
+    heavy = replace(MODEL, mass=phi[:, 0], first_moment=phi[:, 1:4], inertia=J)
+    made, dynamics = Plant(heavy), Dynamics(MODEL)
+    made.reset(HOME)
+    made.constants[:] = plant.constants  # stops and bristles as stiff as those of the model
+    made.qd[:] = ref[0, 7:14]
+    for row in ref:
+        made.step(dynamics.gravity(made.q) + GAINS[:7] * (row[:7] - made.q)
+                  + GAINS[7:] * (row[7:14] - made.qd))
+    np.testing.assert_allclose(found.q[0], made.q, rtol=0, atol=1e-8)
+
+
+def test_spreads_have_the_size_that_is_asked_for(plant):
+    spread = Spread(mass=0.1, com=0.01, friction=0.2, start=0.05)
+    nominal = plant.dynamics.parameters.reshape(-1, 10)
+    specimens = [draw(plant, spread, 0, k) for k in range(400)]
+    scale = np.array([each.parameters[:, 0] for each in specimens]) / nominal[:, 0]
+    assert scale.std() == pytest.approx(0.1, rel=0.1)
+    assert scale.mean() == pytest.approx(1.0, abs=0.02)
+    assert np.log([each.friction for each in specimens]).std() == pytest.approx(0.2, rel=0.1)
+    assert np.std([each.start for each in specimens]) == pytest.approx(0.05, rel=0.1)
+    for each in specimens[:50]:
+        for m, hx, hy, hz, xx, yy, zz, xy, xz, yz in each.parameters:
+            J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            h = np.array([hx, hy, hz])
+            central = J - (h @ h * np.eye(3) - np.outer(h, h)) / m
+            moments = np.linalg.eigvalsh(central)
+            assert moments[0] > 0.0 and moments[0] + moments[1] > 0.999 * moments[2]
+
+
+def test_a_negative_spread_is_refused():
+    with pytest.raises(ArgumentError, match='mass'):
+        Spread(mass=-0.1)

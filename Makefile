@@ -28,6 +28,7 @@ test-all:
 bench:
 	@.ci/venv plot,test
 	@$(BIN)/python benchmark/dynamics.py
+	@$(BIN)/python benchmark/acceptance.py
 	@$(BIN)/python benchmark/round_trip.py
 
 lint:

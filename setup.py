@@ -48,6 +48,7 @@ lint = [
     'ros-ament-flake8',
     'ros-ament-pep257',
 ]
+record = ['rosbags']
 oracles = [
     'example-robot-data',
     'mujoco',
@@ -74,7 +75,8 @@ setup(
     extras_require={
         'ros': ros,
         'plot': ['matplotlib'],
-        'test': ['pytest', 'pytest-timeout', 'hypothesis', *oracles, *lint],
+        'record': record,
+        'test': ['pytest', 'pytest-timeout', 'hypothesis', *record, *oracles, *lint],
     },
     zip_safe=False,
     maintainer='robodyn_ros maintainers',

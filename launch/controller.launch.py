@@ -2,29 +2,72 @@
 The torque controller: joint states in, torques out.
 
     ros2 launch robodyn_ros controller.launch.py
+    ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf simulate:=true
     ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf mode:=gravity_compensation
+    ros2 launch robodyn_ros controller.launch.py robot_description:="$(xacro arm.xacro)"
+    ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf ros2_control:=true
 """
 
+from pathlib import Path
+
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.controller import NAME
 from robodyn_ros.nodes.controller_parameters import PARAMETERS
-from robodyn_ros.nodes.launching import common_arguments, node, parameter_arguments
+from robodyn_ros.nodes.launching import (
+    common_arguments, include, node, parameter_arguments, start)
+from robodyn_ros.share import share_path
 
 ARGUMENTS = ('base', 'tip', 'locked', 'gravity', 'mode', 'autostart', 'command_joints',
-             'publish_joint_commands', 'driver_compensates_gravity', 'shutdown_effort')
+             'publish_joint_commands', 'lockstep', 'driver_compensates_gravity', 'shutdown_effort')
+CONTROLLERS = ('joint_state_broadcaster', 'effort_controller')
+FILE = share_path('config', 'ros2_control_effort.yaml')
 
 
 def generate_launch_description():
-    """Return the controller."""
+    """Return the controller, and an arm for it if none is there."""
     return LaunchDescription([
-        *common_arguments(urdf='urdf_file in params_file, or else the topic robot_description.'),
-        *parameter_arguments(PARAMETERS, ARGUMENTS),
+        *common_arguments(urdf='robot_description, or urdf_file in params_file, or else the '
+                          'topic robot_description.'),
+        *parameter_arguments(PARAMETERS, ('robot_description', *ARGUMENTS)),
+        DeclareLaunchArgument('simulate', default_value='false', description='Whether to simulate '
+                              'the arm instead of waiting for a real one.'),
         DeclareLaunchArgument('use_sim_time', default_value='false', description='Whether '
                               'stamps are times of /clock.'),
-        node('controller', NAME, PARAMETERS, ARGUMENTS, use_sim_time=ParameterValue(
-            LaunchConfiguration('use_sim_time'), value_type=bool)),
+        DeclareLaunchArgument(
+            'ros2_control', default_value='false', description=f'Whether to start '
+            f'{" and ".join(CONTROLLERS)} in the controller_manager of the arm, in the same '
+            'namespace, as soon as it runs.'),
+        DeclareLaunchArgument(
+            'ros2_control_file', default_value=str(FILE), description='YAML file of the '
+            'parameters of those two: a copy with the names of your joints.'),
+        OpaqueFunction(function=ros2_control,
+                       condition=IfCondition(LaunchConfiguration('ros2_control'))),
+        OpaqueFunction(function=controller),
+        include('simulation', condition=IfCondition(LaunchConfiguration('simulate'))),
     ])
+
+
+def controller(context):
+    """Start the controller."""
+    parameters = {'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'),
+                                                 value_type=bool)}
+    text = LaunchConfiguration('robot_description').perform(context)
+    if text.strip():  # given as an empty text it would hide that of params_file
+        # what is XML is not to be read as YAML
+        parameters['robot_description'] = ParameterValue(text, value_type=str)
+    return [node('controller', NAME, PARAMETERS, ARGUMENTS, **parameters)]
+
+
+def ros2_control(context):
+    """Have the controller_manager load and activate what passes our torques on."""
+    path = Path(LaunchConfiguration('ros2_control_file').perform(context)).expanduser()
+    if not path.is_file():
+        raise ParameterError(f'ros2_control_file:={path}: there is no such file', value=str(path))
+    return [start('controller_manager', 'spawner', arguments=[
+        *CONTROLLERS, '--controller-manager', 'controller_manager', '--param-file', str(path)])]

@@ -7,9 +7,7 @@ An arm that floats: it carries its own weight, and follows the hand.
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
-from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchConfiguration
 
 from robodyn_ros.nodes.launching import include
 
@@ -17,11 +15,15 @@ from robodyn_ros.nodes.launching import include
 def generate_launch_description():
     """Return the floating controller, and an arm for it if none is there."""
     return LaunchDescription([
-        DeclareLaunchArgument('simulate', default_value='false', description='Whether to simulate '
-                              'the arm instead of waiting for a real one.'),
         DeclareLaunchArgument('mode', default_value='gravity_compensation',
                               description='As for the controller.'),
         include('controller'),
-        include('simulation', condition=IfCondition(LaunchConfiguration('simulate'))),
-        RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended'))),
+        RegisterEventHandler(OnProcessExit(on_exit=ended)),
     ])
+
+
+def ended(event, _context):
+    """End all when a node ends; ros2_control's spawner is done when it has succeeded."""
+    if 'spawner' in event.process_name and event.returncode == 0:
+        return []
+    return [Shutdown(reason='one of the nodes ended')]

@@ -11,9 +11,14 @@ LINK = list(MODEL.links)[-1]
 CALLS = (
     ('inverse_dynamics', 3, ()), ('gravity', 1, ()), ('bias', 2, ()), ('mass_matrix', 1, ()),
     ('forward_dynamics', 3, ()), ('forward_kinematics', 1, (LINK,)), ('jacobian', 1, (LINK,)),
-    ('jacobian_dot_qd', 2, (LINK,)), ('center_of_mass', 1, ()), ('kinetic_energy', 2, ()),
+    ('jacobian_dot_qd', 2, (LINK,)), ('center_of_mass', 1, ()), ('coriolis_matrix', 2, ()),
+    ('regressor', 3, ()), ('christoffel', 1, ()), ('kinetic_energy', 2, ()),
     ('potential_energy', 1, ()))
-WITH_OUT = CALLS[:-2]
+WITH_OUT = CALLS[:-3]
+# these give several arrays
+PARTS = (
+    ('velocity_forces', 2, ()), ('inverse_dynamics_derivatives', 3, ()),
+    ('forward_dynamics_derivatives', 3, ()), ('effective_mass', 1, (LINK,)))
 
 
 def arrays(count, *shape):

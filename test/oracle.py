@@ -35,6 +35,16 @@ def mimic_rules(text):
         for joint in ElementTree.fromstring(text).iter('joint') if joint.find('mimic') is not None}
 
 
+def followed(name, rules):
+    """Return what a joint follows in the end: (joint, multiplier, offset), itself if nothing."""
+    leader, factor, shift = name, 1.0, 0.0
+    while leader in rules:
+        leader, multiplier, offset = rules[leader]
+        shift += factor * offset
+        factor *= multiplier
+    return leader, factor, shift
+
+
 class Oracle:
     """
     Reference dynamics of a URDF.
@@ -69,11 +79,7 @@ class Oracle:
         self.offset = np.zeros(self.model.nv)
         for name in moving:
             row = self.model.joints[self.model.getJointId(name)].idx_v
-            leader, factor, shift = name, 1.0, 0.0
-            while leader in rules:
-                leader, multiplier, offset = rules[leader]
-                shift += factor * offset
-                factor *= multiplier
+            leader, factor, shift = followed(name, rules)
             self.coupling[row, self.joint_names.index(leader)] = factor
             self.offset[row] = shift
         self.tied = bool(rules)

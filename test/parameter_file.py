@@ -1,5 +1,5 @@
 """
-Makes the files of parameters in `config/` from the tables of the nodes.
+Makes the files of parameters in `config/`, and `docs/parameters.md`, from the tables of the nodes.
 
     python test/parameter_file.py      writes them anew, after a change of a table
 """
@@ -16,6 +16,19 @@ HEAD = """\
 # What is "per joint" is one number for all joints, or one for each in the model's order. What is
 # "live" can be changed while the node runs: ros2 param set /{node} NAME VALUE
 """
+PAGE_HEAD = """\
+# Parameters of the nodes
+
+Made from their declarations by `python test/parameter_file.py`; the same tables are what the nodes check values with, and
+what `ros2 param describe` tells. As files to copy: [`config/controller.yaml`](../config/controller.yaml) and
+[`config/simulator.yaml`](../config/simulator.yaml).
+
+**Per joint** is one number for all joints, or one for each in the model's order. **Live** can be changed while the node
+runs, with `ros2 param set /NODE NAME VALUE`: a change that makes no sense is refused with the reason, and changes nothing.
+All else is read at the start.
+"""
+TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'string': 'text',
+         'int_array': 'whole numbers', 'double_array': 'numbers', 'string_array': 'texts'}
 
 
 def tables():
@@ -87,8 +100,36 @@ def parameter_file(launch, node, table):
                       '  ros__parameters:', *body[1:], ''])
 
 
+def table_row(row):
+    """Return a row of a table in Markdown."""
+    default = ', '.join(map(scalar, row.default)) if row.is_array else scalar(row.default)
+    kind = 'per joint' if row.per_joint else TYPES[row.kind]
+    about = [f'one of {", ".join(row.choices)}' if row.choices else kind, row.unit, limits(row)]
+    cells = [f'`{row.name}`', '' if row.default in ((), '') else '`%s`' % default.strip("'"),
+             '; '.join(filter(None, about)), '' if row.read_only else 'live', row.description]
+    return '| ' + ' | '.join(cell.replace('|', '\\|').replace('<', '\\<') for cell in cells) + ' |'
+
+
+def parameter_page():
+    """Return the text of `docs/parameters.md`."""
+    text = PAGE_HEAD
+    for launch, node, table in tables().values():
+        rows = '\n'.join(map(table_row, table))
+        text += (f'\n## `{node}`, started by `{launch}.launch.py`\n'
+                 '| parameter | default | value | live | what it does |\n|---|---|---|---|---|\n'
+                 f'{rows}\n')
+    return text
+
+
+def files():
+    """Return the text of each file by its path."""
+    return {**{ROOT / 'config' / file: parameter_file(*arguments)
+               for file, arguments in tables().items()},
+            ROOT / 'docs' / 'parameters.md': parameter_page()}
+
+
 if __name__ == '__main__':
     sys.path.insert(0, str(ROOT))
-    for file, arguments in tables().items():
-        (ROOT / 'config' / file).write_text(parameter_file(*arguments), encoding='utf-8')
-        print(f'wrote config/{file}')
+    for path, text in files().items():
+        path.write_text(text, encoding='utf-8')
+        print(f'wrote {path.relative_to(ROOT)}')

@@ -4,11 +4,11 @@ import shutil
 import pytest
 
 
-def found():
-    """Return whether ROS finds this package."""
+def found(package='robodyn_ros'):
+    """Return whether ROS finds a package."""
     try:
         from ament_index_python.packages import get_package_prefix
-        return bool(get_package_prefix('robodyn_ros'))
+        return bool(get_package_prefix(package))
     except (ImportError, LookupError):  # PackageNotFoundError is a LookupError
         return False
 

@@ -1,12 +1,13 @@
 """The files of parameters in `config/` say what the tables of the nodes say."""
 import math
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
 pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 
-from parameter_file import parameter_file, ROOT, tables  # noqa: E402
+from parameter_file import files, ROOT, tables  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
 
 TABLES = tables()
@@ -80,9 +81,9 @@ def test_comments_tell_unit_range_and_choices(name):
             assert each in block, row.name
 
 
-@pytest.mark.parametrize('name', TABLES)
-def test_files_are_up_to_date(name):
-    assert read(name) == parameter_file(*TABLES[name]), 'run: python test/parameter_file.py'
+@pytest.mark.parametrize('path, text', files().items(), ids=lambda each: getattr(each, 'name', ''))
+def test_files_are_up_to_date(path, text):
+    assert path.read_text(encoding='utf-8') == text, 'run: python test/parameter_file.py'
 
 
 @pytest.mark.parametrize('name, module, sign', [
@@ -103,6 +104,48 @@ def test_ros2_control_commands_the_joints_of_our_arm():
     assert tuple(effort['joints']) == RobotModel.from_urdf(URDF).joint_names
     assert effort['interface_name'] == 'effort'
     assert manager['effort_controller']['type'].startswith('forward_command_controller/')
+    # the spawner of our launch file finds the types there
+    for name in ('joint_state_broadcaster', 'effort_controller'):
+        assert config[f'/**/{name}']['ros__parameters']['type'] == manager[name]['type']
     # the topic of our node by default
     topic = {row.name: row for row in TABLES['controller.yaml'][2]}['effort_command_topic']
     assert topic.default == 'effort_controller/commands'
+
+
+def test_moveit_finds_our_action_and_names_the_joints_of_our_arm():
+    from robodyn_ros import RobotModel
+    config = yaml.safe_load(read('moveit_controllers.yaml'))
+    manager = config['moveit_simple_controller_manager']
+    assert config['moveit_controller_manager'].startswith('moveit_simple_controller_manager/')
+    name, = manager['controller_names']
+    assert name == TABLES['controller.yaml'][1]
+    ours = manager[name]
+    assert (ours['type'], ours['action_ns'], ours['default']) == (
+        'FollowJointTrajectory', 'follow_joint_trajectory', True)
+    assert tuple(ours['joints']) == RobotModel.from_urdf(URDF).joint_names
+
+
+def test_ros2_control_drives_the_simulated_arm():
+    # names as in the sources of joint_state_topic_hardware_interface 1.1.0
+    from robodyn_ros import RobotModel
+    snippet = ElementTree.parse(ROOT / 'config' / 'ros2_control_simulator.urdf').getroot()
+    system = snippet.find('ros2_control')
+    given = {each.get('name'): each.text for each in system.iter('param')}
+    plugin = system.find('hardware/plugin').text
+    assert plugin == 'joint_state_topic_hardware_interface/JointStateTopicSystem'
+    assert float(given['trigger_joint_command_threshold']) == -1.0
+    assert given['joint_states_topic'] == '/robot_joint_states'
+    assert given['joint_commands_topic'] == '/robot_joint_commands'
+    names = RobotModel.from_urdf(URDF).joint_names
+    assert tuple(joint.get('name') for joint in system.findall('joint')) == names
+    for joint in system.findall('joint'):
+        assert [each.get('name') for each in joint.findall('command_interface')] == ['effort']
+    config = yaml.safe_load(read('ros2_control_simulator.yaml'))
+    for name in ('effort_controller', 'arm_controller'):
+        assert tuple(config[f'/**/{name}']['ros__parameters']['joints']) == names
+        assert name in config['/**/controller_manager']['ros__parameters']
+    assert tuple(config['/**/arm_controller']['ros__parameters']['gains']) == names
+    # our parser does not mind the tag
+    whole = URDF.read_text('utf-8').replace(
+        '</robot>', ElementTree.tostring(system, 'unicode') + '</robot>')
+    assert RobotModel.from_urdf(whole).joint_names == names

@@ -26,10 +26,10 @@ def requests(loop):
 
     return {
         'track': lambda: loop.follow(loop.swing(1.0, 0.4), 1.0),
-        'hold': lambda: control.hold(loop.now),
-        'float': lambda: control.compensate_gravity(loop.now),
-        'stop': lambda: control.stop(loop.now, 'stop'),
-        'fail': lambda: (control.fail(loop.now, 'x'), control.reset_fault()),
+        'hold': lambda: control.hold(),
+        'float': lambda: control.compensate_gravity(),
+        'stop': lambda: control.stop('stop'),
+        'fail': lambda: (control.fail('x'), control.reset_fault()),
         'silence': lambda: loop.coast(0.03),
         'resume': lambda: (loop.coast(0.03),
                            control.resume(loop.now, loop.plant.q, loop.plant.qd)),
@@ -86,8 +86,8 @@ def test_a_large_error_is_corrected_without_oscillation(frequency, distance):
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-3)
 
 
-def test_gravity_scale_zero_commands_no_weight():
-    loop = arm(gains={'gravity_scale': 0.0}, plant=MODEL.with_gravity((0, 0, 0)))
+def test_where_the_driver_compensates_gravity_no_weight_is_ever_commanded():
+    loop = arm(gains={'driver_compensates_gravity': True}, plant=MODEL.with_gravity((0, 0, 0)))
     loop.run(1.0)
     assert np.abs(loop.torques).max() < 1e-9
     assert not loop.control.weight().any()
@@ -200,7 +200,7 @@ def test_whatever_comes_as_a_trajectory_is_followed_or_refused(points, delay):
     assert 0.0 < duration < math.inf
     torque, _ = control.update(FUZZED.now, BENT, np.zeros(7))
     assert np.isfinite(torque).all() and np.isfinite(control.reference.q).all()
-    control.stop(FUZZED.now, 'next')
+    control.stop('next')
 
 
 FUZZED = arm()

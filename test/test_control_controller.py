@@ -176,7 +176,7 @@ def test_floating_it_stays_and_follows_the_hand():
     np.testing.assert_array_equal(loop.control.reference.q, loop.q[-1])
     expected = loop.dynamics.gravity(loop.q[-1]) - loop.gains.damping * loop.column(2)[-1]
     np.testing.assert_allclose(loop.torque, expected, **ROUNDING)
-    loop.control.hold(loop.now)
+    loop.control.hold()
     loop.settle()
     assert np.abs(loop.plant.qd).max() < 1e-3
     assert loop.control.mode is Mode.HOLD
@@ -201,7 +201,7 @@ def test_stopped_at_full_speed_it_decelerates_within_limits_and_stays(friction):
     loop = arm(friction=friction)
     loop.moving(share=0.95)
     begin, speed = len(loop.log), loop.column(4)[-1]
-    loop.control.stop(loop.now, 'enough')
+    loop.control.stop('enough')
     assert loop.control.mode is Mode.STOP and loop.control.message == 'enough'
     loop.run(0.31)
     assert loop.control.mode is Mode.HOLD
@@ -226,7 +226,7 @@ def test_stopped_in_front_of_a_limit_it_stays_inside():
     loop.follow(goal, 1.2)
     while loop.plant.q[3] < 2.0:
         loop.cycle()
-    loop.control.stop(loop.now, 'enough')
+    loop.control.stop('enough')
     loop.run(1.0)
     assert loop.q[:, 3].max() < MODEL.upper[3]
     assert loop.control.mode is Mode.HOLD
@@ -236,7 +236,7 @@ def test_a_stop_of_a_stop_is_a_stop():
     loop = arm()
     loop.moving(share=0.9)
     for _ in range(5):
-        loop.control.stop(loop.now, 'again')
+        loop.control.stop('again')
         loop.run(0.05)
     loop.run(0.3)
     assert loop.control.mode is Mode.HOLD

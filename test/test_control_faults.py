@@ -36,7 +36,7 @@ def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats)
     loop = arm()
     loop.moving()
     if floats:
-        loop.control.compensate_gravity(loop.now)
+        loop.control.compensate_gravity()
         loop.run(0.1)
     for _ in range(200):
         loop.plant.step(loop.torque)
@@ -77,14 +77,14 @@ def test_silence_without_a_model_error_needs_no_feedback_to_hold_an_unknown_load
 def test_a_fault_is_latched_until_it_is_reset():
     loop = arm()
     loop.moving()
-    loop.control.fail(loop.now, 'the first')
-    loop.control.fail(loop.now, 'the second')
+    loop.control.fail('the first')
+    loop.control.fail('the second')
     assert loop.control.fault == 'the first' and loop.control.mode is Mode.STOP
-    for request in (lambda: loop.follow(BENT, 2.0), lambda: loop.control.hold(loop.now),
-                    lambda: loop.control.compensate_gravity(loop.now)):
+    for request in (lambda: loop.follow(BENT, 2.0), lambda: loop.control.hold(),
+                    lambda: loop.control.compensate_gravity()):
         with pytest.raises(StateError, match='a fault is latched: the first; .*reset_fault'):
             request()
-    loop.control.stop(loop.now, 'stop is always allowed')
+    loop.control.stop('stop is always allowed')
     loop.run(0.8)
     assert loop.control.mode is Mode.HOLD and loop.control.fault == 'the first'
     assert np.abs(loop.error).max() < 5e-4
@@ -98,7 +98,7 @@ def test_a_fault_while_holding_changes_no_torque():
     loop = arm()
     loop.run(1.0)
     before = loop.torque
-    loop.control.fail(loop.now, 'odd')
+    loop.control.fail('odd')
     loop.run(0.1)
     np.testing.assert_allclose(loop.torque, before, **ROUNDING)
     assert loop.control.mode is Mode.HOLD
@@ -112,7 +112,7 @@ def test_a_state_that_is_no_number_is_a_fault_and_the_torque_stays_safe(mode, va
     if mode in ('track', 'stop'):
         loop.moving()
     if mode == 'stop':
-        loop.control.stop(loop.now, 'enough')
+        loop.control.stop('enough')
     loop.run(0.1)
     begin = len(loop.log)
     q, qd = loop.plant.q.copy(), loop.plant.qd.copy()
@@ -156,7 +156,7 @@ def test_a_clock_that_stands_leaps_or_goes_back_moves_nothing(leap, mode):
     if mode in ('track', 'stop'):
         loop.moving()
     if mode == 'stop':
-        loop.control.stop(loop.now, 'enough')
+        loop.control.stop('enough')
         loop.run(0.1)
     loop.run(0.05)
     reference, torque = loop.control.reference.copy(), loop.torque
@@ -184,7 +184,7 @@ def test_finite_but_absurd_states_are_faults(absurd):
     assert np.isfinite(torque).all()
     assert MODEL.joint_names[2] in loop.control.fault
     for _ in range(5):
-        loop.control.stop(loop.now, 'again')
+        loop.control.stop('again')
         assert np.isfinite(loop.control.coast(loop.now)[0]).all()
 
 

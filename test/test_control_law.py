@@ -1,5 +1,6 @@
 """The control laws, term by term, against the dynamics that they are written in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tolerance import assert_close
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 # the terms are the dynamics' own sums in another order
 EXACT = 1e-11
+EXTERNAL = np.linspace(-2.0, 3.0, 20)
 LAWS = ('computed_torque', 'feedforward_pd')
 
 
@@ -41,12 +43,24 @@ def case(dyn):
     q, qd, q_ref, qd_ref, qdd_ref, effort = rng.uniform(-1.5, 1.5, (6, dyn.nv))
     kp, kd, damping, scale = rng.uniform(0.2, 3.0, (4, dyn.nv))
     gains = make_gains(dyn, kp=50 * kp, kd=8 * kd, damping=damping, gravity_scale=scale,
-                       friction_scale=0.7)
+                       friction_scale=0.7, armature=0.1 * kp)
     return q, qd, Reference(q_ref, qd_ref, qdd_ref, effort), gains
 
 
 def smoothed_friction(dyn, gains, velocity):
     return np.array(friction(velocity, gains.viscous, gains.coulomb))
+
+
+def bare(dyn):
+    """Return the robot without its payloads."""
+    return Dynamics(replace(dyn.model, payloads=()))
+
+
+def payload_term(dyn, gains, q, qd, qdd):
+    """Return what payloads add to the torque of a motion, their weight scaled."""
+    empty, scale = bare(dyn), gains.gravity_scale
+    moving = dyn.inverse_dynamics(q, qd, qdd) - empty.inverse_dynamics(q, qd, qdd)
+    return moving - (1.0 - scale) * (dyn.gravity(q) - empty.gravity(q))
 
 
 def weight_left_out(dyn, gains, q):
@@ -57,36 +71,42 @@ def test_computed_torque_is_inverse_dynamics_of_the_corrected_acceleration(dyn, 
     q, qd, reference, gains = case
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
     expected = (dyn.inverse_dynamics(q, qd, reference.qdd + correction) + reference.effort
+                + gains.armature * (reference.qdd + correction) + EXTERNAL[:dyn.nv]
                 + smoothed_friction(dyn, gains, reference.qd) - weight_left_out(dyn, gains, q))
-    terms = ControlLaw(dyn, gains).follow(q, qd, reference)
+    terms = ControlLaw(dyn, gains).follow(q, qd, reference, external=EXTERNAL[:dyn.nv])
     assert_close(terms[Term.TOTAL], expected, EXACT)
 
 
 def test_the_terms_of_computed_torque(dyn, case):
     q, qd, reference, gains = case
-    mass, weight = dyn.mass_matrix(q), dyn.gravity(q)
+    empty, rotors = bare(dyn), np.diag(gains.armature)
+    weight = empty.gravity(q)
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
-    terms = ControlLaw(dyn, gains).follow(q, qd, reference, 0.4)
+    terms = ControlLaw(dyn, gains).follow(q, qd, reference, 0.4, EXTERNAL[:dyn.nv])
     for term, expected in {
-            Term.INERTIA: mass @ reference.qdd,
-            Term.CORIOLIS: dyn.bias(q, qd) - weight,
+            Term.INERTIA: (empty.mass_matrix(q) + rotors) @ reference.qdd,
+            Term.CORIOLIS: empty.bias(q, qd) - weight,
             Term.GRAVITY: gains.gravity_scale * weight,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
-            Term.FEEDBACK: 0.4 * mass @ correction,
+            Term.PAYLOAD: payload_term(dyn, gains, q, qd, reference.qdd),
+            Term.FEEDBACK: 0.4 * (dyn.mass_matrix(q) + rotors) @ correction,
+            Term.EXTERNAL: EXTERNAL[:dyn.nv], Term.LIMIT: np.zeros(dyn.nv),
             Term.EFFORT: reference.effort}.items():
         assert_close(terms[term], expected, EXACT, scale=1.0, what=term.name)
 
 
 def test_the_terms_of_feedforward_pd_are_those_of_the_reference(dyn, case):
     q, qd, reference, gains = case
-    weight = dyn.gravity(reference.q)
+    empty, rotors = bare(dyn), np.diag(gains.armature)
+    weight = empty.gravity(reference.q)
     terms = ControlLaw(dyn, gains, 'feedforward_pd').follow(q, qd, reference, 0.4)
     feedback = gains.pd_kp * (reference.q - q) + gains.pd_kd * (reference.qd - qd)
     for term, expected in {
-            Term.INERTIA: dyn.mass_matrix(reference.q) @ reference.qdd,
-            Term.CORIOLIS: dyn.bias(reference.q, reference.qd) - weight,
+            Term.INERTIA: (empty.mass_matrix(reference.q) + rotors) @ reference.qdd,
+            Term.CORIOLIS: empty.bias(reference.q, reference.qd) - weight,
             Term.GRAVITY: gains.gravity_scale * weight,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
+            Term.PAYLOAD: payload_term(dyn, gains, reference.q, reference.qd, reference.qdd),
             Term.FEEDBACK: 0.4 * feedback,
             Term.EFFORT: reference.effort}.items():
         assert_close(terms[term], expected, EXACT, scale=1.0, what=term.name)
@@ -97,7 +117,11 @@ def test_floating_is_weight_and_damping(dyn, case):
     terms = ControlLaw(dyn, gains).compensate(q, qd)
     expected = gains.gravity_scale * dyn.gravity(q) - gains.damping * qd
     assert_close(terms[Term.TOTAL], expected, EXACT)
-    for term in (Term.INERTIA, Term.CORIOLIS, Term.FRICTION, Term.EFFORT):
+    empty = bare(dyn).gravity(q)
+    assert_close(terms[Term.GRAVITY], gains.gravity_scale * empty, EXACT, scale=1.0)
+    assert_close(terms[Term.PAYLOAD], gains.gravity_scale * (dyn.gravity(q) - empty), EXACT,
+                 scale=1.0)
+    for term in (Term.INERTIA, Term.CORIOLIS, Term.FRICTION, Term.EXTERNAL, Term.EFFORT):
         assert not terms[term].any(), term.name
 
 
@@ -167,8 +191,9 @@ def test_new_gains_and_a_new_payload_count_from_the_next_call_on(case):
     law.gains = make_gains(dyn, natural_frequency=40.0)
     assert_close(law.follow(q, np.zeros(7), rest)[Term.FEEDBACK], 4 * before[Term.FEEDBACK], EXACT)
     dyn.update(arm().with_payload('tool0', 2.0))
-    loaded = law.follow(q, np.zeros(7), rest)[Term.GRAVITY]
-    assert_close(loaded, Dynamics(arm().with_payload('tool0', 2.0)).gravity(q), EXACT)
+    loaded = law.follow(q, np.zeros(7), rest)
+    assert_close(loaded[Term.GRAVITY] + loaded[Term.PAYLOAD],
+                 Dynamics(arm().with_payload('tool0', 2.0)).gravity(q), EXACT)
 
 
 def test_not_a_law_or_not_its_gains(dyn):

@@ -56,7 +56,7 @@ def test_centrifugal_forces_are_those_of_one_coordinate_alone(dyn):
         size = np.max(np.abs(dyn.mass_matrix(q)))
         assert_close(dyn.velocity_forces(q, qd).centrifugal, sum(alone), EXACT, size)
         for turn in np.diag(qd):
-            assert_close(dyn.velocity_forces(q, turn).coriolis, 0.0, EXACT, size)
+            assert_close(dyn.velocity_forces(q, turn).coriolis, 0 * q, EXACT, size)
 
 
 def test_batches(dyn):

@@ -77,9 +77,18 @@ def test_same_code_of_another_shape(used):
 
 
 def test_sine_of_a_sine(used):
-    kernel = used.kernel(lambda tree, runtime, x: sincos(sincos(x[0])[0])[0], {'x': 1}, (1,))
-    with pytest.raises(KernelError, match='sine of a sine'):
-        kernel([0.5])
+    def nested(tree, runtime, x):
+        s, c = sincos(x[0])
+        return [*sincos(s + x[1]), sincos(sincos(c)[0] * x[1])[1]]
+
+    kernel = used.kernel(nested, {'x': 2}, (3,))
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    s, c = np.sin(x[:, 0]), np.cos(x[:, 0])
+    expected = np.column_stack([np.sin(s + x[:, 1]), np.cos(s + x[:, 1]),
+                                np.cos(np.sin(c) * x[:, 1])])
+    np.testing.assert_allclose(kernel(x), expected, rtol=0.0, atol=1e-14)
+    for row, right in zip(x, expected):
+        np.testing.assert_allclose(kernel(row), right, rtol=0.0, atol=1e-14)
 
 
 def test_batches_on_a_small_stack(used):

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
-from ros_install import needs_install, needs_ros2  # noqa: E402
+from ros_install import found, needs_install, needs_ros2  # noqa: E402
 from ros_process import PATIENCE, ROOT  # noqa: E402
 
 pytestmark = [needs_ros2, needs_install]
@@ -70,6 +70,8 @@ def test_all_arguments_are_described(name):
 
 @pytest.mark.parametrize('arguments, complaint', [
     (['controller.launch.py', 'urdf:=/nowhere.urdf'], '/nowhere.urdf: there is no such file'),
+    (['controller.launch.py', 'ros2_control:=true', 'ros2_control_file:=lost.yaml'],
+     'ros2_control_file:=lost.yaml: there is no such file'),
     (['simulation.launch.py', 'params_file:=lost.yaml'], 'lost.yaml: there is no such file'),
     (['simulation.launch.py', 'publish_rate:=fast'], "'publish_rate' is 'fast'"),
     (['simulation.launch.py', 'gravity:=[0, 0'], 'gravity:=[0, 0 cannot be read'),
@@ -117,6 +119,61 @@ def test_gravity_compensation_simulates_if_asked(tmp_path):
         assert launched.interrupt() == 0
     assert 'the last torque is zero' in launched.output
     assert 'has died' not in launched.output
+
+
+def test_the_text_of_a_urdf_is_taken_as_well(tmp_path):
+    with Launched(tmp_path / 'log', 'controller.launch.py', 'simulate:=true',
+                  f'robot_description:={ARM.read_text()}') as launched:
+        launched.until('active: the arm is held')
+        launched.until('brakes released')
+        assert '[robot_simulator]: robodyn6: 6 joints' in launched.output
+        assert '[computed_torque_controller]: robodyn6: 6 joints' in launched.output
+        assert launched.interrupt() == 0
+
+
+def test_two_arms_run_in_two_namespaces(tmp_path):
+    with Launched(tmp_path / 'left', 'demo.launch.py', 'namespace:=left',
+                  'publish_rate:=250') as left, Launched(
+                      tmp_path / 'right', 'demo.launch.py', 'namespace:=right', f'urdf:={ARM}',
+                      'publish_rate:=250') as right:
+        for arm, name, robot in ((left, 'left', 'robodyn7: 7'), (right, 'right', 'robodyn6: 6')):
+            arm.until('active: the arm is held')
+            arm.until('brakes released')
+            assert f'[{name}.robot_simulator]: {robot} joints' in arm.output
+            assert f'[{name}.computed_torque_controller]: {robot} joints' in arm.output
+            assert 'somebody else' not in arm.output and 'dropped' not in arm.output
+        assert left.interrupt() == 0
+        assert 'the last torque is the weight of the arm' in left.output
+        # nobody takes notice on the other side
+        assert 'process has' not in right.output
+        assert right.interrupt() == 0
+        assert 'the last torque is the weight of the arm' in right.output
+
+
+@pytest.mark.skipif(found('controller_manager'), reason='ros2_control is installed')
+def test_ros2_control_that_is_not_installed_is_named():
+    code, text = ros2_launch('controller.launch.py', 'ros2_control:=true')
+    assert code == 1
+    assert 'the package controller_manager is not installed: sudo apt install' in text
+    assert 'process started' not in text
+
+
+def test_ros2_control_is_asked_for_its_controllers(tmp_path, monkeypatch):
+    # in place of the spawner, what was asked of it
+    marker = tmp_path / 'share/ament_index/resource_index/packages/controller_manager'
+    spawner = tmp_path / 'lib/controller_manager/spawner'
+    for file, text in ((marker, ''), (spawner, '#!/bin/sh\necho asked for "$@"\n')):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{tmp_path}:{os.environ["AMENT_PREFIX_PATH"]}')
+    with Launched(tmp_path / 'log', 'gravity_compensation.launch.py', 'simulate:=true',
+                  'namespace:=left', 'ros2_control:=true') as launched:
+        launched.until('asked for joint_state_broadcaster effort_controller')
+        launched.until('the arm floats')  # the spawner is done, and ends nothing else
+        assert '--controller-manager controller_manager --param-file ' in launched.output
+        assert 'ros2_control_effort.yaml --ros-args -r __ns:=/left' in launched.output
+        assert launched.interrupt() == 0
 
 
 def test_alone_it_waits_for_a_robot(tmp_path):

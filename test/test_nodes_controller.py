@@ -142,7 +142,8 @@ def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
     for name, value, words in (
             ('natural_frequency', [1.0, 2.0], '2 values.*7 joints'),
             ('natural_frequency', [-5.0], '-5.0.*least'), ('kp', [math.nan], 'finite'),
-            ('mode', 'float', 'read-only'), ('natural_frequency', 'stiff', 'number')):
+            ('mode', 'float', 'choose one of'), ('tip', 'tool0', 'read-only'),
+            ('natural_frequency', 'stiff', 'number')):
         accepted, reason = probe.set_parameter(NODE, name, value)
         assert not accepted
         assert re.search(words, reason), reason

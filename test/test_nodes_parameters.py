@@ -157,6 +157,26 @@ def test_read_only_and_removal_are_refused(make):
     assert node.get_parameter('step').value == parameters.values.step
 
 
+@pytest.mark.parametrize('name, value', [
+    ('step', 5.0), ('step', 1), ('count', 1.5), ('mode', 3), ('file', 'x'), ('gains', 'x')])
+def test_a_refused_change_says_why_and_leaves_the_description_alone(make, name, value):
+    node, parameters = make()
+    if not hasattr(node, 'add_pre_set_parameters_callback'):
+        pytest.skip('not in this ROS')
+    row, before = parameters.table[name], str(node.describe_parameter(name))
+    for given in ([RosParameter(name, value=value)],
+                  [RosParameter('flag', value=False), RosParameter(name, value=value)]):
+        result = node.set_parameters_atomically(given)
+        assert not result.successful and f"'{name}'" in result.reason
+        assert str(node.describe_parameter(name)) == before
+        assert str(node.describe_parameter('flag')) == str(
+            parameters.table['flag'].descriptor())
+        assert parameters.values.flag and node.get_parameter('flag').value
+    words = {'step': 'the most allowed is 0.1 s', 'file': 'read-only while the node runs'}
+    assert words.get(name, 'set it to') in result.reason
+    assert node.describe_parameter(name).read_only is row.read_only
+
+
 def test_unknown_names_are_refused_with_the_near_ones(make):
     _, parameters = make(stepp=1, use_sim_time=False)
     with pytest.raises(ParameterError, match="'stepp'.*'step'"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import json
 import os
 from pathlib import Path
@@ -15,10 +14,10 @@ import numpy as np
 
 from robodyn_ros.cli.domain import isolate
 from robodyn_ros.cli.processes import Child, Children
+from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import controller, simulator
-from robodyn_ros.nodes.description import joint_values
 from robodyn_ros.nodes.recorder import JointLog, Recorder
 
 # rad/s, the natural frequency of the error: twice the node's default, which is meant for a first
@@ -28,38 +27,6 @@ _START = 30.0    # s until the controller must be active
 _LEAVE = 10.0    # s in which it must have left
 _ANSWERED = 0.1  # s after which a state is answered, or never
 _RECOVER = 10.0  # s that the cause of a fault may last
-
-
-@dataclass(frozen=True)
-class Robot:
-    """
-    Which robot the processes load.
-
-    Attributes
-    ----------
-    urdf : Path
-    base, tip : str
-        Links, or empty.
-    locked : tuple of str
-        Each as joint:position.
-
-    """
-
-    urdf: Path
-    base: str = ''
-    tip: str = ''
-    locked: tuple[str, ...] = ()
-
-    def load(self) -> RobotModel:
-        """Return the model (raises as `RobotModel.from_urdf`)."""
-        return RobotModel.from_urdf(self.urdf, base=self.base or None, tip=self.tip or None,
-                                    locked=joint_values('--lock', self.locked))
-
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters for a node."""
-        values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
-                  'locked': list(self.locked)}
-        return {name: value for name, value in values.items() if value}
 
 
 class Session:
@@ -80,6 +47,8 @@ class Session:
         Folder for what the processes say.
     look : callable, optional
         Called many times per second while waiting.
+    everything : bool
+        Whether to record all that belongs into a bag.
 
     Attributes
     ----------
@@ -94,9 +63,9 @@ class Session:
     """
 
     def __init__(self, robot: Robot, model: RobotModel, start: np.ndarray, rate: float,
-                 logs: Path, look: Callable[[], None] | None = None):
+                 logs: Path, look: Callable[[], None] | None = None, everything: bool = False):
         self._robot, self.model, self._start, self._rate = robot, model, start, rate
-        self._logs, self._look = logs, look
+        self._logs, self._look, self._everything = logs, look, everything
         self._children = Children()
         self.gravity = 1.0
         self._foreign_domain = bool(os.environ.get('ROS_DOMAIN_ID'))
@@ -124,7 +93,7 @@ class Session:
         common = self._robot.parameters()
         places = [f'{name}:{q!r}' for name, q in zip(self.model.joint_names,
                                                      self._start.tolist())]
-        self.recorder = Recorder(self._alive)
+        self.recorder = Recorder(self._alive, self._everything)
         if self._foreign_domain:
             self._refuse_company()
         self.simulator = self._child('simulator', {

@@ -1,7 +1,10 @@
 """Control: the terms of the torque, the laws composed of them, and the cycle around them."""
 
-from robodyn_ros.control.controller import ArmController, CycleSettings, Mode
+from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.gains import Gains, make_gains
 from robodyn_ros.control.law import ControlLaw, Term
+from robodyn_ros.control.loads import Loads, with_slots
+from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 
-__all__ = ['ArmController', 'ControlLaw', 'CycleSettings', 'Gains', 'Mode', 'Term', 'make_gains']
+__all__ = ['ArmController', 'Bounds', 'ControlLaw', 'CycleSettings', 'Gains', 'Loads', 'Mode',
+           'Term', 'make_gains', 'with_slots']

@@ -26,8 +26,12 @@ class Gains:
         Of gravity compensation and safe states, in N m s/rad (N s/m).
     viscous, coulomb : (nv,)
         Friction that is compensated along the reference, in N m s/rad and N m (N s/m and N).
+    armature : (nv,)
+        Inertia of the rotors, seen at the joints, in kg m^2 (kg).
     gravity_scale : (nv,)
-        Part of the modelled gravity that is commanded: 1, or 0 where the driver adds gravity.
+        Part of the modelled gravity that the laws command.
+    weight_scale : (nv,)
+        The same in safe states: all of it, or 0 where the driver adds gravity.
 
     """
 
@@ -38,7 +42,9 @@ class Gains:
     damping: np.ndarray
     viscous: np.ndarray
     coulomb: np.ndarray
+    armature: np.ndarray
     gravity_scale: np.ndarray
+    weight_scale: np.ndarray
 
     def __post_init__(self):
         for field in fields(self):
@@ -59,7 +65,8 @@ class Gains:
 
 
 def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp=(), kd=(),
-               damping=(), friction_scale: float = 1.0, gravity_scale=1.0) -> Gains:
+               damping=(), friction_scale: float = 1.0, gravity_scale=1.0, armature=0.0,
+               driver_compensates_gravity: bool = False) -> Gains:
     """
     Return gains from design values; each one number, or one per joint.
 
@@ -77,7 +84,13 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     friction_scale : float
         Part of the URDF's friction that is compensated.
     gravity_scale : float or (nv,)
-        Part of the modelled gravity that is commanded.
+        Part of the modelled gravity that is commanded while the arm follows or floats. Less than
+        all is a choice for experiments: what makes the arm safe carries all of its weight.
+    armature : float or (nv,)
+        Inertia of the rotors times the squares of their gear ratios. A light wrist needs it:
+        without, its feedback is far too weak for the rotor that it has to move.
+    driver_compensates_gravity : bool
+        Whether the driver adds gravity itself; then none is commanded, ever.
 
     Raises
     ------
@@ -90,13 +103,16 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     zeta = not_negative('damping_ratio', damping_ratio, model)
     kp = _given('kp', kp, model, wn ** 2)
     kd = _given('kd', kd, model, 2.0 * zeta * wn)
-    inertia = joint_inertia(dynamics)
+    rotors = not_negative('armature', armature, model)
+    inertia = joint_inertia(dynamics) + rotors
+    scale = not_negative('gravity_scale', gravity_scale, model)
+    own = 0.0 if driver_compensates_gravity else 1.0
     part = not_negative('friction_scale', friction_scale, model)
     return Gains(
         kp=kp, kd=kd, pd_kp=kp * inertia, pd_kd=kd * inertia,
         damping=_given('damping', damping, model, inertia),
-        viscous=model.damping * part, coulomb=model.friction * part,
-        gravity_scale=not_negative('gravity_scale', gravity_scale, model))
+        viscous=model.damping * part, coulomb=model.friction * part, armature=rotors,
+        gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0))
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:

@@ -13,14 +13,20 @@ Signatures (addresses are 64-bit integers, arrays are C-contiguous doubles):
 
 All loads come before all stores, so that the result may lie on top of an argument.
 Multiplications and additions may fuse (`contract`); nothing else is left to the compiler's
-taste.
+taste. Long code says so in its first line and is cut into blocks, in which the compiler keeps
+values in registers: it is then compiled quickly instead of well, see `machine.compile_ir`.
 """
 
 from __future__ import annotations
 
+from robodyn_ros.dynamics.machine import LONG
 from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.sines import constant, sincos_ir, splat, VECTOR, WIDTH
 from robodyn_ros.dynamics.trace import Symbol
+
+# nodes from which on a program is long, and of one of its blocks
+_LONG = 12_000
+_BLOCK = 200
 
 _ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
                'div': 'fdiv'}
@@ -41,7 +47,18 @@ def kernel_ir(program: Program, pointer: str) -> str:
 
     """
     body = _Body(program, 'double', pointer)
-    return '\n'.join([*_function('kernel', body, pointer, 'double'), *support_ir()])
+    return module_ir([program], _function('kernel', body, pointer, 'double'))
+
+
+def module_ir(programs: list[Program], lines: list[str]) -> str:
+    """Return the text of a module that computes these programs."""
+    long = any(is_long(program) for program in programs)
+    return '\n'.join([LONG if long else '; short', *lines, *support_ir()])
+
+
+def is_long(program: Program) -> bool:
+    """Return whether compiling a program well would take seconds."""
+    return len(program.graph.nodes) > _LONG and program.operation_count() > _LONG
 
 
 def vector_function(name: str, program: Program, pointer: str) -> list[str]:
@@ -125,7 +142,10 @@ class _Body:
             waiting.setdefault(None if known else output.index, []).append(position)
         for position in waiting.get(None, ()):
             lines += store(position)
-        for index in rest:
+        block = _BLOCK if is_long(self.program) else len(rest) + 1
+        for count, index in enumerate(rest, 1):
+            if count % block == 0:
+                lines += [f'  br label %block{count}', f'block{count}:']
             if nodes[index][0] != 'input':
                 lines += self._instruction(index, load)
                 for position in waiting.get(index, ()):

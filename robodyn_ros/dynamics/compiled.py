@@ -51,7 +51,7 @@ _UNPACKED = {
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
 # their code grows with the pairs of joints on one path: beyond some size, minutes to compile
 _OF_PAIRS = ('coriolis_matrix', 'velocity_forces', 'regressor', 'inverse_dynamics_derivatives')
-_LARGEST_OF_PAIRS = 45
+_LARGEST_OF_PAIRS = 80
 
 
 class _Frame(NamedTuple):

@@ -26,6 +26,7 @@ from functools import lru_cache
 from pathlib import Path
 import sys
 import sysconfig
+from threading import Lock
 from typing import Callable
 
 import numpy as np
@@ -106,7 +107,9 @@ class Entry:
         context[:len(_CONTEXT)] = [addresses[each] for each in _CONTEXT]
         context.owned = [code, fallback, runtime, dimensions, kept, out]
         self._context = context
-        self._links = 0
+        self._links = context.links = {}
+        self._turn = 0
+        self._lock = Lock()
         method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
                             doc.encode())
         # a built-in reads its definition to the very end, after the collector has cleared what
@@ -123,11 +126,18 @@ class Entry:
 
     def lead_link_to(self, link: str, code: machine.Code) -> None:
         """Lead from this very name of a link to the `kernel` of its code."""
-        row = len(_CONTEXT) + 2 * (self._links % _LINKS)
-        self._links += 1
-        names = self._context.__dict__.setdefault('links', {})
-        names[row] = (link, code)
-        self._context[row:row + 2] = id(link), code.address('kernel')
+        with self._lock:
+            if any(known is link for known, _ in self._links.values()):
+                return
+            row = len(_CONTEXT) + 2 * (self._turn % _LINKS)
+            self._turn += 1
+            before = self._links.get(row)
+            # the row must not name an object that is gone, nor lead to code that is
+            self._context[row] = 0
+            self._links[row] = link, code
+            self._context[row + 1] = code.address('kernel')
+            self._context[row] = id(link)
+            del before
 
 
 @lru_cache(maxsize=None)

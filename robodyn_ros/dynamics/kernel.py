@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import math
 from pathlib import Path
+from threading import Lock
 from types import MethodType
 from typing import Callable, Mapping
 
@@ -60,6 +61,7 @@ class Kernel:
         self._single: Callable | None = None
         self._batch: Callable | None = None
         self._code: dict[str, machine.Code] = {}
+        self._lock = Lock()
         if not compiled:
             self._single, self._batch = self._interpret, self._interpret_rows
 
@@ -95,7 +97,8 @@ class Kernel:
     def single(self) -> Callable:
         """Call for one state without checks: `out` and arrays, contiguous float64."""
         if self._single is None:
-            self._single = self._compile_single()
+            with self._lock:  # another thread may be at it
+                self._single = self._single or self._compile_single()
         return self._single
 
     def warm(self) -> None:
@@ -198,7 +201,8 @@ class Kernel:
 
     def _run_batch(self, count: int, out: np.ndarray, arrays) -> None:
         if self._batch is None:
-            self._batch = self._compile_batch()
+            with self._lock:
+                self._batch = self._batch or self._compile_batch()
         loops.in_threads(lambda rows: self._batch(
             len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads)
 
@@ -232,15 +236,13 @@ def as_doubles(array, name: str, size: int) -> np.ndarray:
     """
     try:
         given = np.asarray(array)
-        if given.dtype.kind not in 'fiub':
-            raise ArgumentError(f'{name} must be real numbers, got {given.dtype}', name=name)
-        converted = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if isinstance(error, ArgumentError):
-            raise
         raise ArgumentError(f'{name} is not an array of numbers: {error}', name=name) from error
+    if given.dtype.kind not in 'fiub':
+        raise ArgumentError(f'{name} must be real numbers, got {given.dtype}', name=name)
     if given.ndim not in (1, 2) or given.shape[-1] != size:
         raise ArgumentError(
             f'{name} must have shape ({size},), or (N, {size}) for a batch; got {given.shape}',
             name=name, shape=given.shape)
+    converted = np.ascontiguousarray(given, dtype=np.float64)
     return converted if converted.flags.aligned else converted.copy()

@@ -29,7 +29,7 @@ from typing import Callable
 
 import numpy as np
 
-from robodyn_ros.dynamics.codegen import support_ir, vector_function, vector_pointer_type
+from robodyn_ros.dynamics.codegen import module_ir, vector_function, vector_pointer_type
 from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.sines import VECTOR, WIDTH
 
@@ -51,8 +51,8 @@ def batch_ir(program: Program, pointer: str) -> str:
     lines.append(f'  call void @body(i64 %a0, {buffers})')
     lines += _move('scatter', '%aout', _starts(lines, 'out', sizes['out']), sizes['out'], 'out')
     lines += ['  br label %tail', *_end_of_rows()]
-    return '\n'.join([*lines, *vector_function('body', program, pointer), *_turns(pointer),
-                      *support_ir()])
+    return module_ir([program], [*lines, *vector_function('body', program, pointer),
+                                 *_turns(pointer)])
 
 
 def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> str:
@@ -100,10 +100,10 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
               '  br i1 %again, label %step, label %ended', 'ended:']
     lines += _move('scatter', '%astate', state, size, 'state')
     lines += ['  br label %tail', *_end_of_rows()]
-    functions = vector_function('first', first, pointer)
-    if second is not None:
-        functions += vector_function('second', second, pointer)
-    return '\n'.join([*lines, *functions, *_turns(pointer), *_choose(pointer), *support_ir()])
+    programs = {'first': first} if second is None else {'first': first, 'second': second}
+    for name, program in programs.items():
+        lines += vector_function(name, program, pointer)
+    return module_ir([*programs.values()], [*lines, *_turns(pointer), *_choose(pointer)])
 
 
 def _attempts(size: int, two: bool, pointer: str) -> list[str]:

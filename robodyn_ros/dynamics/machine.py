@@ -27,6 +27,7 @@ from robodyn_ros.exceptions import KernelError
 
 _MAGIC = b'robodyn-object-1\n'
 _DIGEST_SIZE = 32
+LONG = '; long'  # how the text of long code begins
 
 
 class Code:
@@ -86,13 +87,18 @@ def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
 
 
 def compile_ir(text: str) -> bytes:
-    """Return the object file of a module."""
+    """
+    Return the object file of a module.
+
+    Code that says it is long (see `codegen`) is compiled without optimisation: in a thirtieth of
+    the time, to code that takes about one and a half times as long.
+    """
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise KernelError(f'LLVM refused a generated kernel: {error}') from error
-    return _target_machine().emit_object(module)
+    return _target_machine(0 if text.startswith(LONG) else 1).emit_object(module)
 
 
 def source_digest(function: Callable | None = None) -> str:
@@ -116,19 +122,20 @@ def pointer_type() -> str:
     return 'ptr' if llvm.llvm_version_info[0] >= 16 else 'double*'
 
 
-def default_cache() -> Path:
-    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder."""
+def default_cache() -> Path | None:
+    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder, if there is one."""
     chosen = os.environ.get('ROBODYN_CACHE_DIR')
     if chosen:
         return Path(chosen)
     base = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
-    return Path(base) / 'robodyn_ros'
+    # without a home there is no place that is ours
+    return Path(base) / 'robodyn_ros' if os.path.isabs(base) else None
 
 
-def _target_machine():
+def _target_machine(effort: int = 1):
     # a new one each time: an execution engine takes ownership of its own
     return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=1, reloc='default',
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=effort, reloc='default',
         codemodel='jitdefault', jit=True)
 
 

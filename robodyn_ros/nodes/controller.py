@@ -9,7 +9,6 @@ on its way. What the torque is, `robodyn_ros.control` decides; here are the wire
 from __future__ import annotations
 
 from collections.abc import Callable
-import gc
 import re
 import sys
 import time
@@ -24,21 +23,24 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control import ArmController
+from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, RobodynError, StateError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.controller_parameters import gains_from, PARAMETERS, settings_from
-from robodyn_ros.nodes.conversions import (
-    EffortWriter, JointStateReader, seconds, trajectory_points)
+from robodyn_ros.nodes.controller_parameters import (
+    apply_changes, gains_from, PARAMETERS, settings_from)
+from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader, seconds
+from robodyn_ros.nodes.cycle_clock import CycleClock
 from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.inputs import Inputs
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
+from robodyn_ros.nodes.realtime import be_on_time
 from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
 from robodyn_ros.nodes.telemetry import Telemetry
+from robodyn_ros.nodes.trajectories import TrajectoryDoors
 from robodyn_ros.safety import Freshness, StaleMonitor
 
 NAME = 'computed_torque_controller'
@@ -48,6 +50,7 @@ _FADE = 0.1      # s of the last torques, in which feedback gives way to the wei
 _LONGEST_FADE = 3.0  # s that this may take if the torque may only change slowly
 _SETTLE = 1.0    # s in which the arm may follow its reference to rest
 _STILL = 0.02    # rad/s or m/s below which a joint is at rest
+_PART = 0.2      # s in which the end of a goal is passed on
 _COAST = 0.005   # s between torques while no state arrives
 _CHORES = 0.01   # s between looks at services, timers and other topics
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -66,7 +69,7 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self):
         super().__init__(NAME)
-        self._table = Parameters(self, PARAMETERS, changed=self._gains_changed)
+        self._table = Parameters(self, PARAMETERS, changed=self._changed)
         self._table.refuse_unknown()
         self.failure: Exception | None = None
         self._controller: ArmController | None = None
@@ -123,30 +126,33 @@ class ControllerNode(LifecycleNode):
         values = self.values
         robot = load_robot(self, values)
         model = robot.model
-        self._dynamics = dynamics = Dynamics(model)
+        self._dynamics = dynamics = Dynamics(with_slots(model))
         controller = ArmController(dynamics, gains_from(values, dynamics),
                                    settings_from(values, model.nv))
         self._writer = EffortWriter(model.joint_names, values.command_joints)
         self._reader = JointStateReader(model.joint_names, model.continuous)
         self._stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
         self._statistics = CycleStatistics()
-        self._simulated_time = self.get_parameter('use_sim_time').value
+        self._cycle_clock = CycleClock(values.lockstep)
+        self._simulated_time = values.lockstep or self.get_parameter('use_sim_time').value
         self._command_publisher = self._publisher_of_commands(values.effort_command_topic)
         self._diagnostic_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 5)
-        self._telemetry = Telemetry(self, model.joint_names, values.publish_joint_commands)
-        self._states = PolledSubscription(self, JointState, 'joint_states', qos.newest())
-        self._trajectories = self.create_subscription(
-            JointTrajectory, '~/joint_trajectory', self._on_trajectory, qos.reliable(2))
-        requests = {'hold': lambda c, now: c.hold(now),
-                    'float': lambda c, now: c.compensate_gravity(now),
-                    'stop': lambda c, now: c.stop(now, 'stop was asked for'),
+        self._telemetry = Telemetry(self, model.joint_names,
+                                    values.publish_joint_commands or values.lockstep)
+        # in lockstep every state is waited for on the other side
+        self._states = PolledSubscription(self, JointState, 'joint_states',
+                                          qos.reliable(5) if values.lockstep else qos.newest())
+        self._trajectories = TrajectoryDoors(self, controller, self._reader, values, self._time,
+                                             self._wall)
+        self._inputs = Inputs(self, controller, self._time)
+        requests = {'hold': ArmController.hold, 'float': ArmController.compensate_gravity,
+                    'stop': lambda controller: controller.stop('stop was asked for'),
                     'reset_fault': self._reset_fault}
         self._open_services = [self.create_service(Trigger, f'~/{name}', self._answer(act))
                                for name, act in requests.items()]
         self._open_timers = [self.create_timer(0.1, self._telemetry.look),
                              self.create_timer(1.0, self._report)]
-        gc.collect()  # takes a while: not when there is an arm to hold
-        gc.freeze()
+        be_on_time(self, values)
         self._controller = controller  # the last: from here on it counts as configured
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
@@ -160,8 +166,11 @@ class ControllerNode(LifecycleNode):
                                  value=topic) from error
 
     def _activate(self) -> None:
-        self._check_ready()
-        self._answered = time.monotonic()
+        notice = self._check_ready()
+        if notice:
+            self.get_logger().warning(
+                f'the effort of the arm was not compared with its weight: {notice}')
+        self._answered = self._cycle_clock.now()
         self._latest = self._time(self._answered)
         self._controller.activate(self._latest, self._reader.q, self._reader.qd)
         self._statistics.restart()
@@ -170,13 +179,15 @@ class ControllerNode(LifecycleNode):
         self.get_logger().info('active: the arm is held where it is'
                                if self._controller.mode.value != 'gravity_compensation'
                                else 'active: the arm floats')
+        if self._cycle_clock.lockstep:
+            self._respond(self._cycle_clock.stamp, self._latest)
 
-    def _check_ready(self) -> None:
-        """Raise why the arm cannot be taken over."""
+    def _check_ready(self) -> str:
+        """Raise why the arm cannot be taken over; return what could not be checked."""
         if not self._reader.complete:
             raise StateError(f'no joint state on {self._states.topic} yet: '
                              f'{self._reader.problem}')
-        verdict = self._stale.check(time.monotonic())
+        verdict = self._stale.check(self._cycle_clock.now())
         if verdict.level is not Freshness.FRESH:
             raise StateError(f'joint states: {self._silence(verdict)}')
         self._controller.check_state(self._reader.q, self._reader.qd)
@@ -185,6 +196,8 @@ class ControllerNode(LifecycleNode):
             raise StateError(
                 f'somebody else publishes on {topic}: two commanders would fight over the arm; '
                 f'stop the other one (ros2 topic info --verbose {topic})')
+        return self._controller.check_effort(self._reader.q, self._reader.qd, self._reader.effort,
+                                             self.values.driver_compensates_gravity)
 
     def leave(self) -> None:
         """Bring the arm to rest, then send the last torque; bounded in time, whatever happens."""
@@ -206,7 +219,7 @@ class ControllerNode(LifecycleNode):
 
     def _come_to_rest(self) -> None:
         controller, values = self._controller, self.values
-        controller.stop(self._time(), 'the controller leaves')
+        controller.stop('the controller leaves')
         self._drive(lambda: controller.at_rest, 2.0 * values.stop_time + 1.0)
         self._drive(lambda: self._coasting or self._reader.fastest < _STILL, _SETTLE)
         if not self._coasting:  # the weight of where the arm is, not of where it should be
@@ -229,7 +242,17 @@ class ControllerNode(LifecycleNode):
             self._command(share * torque)
             time.sleep(_COAST)
             now = time.monotonic()
+        if not release:
+            self._look_again()
         self._command(0.0 * torque if release else self._controller.weight())
+
+    def _look_again(self) -> None:
+        """Let the last weight be that of where the arm has come to rest meanwhile."""
+        fresh = False
+        while (message := self._states.take()) is not None:
+            fresh = self._reader.read(message)
+        if fresh:
+            self._controller.resume(self._time(), self._reader.q, self._reader.qd)
 
     def _parting_torque(self, now: float) -> tuple[np.ndarray, bool]:
         """Return the torque without feedback, and whether it is still far from the weight."""
@@ -249,7 +272,8 @@ class ControllerNode(LifecycleNode):
 
     def _clean_up(self) -> None:
         self._states.destroy()
-        self.destroy_subscription(self._trajectories)
+        self._trajectories.destroy()
+        self._inputs.destroy()
         for service in self._open_services:
             self.destroy_service(service)
         for timer in self._open_timers:
@@ -264,7 +288,13 @@ class ControllerNode(LifecycleNode):
     def cycle(self, patience: float) -> None:
         """Answer the next joint state, or act on its absence after `patience` seconds."""
         message = self._states.wait(patience)
-        now = time.monotonic()
+        self._begun = time.monotonic()
+        if message is None and self._cycle_clock.lockstep:
+            return
+        now = self._cycle_clock.now(message)
+        if self._active and self._cycle_clock.was_answered():
+            self._command(self._torque, message.header.stamp)
+            return
         fresh = message is not None and self._take(message, now)
         if not self._active:
             return
@@ -272,6 +302,10 @@ class ControllerNode(LifecycleNode):
             self._respond(message.header.stamp, now)
         else:
             self._watch(now)
+
+    def listen(self) -> None:
+        """Take in what else the law has to reckon with."""
+        self._inputs.poll(time.monotonic())
 
     def _take(self, message: JointState, now: float) -> bool:
         """Read a message; return whether the arm's state is complete, new and fresh now."""
@@ -303,17 +337,19 @@ class ControllerNode(LifecycleNode):
         # the clock of a simulation stands while it waits
         told = measured and not self._simulated_time
         self._statistics.add(measured or now, time.time() - measured if told else 0.0,
-                             time.monotonic() - now)
+                             time.monotonic() - self._begun)
 
     def _watch(self, now: float) -> None:
         """Act on silence: the model alone brings the arm to rest, then a fault is latched."""
         verdict = self._stale.check(now)
         if verdict.level is Freshness.FRESH:
+            if self._cycle_clock.lockstep:  # a state that cannot be used wants an answer as well
+                self._send(self._torque)
             return
         self._coasting = True
         moment = self._time(now)
         if verdict.level is Freshness.STOP:
-            self._controller.fail(moment, f'joint states: {self._silence(verdict)}')
+            self._controller.fail(f'joint states: {self._silence(verdict)}')
         torque, _ = self._controller.coast(moment)
         self._send(torque)
 
@@ -324,64 +360,58 @@ class ControllerNode(LifecycleNode):
 
     def _send(self, torque, stamp=None) -> None:
         """Let a torque out and tell of it; `stamp` is that of the state it answers, if any."""
-        stamp = stamp or self.get_clock().now().to_msg()
+        stamp = stamp or self._cycle_clock.stamp or self.get_clock().now().to_msg()
+        self._torque = torque
+        self._cycle_clock.answer()
         self._command(torque, stamp)
         self._telemetry.publish(stamp, self._controller, torque)
 
     def _command(self, torque, stamp=None) -> None:
-        self._command_publisher.publish(self._writer.write(torque))
+        if not self._cycle_clock.lockstep:  # there they would not say which state they answer
+            self._command_publisher.publish(self._writer.write(torque))
         if self._telemetry.commands:
             self._telemetry.command(stamp or self.get_clock().now().to_msg(), self._controller,
                                     torque)
 
     def _time(self, now: float | None = None) -> float:
         """Return the time of the control cycle: steady, or that of a simulation."""
-        return (time.monotonic() if now is None else now) - self._offset
+        if now is None or self._cycle_clock.lockstep:
+            now = self._cycle_clock.now()
+        return now - self._offset
 
     def _wall(self) -> float:
         """Return the time of stamps."""
+        if self._cycle_clock.lockstep:
+            return self._cycle_clock.now()
         return 1e-9 * self.get_clock().now().nanoseconds if self._simulated_time else time.time()
 
     # --- requests ---------------------------------------------------------------------------
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        stamp = seconds(message.header.stamp)
-        delay = stamp - self._wall() if stamp else 0.0
-        try:
-            duration = self._controller.follow(
-                self._time(), message.joint_names, trajectory_points(message), delay)
-        except RobodynError as error:
-            self.get_logger().error(f'trajectory refused: {error}')
-        else:
-            self.get_logger().info(f'trajectory of {len(message.points)} points accepted, '
-                                   f'{duration:.3f} s')
-        self._answered = time.monotonic()  # the check of a long one is no silence of the arm
-
     def _answer(self, act: Callable) -> Callable:
         def answer(_request, response):
             try:
-                act(self._controller, self._time())
+                act(self._controller)
                 response.success, response.message = True, self._controller.mode.value
             except RobodynError as error:
                 response.success, response.message = False, str(error)
             return response
         return answer
 
-    def _reset_fault(self, controller: ArmController, _now: float) -> None:
-        verdict = self._stale.check(time.monotonic())
+    def _reset_fault(self, controller: ArmController) -> None:
+        verdict = self._stale.check(self._cycle_clock.now())
         if verdict.level is not Freshness.FRESH:
             raise StateError(f'the cause is still there: joint states: {verdict.reason}')
         controller.reset_fault()
 
-    def _gains_changed(self, values, names: list[str]) -> None:
+    def _changed(self, values, names: list[str]) -> None:
         if self._controller is not None:
-            self._controller.set_gains(gains_from(values, self._dynamics))
+            apply_changes(self._controller, values, names, self._dynamics)
 
     # --- diagnostics ------------------------------------------------------------------------
 
     def _report(self) -> None:
         controller, model = self._controller, self._dynamics.model
-        verdict = self._stale.check(time.monotonic())
+        verdict = self._stale.check(self._cycle_clock.now())
         level, message = DiagnosticStatus.OK, controller.mode.value
         if verdict.level is not Freshness.FRESH:
             level, message = DiagnosticStatus.WARN, f'joint states: {verdict.reason}'
@@ -393,7 +423,7 @@ class ControllerNode(LifecycleNode):
             'states refused': str(self._reader.refused), **self._statistics.summary(),
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
-            'moving mass (kg)': f'{model.mass.sum():.3f}'}
+            'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary()}
         self._diagnostic_publisher.publish(diagnostic_array(
             self.get_clock().now().to_msg(), f'{self.get_fully_qualified_name()}: controller',
             model.name, level, message, values))
@@ -427,6 +457,33 @@ class ControllerNode(LifecycleNode):
             self._reminded, self._waiting = now, kind
             self.get_logger().info(f'waiting: {reason}')
 
+    @property
+    def called(self) -> bool:
+        """Whether a trajectory, or a cancellation, has just come."""
+        return self.configured and self._trajectories.called
+
+    def attend(self, executor: SingleThreadedExecutor) -> None:
+        """Do one of the things that wait."""
+        if not self.configured:
+            executor.spin_once(timeout_sec=_CHORES)
+            return
+        self._trajectories.look()
+        for _ in range(self._trajectories.turns()):
+            executor.spin_once(timeout_sec=0.0)
+        self.tell()
+
+    def part(self, executor: SingleThreadedExecutor) -> None:
+        """Let whoever waits for the end of a motion hear of it."""
+        if not self.configured:
+            return
+        self._trajectories.close()
+        if not self._trajectories.unheard:
+            return
+        end = time.monotonic() + _PART  # all of it: what is sent last needs time to get out
+        while time.monotonic() < end:
+            self.attend(executor)
+            time.sleep(_COAST)
+
     def tell(self) -> None:
         """Log how a motion ended, and a new fault; once each."""
         if self._controller is None:
@@ -455,6 +512,7 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
         _loop(node, executor, stop)
     finally:
         node.leave()
+        node.part(executor)
         executor.shutdown(timeout_sec=1.0)
 
 
@@ -464,11 +522,11 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
     while not stop.requested:
         if node.configured:
             node.cycle(_COAST)
+            node.listen()
         now = time.monotonic()
-        if now >= chores or not node.configured:
+        if now >= chores or node.called or not node.configured:
             chores = now + _CHORES
-            executor.spin_once(timeout_sec=0.0 if node.configured else _CHORES)
-            node.tell()
+            node.attend(executor)
         if node.starting and now >= attempt:
             attempt = now + _ATTEMPT
             node.attempt_activation()

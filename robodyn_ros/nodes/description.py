@@ -12,6 +12,7 @@ from std_msgs.msg import String
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.named_values import joint_values
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.qos import latched
@@ -90,41 +91,6 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
         node.get_logger().warning(warning)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
     return Robot(model, urdf, from_topic)
-
-
-def joint_values(parameter: str, entries: tuple[str, ...]) -> dict[str, float]:
-    """
-    Return joints and numbers from texts like `finger_joint:0.02`.
-
-    Parameters
-    ----------
-    parameter : str
-        Name of the parameter that has these texts.
-    entries : tuple of str
-        Its value.
-
-    Raises
-    ------
-    ParameterError
-        A text is not of this form, or a joint is named twice.
-
-    """
-    numbers: dict[str, float] = {}
-    for entry in entries:
-        joint, colon, text = entry.rpartition(':')
-        joint = joint.strip()
-        try:
-            value = float(text)
-        except ValueError:
-            colon = ''
-        if not colon or not joint:
-            raise ParameterError(f'parameter {parameter!r} has the entry {entry!r}: write it as '
-                                 'joint:position, such as finger_joint:0.02', entry=entry)
-        if joint in numbers:
-            raise ParameterError(f'parameter {parameter!r} names joint {joint!r} twice: leave '
-                                 'one out', joint=joint)
-        numbers[joint] = value
-    return numbers
 
 
 def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:

@@ -25,7 +25,8 @@ from robodyn_ros.nodes.parameter import Parameter
 from robodyn_ros.share import PACKAGE, share_path
 
 # Topics of both nodes that may be called otherwise, each by an argument.
-_TOPICS = {'joint_states': 'joint_states', 'effort_controller/commands': 'effort_command_topic'}
+_TOPICS = {'joint_states': 'joint_states', 'joint_commands': 'joint_commands',
+           'effort_controller/commands': 'effort_command_topic'}
 _LONGEST_GOODBYE = '70'  # s; more than the longest release_time, in which the arm is let down
 
 
@@ -45,6 +46,8 @@ def common_arguments(urdf: str) -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'effort_command_topic', default_value='effort_controller/commands',
             description='Topic of the torques, as forward_command_controller takes them.'),
+        DeclareLaunchArgument('joint_commands', default_value='joint_commands',
+                              description='Topic of the torques with the names of the joints.'),
     ]
 
 

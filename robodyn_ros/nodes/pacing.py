@@ -37,9 +37,13 @@ class Pacer:
     """
 
     def __init__(self, period: float):
-        self.period = round(1e9 * period)
         self.late = self.lost = 0
         self.delay = Window()
+        self.change(period)
+
+    def change(self, period: float) -> None:
+        """Go on with another period (s), from now."""
+        self.period = round(1e9 * period)
         self._tolerance = max(self.period, 1_000_000)
         self.restart()
 

@@ -9,7 +9,7 @@ user set into a snapshot of plain Python values, and guards every later change. 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Iterator
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
@@ -122,8 +122,22 @@ class Parameters:
         return value
 
     def _before_set(self, given: list[RosParameter]) -> list[RosParameter]:
-        """Make numbers of whole numbers, as `ros2 param set node step 1` sends them."""
+        """
+        Make numbers of whole numbers, as `ros2 param set node step 1` sends them.
+
+        What ROS would refuse on its own, with a name only, it is made to leave to `_on_set`.
+        """
+        declared = all(self._node.has_parameter(each.name) for each in given)
+        for descriptor, _ in self._descriptors(given) if declared else ():
+            descriptor.read_only = False
+            descriptor.floating_point_range, descriptor.integer_range = [], []
         return [self._as_declared(each) for each in given]
+
+    def _descriptors(self, given: list[RosParameter]) -> Iterator[tuple]:
+        """Yield the descriptors that ROS holds of our parameters, and their rows."""
+        for each in given:
+            if each.name in self.table and self._node.has_parameter(each.name):
+                yield self._node.describe_parameter(each.name), self.table[each.name]
 
     def _as_declared(self, given: RosParameter) -> RosParameter:
         row = self.table.get(given.name)
@@ -139,10 +153,18 @@ class Parameters:
     def _on_set(self, given: list[RosParameter]) -> SetParametersResult:
         """Accept all changes, or refuse all of them and say why."""
         ours = [each for each in given if each.name in self.table]
+        for descriptor, row in self._descriptors(given):
+            # ROS has written the type of what was given into it, wanted or not
+            declared = row.descriptor()
+            for field in ('type', 'read_only', 'floating_point_range', 'integer_range'):
+                setattr(descriptor, field, getattr(declared, field))
         values = SimpleNamespace(**vars(self.values))
         try:
             for each in ours:
                 row = self.table[each.name]
+                if row.read_only and self._node.has_parameter(row.name):
+                    raise ParameterError(f'parameter {row.name!r} is read-only while the node '
+                                         'runs: set it when you start the node', name=row.name)
                 if each.type_ == RosParameter.Type.NOT_SET:
                     raise ParameterError(f'parameter {row.name!r} cannot be removed: set it to '
                                          f'{shown(row.default)}, its default', name=row.name)

@@ -27,6 +27,7 @@ class Pushes:
         self._plant = plant
         self._refusals = refusals
         self._ends: dict[str, float] = {}
+        self._wrenches: dict[str, np.ndarray] = {}
 
     def take(self, message: WrenchStamped, timeout: float) -> None:
         """
@@ -43,7 +44,8 @@ class Pushes:
             R = plant.dynamics.forward_kinematics(plant.q, link)[:3, :3]
             force = R @ (wrench.force.x, wrench.force.y, wrench.force.z)
             moment = R @ (wrench.torque.x, wrench.torque.y, wrench.torque.z)
-            plant.push(link, np.concatenate([force, moment]))
+            self._wrenches[link] = np.concatenate([force, moment])
+            plant.push(link, self._wrenches[link])
         except RobodynError as error:
             self._refusals.add('wrench', f'dropped a wrench: {error}')
             return
@@ -57,6 +59,12 @@ class Pushes:
         for link in [link for link, end in self._ends.items() if self._plant.steps >= end]:
             del self._ends[link]
             self._plant.push(link, None)
+
+    def move(self, plant: Plant) -> None:
+        """Go on with another plant in place of the one before."""
+        self._plant = plant
+        for link in self._ends:
+            plant.push(link, self._wrenches[link])
 
     def clear(self) -> None:
         """Forget all pushes; the plant was reset."""

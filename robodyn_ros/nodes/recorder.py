@@ -20,17 +20,24 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes import controller, qos
+from robodyn_ros.nodes import controller, qos, simulator
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run
 
 _LOOK = 0.03     # s between two looks at the topics
 _DEPTH = 4000    # messages that can wait: seconds, should this process not get a core
 _ANSWER = 5.0    # s that a service may take
+# what a bag holds besides: type, topic, and whether it is latched
+_OTHERS = ((String, 'robot_description', True),
+           (Float64MultiArray, 'effort_controller/commands', False),
+           (JointTrajectory, f'{controller.NAME}/joint_trajectory', False),
+           (JointState, f'{simulator.NAME}/ground_truth', False),
+           (DiagnosticArray, '/diagnostics', False))
 
 
 class JointLog(NamedTuple):
@@ -53,25 +60,55 @@ class JointLog(NamedTuple):
     effort: np.ndarray
 
 
-class JointStream(PolledSubscription):
-    """A recorded topic of JointState messages."""
+class Stream(PolledSubscription):
+    """
+    A recorded topic.
 
-    def __init__(self, node: Node, topic: str):
-        super().__init__(node, JointState, topic, qos.reliable(_DEPTH))
-        self._messages: list[tuple[int, bytes]] = []
+    Parameters
+    ----------
+    node : Node
+        That listens.
+    message : type
+        Message type.
+    topic : str
+    latched : bool
+        Whether what was published before counts as well.
+
+    Attributes
+    ----------
+    messages : list of (int, bytes)
+        When each was sent (ns since the epoch), and what: as it was on the wire.
+    kind : str
+        Name of the type, such as sensor_msgs/msg/JointState.
+    latched : bool
+
+    """
+
+    def __init__(self, node: Node, message: type, topic: str, latched: bool = False):
+        super().__init__(node, message, topic, qos.latched() if latched else qos.reliable(_DEPTH))
+        self.kind = f'{message.__module__.partition(".")[0]}/msg/{message.__name__}'
+        self.latched = latched
+        self.messages: list[tuple[int, bytes]] = []
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self.messages)
 
     def collect(self) -> None:
         """Take all messages that wait."""
-        while (taken := self._handle.take_message(JointState, True)) is not None:
+        while (taken := self._handle.take_message(self._type, True)) is not None:
             data, info = taken
-            self._messages.append((info['source_timestamp'], data))
+            self.messages.append((info['source_timestamp'], data))
+
+
+class JointStream(Stream):
+    """A recorded topic of JointState messages."""
+
+    def __init__(self, node: Node, topic: str):
+        super().__init__(node, JointState, topic)
 
     def newest(self, joint_names: Sequence[str]) -> JointLog:
         """Return the last message that was collected; no rows if there was none."""
-        return _decoded(self._messages[-1:], joint_names)
+        return _decoded(self.messages[-1:], joint_names)
 
     def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
         """
@@ -85,7 +122,7 @@ class JointStream(PolledSubscription):
             Only what was sent in between; ns since the epoch.
 
         """
-        return _decoded([(sent, data) for sent, data in self._messages
+        return _decoded([(sent, data) for sent, data in self.messages
                          if sent >= begin and (end is None or sent < end)], joint_names)
 
 
@@ -111,6 +148,8 @@ class Recorder:
     ----------
     look : callable, optional
         Called at every look at the topics; may raise.
+    everything : bool
+        Whether to record all that belongs into a bag.
 
     Attributes
     ----------
@@ -124,7 +163,7 @@ class Recorder:
 
     """
 
-    def __init__(self, look: Callable[[], None] | None = None):
+    def __init__(self, look: Callable[[], None] | None = None, everything: bool = False):
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._look = look
         self._node = node = Node('robodyn_recorder', use_global_arguments=False,
@@ -132,7 +171,8 @@ class Recorder:
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')
         self.terms: dict[str, JointStream] = {}
-        self._streams = [self.states, self.references]
+        self._others = [Stream(node, *each) for each in _OTHERS] if everything else []
+        self._streams = [self.states, self.references, *self._others]
         self.diagnostics: list[tuple[str, dict[str, str]]] = []
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._trajectory = node.create_publisher(
@@ -146,13 +186,18 @@ class Recorder:
         """Listen to these terms of the torque as well, which costs the controller time."""
         for name in names:
             self.terms[name] = JointStream(self._node, f'{controller.NAME}/torque_terms/{name}')
-        self._streams = [self.states, self.references, *self.terms.values()]
+        self._streams = [self.states, self.references, *self._others, *self.terms.values()]
 
     def end_terms(self) -> None:
         """Listen no more to the terms; what was recorded stays."""
-        self._streams = [self.states, self.references]
+        self._streams = [self.states, self.references, *self._others]
         for stream in self.terms.values():
             stream.destroy()
+
+    @property
+    def recorded(self) -> list[Stream]:
+        """All topics that were recorded."""
+        return [self.states, self.references, *self._others, *self.terms.values()]
 
     def collect(self) -> None:
         """Take all messages that wait."""

@@ -65,10 +65,6 @@ class Ramp:
         """Return the value at `now`."""
         return self._state(now)[0]
 
-    def done(self, now: float) -> bool:
-        """Return whether the target is reached."""
-        return now - self._begin >= self._duration
-
     def _state(self, now: float) -> tuple[float, float]:
         ahead = max(now - self._begin, 0.0)
         if ahead >= self._duration:

@@ -24,8 +24,7 @@ class StopProfile:
 
     A joint with too little room to its position limit stops sooner than the
     others. If the room is too small even for the joint's own deceleration,
-    the position limit comes first: the joint decelerates harder and is marked
-    in `forced`.
+    the position limit comes first: the joint decelerates harder.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class StopProfile:
     fade : float
         Seconds in which the present acceleration dies out.
     shortest : float
-        Seconds that a forced joint takes at least. Where even that does not
+        Seconds that such a joint takes at least. Where even that does not
         fit, its reference velocity steps down to what does.
 
     Attributes
@@ -48,13 +47,10 @@ class StopProfile:
         Seconds until all joints rest.
     end : Reference
         Where they rest.
-    forced : numpy.ndarray
-        (nv,) bool.
 
     """
 
-    __slots__ = ('_acceleration', '_fade', '_start', '_time', '_velocity', 'duration', 'end',
-                 'forced')
+    __slots__ = ('_acceleration', '_fade', '_start', '_time', '_velocity', 'duration', 'end')
 
     def __init__(self, reference: Reference, deceleration, lower=None, upper=None,
                  fade: float = 0.05, shortest: float = 0.05):
@@ -68,7 +64,7 @@ class StopProfile:
         tight = self._plan(most, np.minimum(ahead, behind), shortest)
         for j in np.flatnonzero(tight):
             room = ahead[j] if reference.qd[j] > 0.0 else behind[j]
-            self._fit(j, max(room, 0.0), most[j], shortest)
+            self._fit(j, max(room, 0.0), shortest)
         travel = 0.5 * self._velocity * self._time - self._acceleration * fade**2 / 12.0
         self.end = Reference.at_rest(reference.q + travel)
 
@@ -86,17 +82,15 @@ class StopProfile:
         self._acceleration = np.where(tight, 0.0, acceleration)
         self._velocity = np.where(tight, qd, velocity)
         self._time = np.full(qd.shape, self.duration)
-        self.forced = np.zeros(qd.shape, dtype=bool)
         return tight
 
-    def _fit(self, j, room, most, shortest) -> None:
+    def _fit(self, j, room, shortest) -> None:
         speed = abs(self._velocity[j])
         if 0.5 * speed * self.duration <= room:
             return
         time = max(2.0 * room / speed, shortest)
         self._time[j] = time
         self._velocity[j] = math.copysign(min(speed, 2.0 * room / time), self._velocity[j])
-        self.forced[j] = 1.5 * speed > most * time
 
     def sample(self, t: float, out: Reference | None = None) -> Reference:
         """Return the reference `t` seconds after the stop began, in `out` if given."""

@@ -64,15 +64,11 @@ class Supervisor:
         limit = np.array(effort_limit, dtype=float, ndmin=1)
         nv = limit.size
         self._names = tuple(joint_names or (str(j) for j in range(nv)))
-        if not 0.0 < margin <= 1.0:
-            raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
-                                 value=margin)
         if not 0.0 < max_dt < np.inf:
             raise ParameterError(f'max_dt is {max_dt} s; it must be above 0 and finite',
                                  value=max_dt)
-        self._limit = self._checked('effort limit', limit, lowest=0.0) * margin
-        rate = np.array(np.broadcast_to(np.asarray(rate_limit, dtype=float), (nv,)))
-        self._rate = self._checked('rate limit', rate, lowest=np.nextafter(0.0, 1.0))
+        self._limit, self._rate = self._checked_bounds(limit, rate_limit, margin)
+        self._bound, self._lowering = self._limit.copy(), False
         self._max_dt = max_dt
         self._last = np.zeros(nv)
         self._step = np.zeros(nv)
@@ -85,6 +81,21 @@ class Supervisor:
     def last(self) -> np.ndarray:
         """(nv,) the torque sent last, a copy."""
         return self._last.copy()
+
+    def change(self, effort_limit, rate_limit, margin: float = 1.0) -> None:
+        """
+        Obey other limits from now on; a torque above a new one comes down at the rate allowed.
+
+        Raises
+        ------
+        ParameterError
+            A bad value, naming the joint; nothing is changed then.
+
+        """
+        limit = np.array(np.broadcast_to(np.asarray(effort_limit, dtype=float),
+                                         self._limit.shape))
+        self._limit, self._rate = self._checked_bounds(limit, rate_limit, margin)
+        self._lowering = True
 
     def reset(self, torque) -> None:
         """
@@ -99,6 +110,7 @@ class Supervisor:
                                 f'{self._last.size} joints')
         torque[~np.isfinite(torque)] = 0.0
         self._last[:] = np.clip(torque, -self._limit, self._limit)
+        self._lowering = True
 
     def supervise(self, desired: np.ndarray, fallback: np.ndarray,
                   dt: float) -> tuple[np.ndarray, Verdict]:
@@ -123,13 +135,20 @@ class Supervisor:
         else:
             self._step.fill(0.0)
         limit_rate(torque, self._last, self._step, self._slowed, verdict.rate_limited)
-        clamp_effort(self._slowed, self._limit, self._out, verdict.saturated)
+        if self._lowering:
+            self._lower()
+        clamp_effort(self._slowed, self._bound, self._out, verdict.saturated)
         if self._is_finite(self._out):
             self._last[:] = self._out
         else:
             verdict.fault = 'the supervised torque is not finite; the last one is sent again'
             self._out[:] = self._last
         return self._out, verdict
+
+    def _lower(self) -> None:
+        """Let the bound come down to a new limit no faster than the torque may."""
+        np.maximum(self._limit, np.abs(self._last) - self._step, out=self._bound)
+        self._lowering = bool((self._bound > self._limit).any())
 
     def _usable(self, desired, fallback):
         if self._is_finite(desired):
@@ -151,6 +170,14 @@ class Supervisor:
             return f'{torque.shape} values for {self._last.size} joints'
         j = int(np.argmin(np.isfinite(torque)))
         return f"{torque[j]} for joint '{self._names[j]}'"
+
+    def _checked_bounds(self, limit, rate_limit, margin):
+        if not 0.0 < margin <= 1.0:
+            raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
+                                 value=margin)
+        rate = np.array(np.broadcast_to(np.asarray(rate_limit, dtype=float), limit.shape))
+        return (self._checked('effort limit', limit, lowest=0.0) * margin,
+                self._checked('rate limit', rate, lowest=np.nextafter(0.0, 1.0)))
 
     def _checked(self, what, values, lowest):
         for name, value in zip(self._names, values):

@@ -13,6 +13,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.trajectory.angles import unwrap_continuous
+from robodyn_ros.trajectory.joining import join
 from robodyn_ros.trajectory.points import arrange_points, TrajectoryPoint
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
@@ -77,7 +78,7 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     if start_tolerance is not None and times[0] <= 0.0:
         planned = Trajectory.from_points(times, *rows).sample(0.0)
         _check_start(model.joint_names, planned.q, start.q, start_tolerance)
-    trajectory = Trajectory.from_points(times, *rows, start=start)
+    trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
     check_path(model, trajectory, start, velocity_slack, position_slack)
     return trajectory
 

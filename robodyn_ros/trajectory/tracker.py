@@ -58,6 +58,11 @@ class Tracker:
         """Whether a trajectory is under way and not yet judged."""
         return self._status.phase in (Phase.TRACKING, Phase.SETTLING)
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start, as far as the reference has come."""
+        return self._status.elapsed
+
     def start(self, trajectory: Trajectory, now: float,
               tolerances: Tolerances | None = None) -> None:
         """

@@ -1,0 +1,162 @@
+"""
+Simulation and closed loop: our plant beside MuJoCo, from the same URDF, in steps of 1 ms.
+
+Both have viscous and dry friction and stops, and no contacts; or rigid bodies alone. The torques
+are those of a smooth motion, so that both arms make nearly that motion, by their own integrators
+and models of friction.
+"""
+from cases import check
+import numpy as np
+from own import Own
+from robots import load, OWN
+from timing import Call, compare, OURS
+
+from robodyn_ros import Dynamics, RobotModel
+from robodyn_ros.dynamics import kernels
+from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+
+try:
+    import mujoco
+    from mujoco import rollout as mujoco_rollout
+    import pinocchio as pin
+except ImportError:
+    mujoco = None
+
+STEP, STEPS, ARMS = 1e-3, 100, 1000
+HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+SWING = 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
+RATE = 6.0        # rad/s
+ALIKE = 2e-3      # rad, of a motion of 35 mrad: two integrators, and two models of friction
+PHYSICS = {'with friction': {}, 'rigid bodies': {
+    'friction': 0.0, 'damping': 0.0, 'lower': -np.inf, 'upper': np.inf}}
+
+
+def motion():
+    """Return position, velocity and acceleration of the smooth motion, step by step."""
+    phase = RATE * STEP * np.arange(STEPS)[:, None]
+    return (HOME + SWING * (1.0 - np.cos(phase)), RATE * SWING * np.sin(phase),
+            RATE**2 * SWING * np.cos(phase))
+
+
+class Contest:
+    """
+    One arm in both simulations.
+
+    Parameters
+    ----------
+    physics : str
+        One of `PHYSICS`.
+
+    """
+
+    def __init__(self, physics):
+        model = RobotModel.from_urdf(OWN)
+        self.physics, self.dynamics = physics, Dynamics(model)
+        self.plant = Plant(model, STEP, self.dynamics, **PHYSICS[physics])
+        joints, (q, qd, qdd) = self.plant.joints, motion()
+        torques = (self.dynamics.inverse_dynamics(q, qd, qdd) + joints.damping * qd
+                   + joints.friction * np.sign(qd))
+        starts = HOME + 0.05 * np.random.default_rng(1).normal(size=(ARMS, model.nv))
+        self.names = {
+            'plant': self.plant, 'home': HOME, 'torques': torques, 'still': np.zeros(model.nv),
+            'held': np.tile(torques[0], (STEPS, 1)), 'torque': torques[0], 'n': STEPS,
+            'rollout': PlantRollout(self.plant), 'starts': starts,
+            'rests': np.zeros_like(starts)} | (self._theirs(starts) if mujoco else {})
+
+    def _theirs(self, starts):
+        m = mujoco.MjModel.from_xml_path(str(OWN))
+        assert [m.joint(j).name for j in range(m.njnt)] == list(self.plant.model.joint_names)
+        m.opt.timestep = STEP
+        off = ['CONTACT', *(['FRICTIONLOSS', 'DAMPER', 'LIMIT'] if PHYSICS[self.physics] else [])]
+        m.opt.disableflags |= sum(
+            int(getattr(mujoco.mjtDisableBit, f'mjDSBL_{name}')) for name in off)
+        # time, positions, velocities
+        states = np.zeros((len(starts), mujoco.mj_stateSize(
+            m, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+        states[:, 1:1 + m.nq] = starts
+        state = states[:1].copy()
+        state[:, 1:1 + m.nq] = HOME
+        return {'mujoco': mujoco, 'm': m, 'data': mujoco.MjData(m), 'state': state,
+                'states': states, 'roll': mujoco_rollout.rollout,
+                'spec': int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)}
+
+    def cases(self):
+        """Return calls by library, by what they compute."""
+        nq = self.plant.nv
+
+        def last(states):
+            return states[:, -1, 1:1 + nq]
+
+        texts = {
+            'one step': (
+                'plant.reset(home)\nfor torque in torques: plant.step(torque)\nplant.q.copy()',
+                'mujoco.mj_resetData(m, data); data.qpos = home\n'
+                'for torque in torques: data.qfrc_applied = torque; mujoco.mj_step(m, data)\n'
+                'data.qpos.copy()', None, None, STEPS),
+            f'{STEPS} steps, one torque': (
+                'rollout(held, home, still).q[:, -1]',
+                'mujoco.mj_resetData(m, data); data.qpos = home; data.qfrc_applied = torque\n'
+                'mujoco.mj_step(m, data, n)\ndata.qpos.copy()', lambda q: q[0], None, STEPS),
+            f'{STEPS} steps, own torques': (
+                'rollout(torques, home, still).q[:, -1]',
+                'roll(m, data, state, torques, control_spec=spec)[0]', None, last, STEPS),
+            f'{ARMS} arms, {STEPS} steps': (
+                'rollout(torques, starts, rests).q[:, -1]',
+                'roll(m, data, states, torques, control_spec=spec)[0]', None, last, STEPS * ARMS)}
+        return {f'{what}, {self.physics}': self._pair(*text) for what, text in texts.items()}
+
+    def _pair(self, ours, theirs, convert, their_convert, size):
+        def same(result):
+            return result
+
+        calls = {OURS: Call(ours, dict(self.names), convert or same, size)}
+        if mujoco:
+            calls['MuJoCo'] = Call(theirs, dict(self.names), their_convert or same, size)
+        return calls
+
+
+def measure_steps(effort):
+    """Return figures of simulations."""
+    rows = []
+    for physics in PHYSICS:
+        for what, calls in Contest(physics).cases().items():
+            check('robodyn7', what, calls, relative=0.0, absolute=ALIKE)
+            rows += compare('simulation', 'robodyn7', len(HOME), what, calls, effort)
+    return rows
+
+
+# --- law and plant in one loop ------------------------------------------------------------------
+
+def computed_torque(tree, runtime, q, qd, reference, gains):
+    """Return the torque of the plain law, for `ClosedLoop`."""
+    n = tree.nv
+    q_ref, qd_ref, qdd_ref = (reference[k * n:(k + 1) * n] for k in range(3))
+    qdd = [qdd_ref[i] + gains[i] * (q_ref[i] - q[i]) + gains[n + i] * (qd_ref[i] - qd[i])
+           for i in range(n)]
+    return kernels.inverse_dynamics(tree, runtime, q, qd, qdd)
+
+
+def measure_loop(effort):
+    """Return figures of a Monte Carlo run; theirs is Pinocchio's law and MuJoCo's step."""
+    contest, gains = Contest('with friction'), Own(load('robodyn7')).gains()
+    reference = motion()
+    names = {
+        'loop': ClosedLoop(contest.plant, computed_torque, 2 * len(HOME)),
+        'reference': np.hstack(reference), 'spread': Spread(), 'arms': range(ARMS),
+        'gains': np.concatenate([gains.kp, gains.kd])}
+    calls = {OURS: Call('loop.run(reference, gains, spread, 1, arms)', names,
+                        lambda outcome: np.median(outcome.q, axis=0), STEPS * ARMS)}
+    if mujoco:
+        model = pin.buildModelFromUrdf(str(OWN))
+        calls['Pin+MuJoCo'] = Call(
+            'mujoco.mj_resetData(m, data); data.qpos = home\n'
+            'for q_ref, qd_ref, qdd_ref in zip(*reference):\n'
+            '    q, qd = data.qpos, data.qvel\n'
+            '    qdd = qdd_ref + kp * (q_ref - q) + kd * (qd_ref - qd)\n'
+            '    data.qfrc_applied = pin.rnea(model, pdata, q, qd, qdd)\n'
+            '    mujoco.mj_step(m, data)\ndata.qpos.copy()',
+            {**contest.names, 'reference': reference, 'kp': gains.kp, 'kd': gains.kd,
+             'model': model, 'pdata': model.createData(), 'pin': pin}, size=STEPS)
+    what = f'law and step, {ARMS} different arms'
+    check('robodyn7', what, calls, relative=0.0, absolute=5e-3)
+    return compare('closed loop', 'robodyn7', len(HOME), what, calls, effort)

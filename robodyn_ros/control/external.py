@@ -1,0 +1,113 @@
+"""Known external wrenches: what they do to the joints, the motors need not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.exceptions import ArgumentError, ModelError
+
+SMOOTHING = 0.02  # s: time constant with which a wrench is taken over, and let go
+_NOTHING = 1e-6   # N or N m below which a wrench that is let go is over
+
+
+def carried_wrenches(tree, runtime, q, wrenches):
+    """Return -sum J^T w for wrenches (force, moment) at the bodies' origins, in body axes."""
+    rows = [wrenches[6 * i:6 * i + 6] for i in tree.bodies]
+    forces = [(tuple(-x for x in row[:3]), tuple(-x for x in row[3:])) for row in rows]
+    return kernels.to_coordinates(tree, kernels.inward(tree, kernels.poses(tree, q), forces))
+
+
+class ExternalWrenches:
+    """
+    Wrenches that the environment applies to links, one per link, until they time out.
+
+    A wrench is in the axes of its link and turns with it, as a force/torque sensor there tells it.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The robot.
+
+    """
+
+    def __init__(self, dynamics: Dynamics):
+        model = dynamics.model
+        self._model = model
+        self._at_links: dict[str, tuple[int, np.ndarray, float]] = {}
+        self._now, self._target = np.zeros((2, 6 * model.nb))
+        self._torque = np.zeros(model.nv)
+        kernel = dynamics.kernel(carried_wrenches, {'q': model.nv, 'wrenches': 6 * model.nb},
+                                 (model.nv,), 'carried_wrenches')
+        self._carried = kernel.builtin('carried_wrenches', carried_wrenches.__doc__)
+        self._idle = True
+
+    def apply(self, now: float, link: str, wrench, timeout: float) -> None:
+        """
+        Reckon with a wrench at a link from now on, for `timeout` seconds.
+
+        Parameters
+        ----------
+        now : float
+            Time of the cycle.
+        link : str
+            The wrench acts at its origin, and is in its axes.
+        wrench : (6,)
+            Force and moment that the environment applies (N, N m), in place of the link's last.
+        timeout : float
+            Seconds.
+
+        Raises
+        ------
+        ModelError
+            There is no such link, or it does not move.
+        ArgumentError
+            Not six finite numbers.
+
+        """
+        frame = self._model.link(link)
+        if frame.body < 0:
+            raise ModelError(f'wrench on link {link!r}: the link belongs to the immovable base, '
+                             'no joint feels it; name a link that moves', link=link)
+        values = np.array(wrench, dtype=float)
+        if values.shape != (6,) or not np.isfinite(values).all():
+            raise ArgumentError(f'wrench on link {link!r} is {values.tolist()}: it must be 6 '
+                                'finite numbers, force then moment', link=link)
+        force = frame.rotation @ values[:3]
+        moment = frame.rotation @ values[3:] + np.cross(frame.translation, force)
+        self._at_links[link] = (frame.body, np.concatenate([force, moment]), now + timeout)
+        self._idle = False
+        self._sum_up()
+
+    def clear(self) -> None:
+        """Forget all wrenches at once."""
+        self._at_links.clear()
+        self._now.fill(0.0)
+        self._target.fill(0.0)
+        self._torque.fill(0.0)
+        self._idle = True
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links with a wrench that counts."""
+        return tuple(self._at_links)
+
+    def torque(self, now: float, dt: float, q: np.ndarray) -> np.ndarray:
+        """Return -sum J^T w at `q`, (nv,), overwritten by the next call."""
+        if self._idle:
+            return self._torque
+        over = [link for link, (_, _, end) in self._at_links.items() if not now < end]
+        for link in over:
+            del self._at_links[link]
+        if over:
+            self._sum_up()
+        self._now += (self._target - self._now) * min(dt / SMOOTHING, 1.0)
+        if not self._at_links and np.abs(self._now).max() < _NOTHING:
+            self.clear()
+            return self._torque
+        return self._carried(q, self._now, out=self._torque)
+
+    def _sum_up(self) -> None:
+        self._target.fill(0.0)
+        for body, wrench, _ in self._at_links.values():
+            self._target[6 * body:6 * body + 6] += wrench

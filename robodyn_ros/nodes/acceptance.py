@@ -1,0 +1,160 @@
+"""
+Acceptance of trajectories beside the running cycle.
+
+A short one is checked at once, between two states. A long one is checked in a thread while the
+cycle goes on, from where the reference will be when the check is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+import threading
+
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control import ArmController, Mode
+from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
+from robodyn_ros.nodes.conversions import trajectory_points
+from robodyn_ros.trajectory import Tolerances, Trajectory
+
+_AT_ONCE = 300       # points whose check, about 3 ms, fits between two states
+_LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s that a check may take; the machine may be busy
+_ATTEMPTS = 4        # each with twice the time; then the cycle has to wait
+
+
+@dataclass(eq=False)
+class Request:
+    """
+    A trajectory that somebody wants to be followed.
+
+    Attributes
+    ----------
+    message : JointTrajectory
+        As received.
+    answer : callable
+        Called once: with the trajectory and None, or with None and the error.
+    zero : float or None
+        Time of the cycle from which the points count; None: as soon as possible.
+    received : float
+        Time of the cycle at which it came.
+    tolerances : Tolerances or None
+        In place of the settings'.
+
+    """
+
+    message: JointTrajectory
+    answer: Callable[[Trajectory | None, RobodynError | None], None]
+    zero: float | None = None
+    received: float = 0.0
+    tolerances: Tolerances | None = None
+
+
+class Acceptance:
+    """
+    Checks what is to be followed, and lets it begin.
+
+    Parameters
+    ----------
+    controller : ArmController
+        Of the arm. All calls come from the thread of its cycle.
+    patient : bool
+        Whether the cycle can wait for any check, as in lockstep.
+
+    """
+
+    def __init__(self, controller: ArmController, patient: bool = False):
+        self._controller = controller
+        self._at_once = math.inf if patient else _AT_ONCE
+        self._job: _Job | None = None
+
+    def submit(self, request: Request) -> None:
+        """Check a trajectory; it takes the place of one that is still being checked."""
+        self.drop('a newer trajectory has come')
+        try:
+            if len(request.message.points) > self._at_once:
+                self._job = _Job(self._controller, request)
+            else:
+                self._check_now(request)
+        except RobodynError as error:
+            request.answer(None, error)
+
+    def _check_now(self, request: Request) -> None:
+        controller, message = self._controller, request.message
+        departure = controller.departure()
+        trajectory = controller.plan(
+            departure, message.joint_names, trajectory_points(message), request.zero)
+        controller.begin(departure, trajectory, request.tolerances)
+        request.answer(trajectory, None)
+
+    def look(self) -> None:
+        """Let what has been checked begin; to be called often."""
+        job = self._job
+        if job is None or not job.done:
+            return
+        self._job = None
+        try:
+            if job.begin():
+                job.request.answer(job.trajectory, None)
+            elif job.attempt == _ATTEMPTS:
+                self._check_now(job.request)
+            else:
+                self._job = job.again()
+        except RobodynError as error:
+            job.request.answer(None, error)
+
+    def drop(self, reason: str) -> None:
+        """Refuse what is still being checked."""
+        job, self._job = self._job, None
+        if job is not None:
+            job.request.answer(None, TrajectoryError(
+                f'{reason}, while {len(job.request.message.points)} points were being checked'))
+
+
+class _Job:
+    """One check in a thread."""
+
+    def __init__(self, controller: ArmController, request: Request, attempt: int = 1):
+        self.request, self._controller, self.attempt = request, controller, attempt
+        self._interruptions = controller.interruptions
+        points = len(request.message.points)
+        self._departure = controller.departure(
+            2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points))
+        self._zero = request.zero
+        if request.zero is not None:  # the time of the check is not the sender's
+            late = max(request.received - request.zero, 0.0)
+            self._zero = max(request.zero, self._departure.moment - late)
+        self.trajectory: Trajectory | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True, name='acceptance')
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            message = self.request.message
+            self.trajectory = self._controller.plan(
+                self._departure, message.joint_names, trajectory_points(message), self._zero)
+        except Exception as error:  # to be raised where it is waited for
+            self._error = error
+
+    def begin(self) -> bool:
+        """Let the motion begin, if the arm is still on its way to the departure."""
+        if self._error is not None:
+            raise self._error
+        controller = self._controller
+        if controller.interruptions != self._interruptions:
+            raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
+                             f'while {len(self.request.message.points)} points were checked')
+        return controller.begin(self._departure, self.trajectory, self.request.tolerances)
+
+    def again(self) -> _Job:
+        """Return another check, with more time."""
+        controller = self._controller
+        if controller.mode is Mode.FLOAT:  # a hand moves it; from now on the motion does
+            controller.stop('a trajectory is about to begin')
+        return _Job(controller, self.request, self.attempt + 1)

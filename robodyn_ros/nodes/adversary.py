@@ -1,0 +1,137 @@
+"""What stands between a simulated arm and the wire: its sensors, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+from numpy.typing import NDArray
+
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.adversary_parameters import (
+    campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.faults import Fault, FaultSchedule
+from robodyn_ros.simulation.sensors import Sensors
+from robodyn_ros.simulation.spoiling import emergency_stop, lost_torque, Spoiler, StateReport
+
+_SENSORS = {row.name for row in SENSOR_PARAMETERS}
+_FAULTS = {row.name for row in FAULT_PARAMETERS}
+
+
+class Adversary:
+    """
+    Sensors and faults of one arm; time is that of the plant.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The arm.
+    values : namespace
+        Parameters, see `adversary_parameters`.
+
+    Attributes
+    ----------
+    sensors : Sensors
+    stopped : bool
+        Whether the emergency stop is pressed.
+
+    Raises
+    ------
+    RobodynError
+        A parameter makes no sense for this arm.
+
+    """
+
+    def __init__(self, model: RobotModel, values: SimpleNamespace):
+        self._model = model
+        self._values = values
+        self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
+        self._spoiler = Spoiler()
+        self.stopped = False
+        self._known: tuple[Fault, ...] = ()
+        self._schedule = self._made(values, 0.0, begin=0.0)
+
+    def _made(self, values: SimpleNamespace, now: float, begin: float) -> FaultSchedule:
+        return FaultSchedule(self._model.body_joints, faults_from(values, self._model, now),
+                             campaign_from(values), begin)
+
+    @property
+    def active(self) -> tuple[Fault, ...]:
+        """Return what is wrong now."""
+        return self._schedule.active
+
+    @property
+    def honest(self) -> bool:
+        """Whether states are published as the sensors have them."""
+        return not self._schedule.active and self._spoiler.idle
+
+    def change(self, values: SimpleNamespace, names: Sequence[str], now: float) -> None:
+        """
+        Take over parameters that were set while running, at a time (s).
+
+        Raises
+        ------
+        RobodynError
+            They make no sense for this arm; nothing has changed.
+
+        """
+        sensors = sensors_from(values, self._model)
+        if _FAULTS.intersection(names):
+            schedule = self._made(values, now, begin=now)
+            schedule.follow(self._schedule)
+            self._schedule = schedule
+        if 'seed' in names:
+            dropped, self.sensors = self.sensors.dropped, Sensors(
+                self._model.nv, sensors, values.seed)
+            self.sensors.dropped = dropped
+        elif _SENSORS.intersection(names):
+            self.sensors.change(sensors)
+        self._values = values
+
+    def reset(self) -> None:
+        """Begin again at time 0; what was asked for by hand (`now`) is forgotten."""
+        values = SimpleNamespace(**vars(self._values))
+        values.faults = tuple(entry for entry in values.faults
+                              if not entry.split()[:1] == ['now'])
+        schedule = self._made(values, 0.0, begin=0.0)
+        schedule.counts.update(self._schedule.counts)
+        self._schedule = schedule
+        self._spoiler.reset()
+        self.sensors.reset()
+
+    def advance(self, time: float) -> list[Fault]:
+        """Take note of the time (s); return what has just begun to be wrong."""
+        self._schedule.advance(time)
+        known, self._known = self._known, self._schedule.active
+        if known is self._known:
+            return []
+        self.stopped = emergency_stop(self._known)
+        return [fault for fault in self._known if fault not in known]
+
+    def torque(self, commanded: NDArray) -> NDArray:
+        """Return what the motors are told in fact, model order."""
+        if not self._schedule.active:
+            return commanded
+        return lost_torque(self._schedule.active, commanded, self._model.joint_names)
+
+    def measure(self, plant: Plant) -> bool:
+        """Let the sensors look; return whether they have something new to say."""
+        return self.sensors.measure(plant.time, plant.q, plant.qd, plant.applied)
+
+    def spoil(self, time: float, report: StateReport) -> list[StateReport]:
+        """Return what is published instead of a report."""
+        return self._spoiler.spoil(time, report, self._schedule.active)
+
+    def figures(self, time: float) -> dict[str, str]:
+        """Return what is wrong, as text for diagnostics."""
+        now = [f'{" ".join([fault.kind, *fault.joints])} ({fault.end - time:.3g} s left)'
+               for fault in self._schedule.active]
+        figures = {'faults now': ', '.join(now) or 'none'}
+        for kind, count in sorted(self._schedule.counts.items()):
+            figures[f'faults so far: {kind}'] = str(count)
+        figures['sensors differ in'] = (', '.join(self.sensors.settings.differences())
+                                        or 'nothing')
+        if self.sensors.dropped:
+            figures['states lost by sensors'] = str(self.sensors.dropped)
+        return figures

@@ -1,0 +1,71 @@
+"""The state of the controller in the message of joint_trajectory_controller."""
+
+from __future__ import annotations
+
+import time
+
+from control_msgs.msg import JointTrajectoryControllerState
+import numpy as np
+from rclpy.node import Node, PublisherEventCallbacks
+
+from robodyn_ros.control import ArmController, Term
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import JointStateReader
+from robodyn_ros.nodes.points import deviation, point
+
+_DEPTH = 10  # a plot may look a few times a second
+
+
+class ControllerState:
+    """
+    Publishes `~/controller_state` now and then, while somebody listens.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Of the arm.
+    reader : JointStateReader
+        Of its state.
+    rate : float
+        Messages per second.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, reader: JointStateReader,
+                 rate: float):
+        self._node, self._controller, self._reader = node, controller, reader
+        self._period, self._due = 1.0 / rate, time.monotonic()
+        self._publisher = node.create_publisher(
+            JointTrajectoryControllerState, '~/controller_state', qos.reliable(_DEPTH),
+            event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
+        self._message = JointTrajectoryControllerState(
+            joint_names=list(controller.model.joint_names))
+        if hasattr(self._message, 'speed_scaling_factor'):  # not in every release
+            self._message.speed_scaling_factor = 1.0
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_publisher(self._publisher)
+
+    def look(self) -> None:
+        """Publish if it is time to; to be called often."""
+        now = time.monotonic()
+        if now < self._due or not self._reader.complete:
+            return
+        self._due = max(self._due + self._period, now)
+        if self._publisher.get_subscription_count():
+            self._publisher.publish(self._filled())
+
+    def _filled(self) -> JointTrajectoryControllerState:
+        controller, reader, message = self._controller, self._reader, self._message
+        reference = controller.reference
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.reference = point(reference.q, reference.qd, reference.qdd, reference.effort,
+                                  controller.trajectory[1])
+        measured = reader.effort if np.isfinite(reader.effort).all() else ()
+        message.feedback = point(reader.q, reader.qd, effort=measured)
+        message.error = point(*deviation(controller.model, reference, reader))
+        message.output = point(effort=controller.terms[Term.TOTAL])
+        return message

@@ -1,0 +1,149 @@
+"""What a simulator tells about itself: diagnostics, log lines, and the robot description."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from std_msgs.msg import String
+
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.description import Robot
+from robodyn_ros.nodes.statistics import diagnostic_array
+
+if TYPE_CHECKING:
+    from robodyn_ros.nodes.simulator import SimulatorNode
+
+_DESCRIBE = 1.0  # s for others to show that they publish the description
+_QUIET = 0.5     # s without commands that are worth a warning
+_REMIND = 5.0    # s between two log lines about an answer that is waited for
+
+
+class SimulatorReport:
+    """
+    Reports once a second.
+
+    Parameters
+    ----------
+    node : SimulatorNode
+        Of which it tells.
+    robot : Robot
+        Its description.
+
+    Attributes
+    ----------
+    commanded : float
+        When there was a good command; steady clock.
+
+    """
+
+    def __init__(self, node: SimulatorNode, robot: Robot):
+        self._node, self._robot = node, robot
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._description = None
+        self._steps = self._refusals = 0
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count seconds."""
+        self._started = self._reported = self._reminded = time.monotonic()
+        self.commanded = self._started
+
+    def look(self, now: float) -> None:
+        """Report if it is time."""
+        if now - self._reported < 1.0:
+            return
+        node, commands = self._node, self._node.commands
+        for line in commands.refusals.news():
+            node.get_logger().warning(line)
+        if node.commanders.look():
+            node.get_logger().warning(node.commanders.quarrel)
+        self._remind(now)
+        level, message = self._verdict(now)
+        self._publisher.publish(diagnostic_array(
+            node.get_clock().now().to_msg(), f'{node.get_name()}: simulation',
+            node.plant.model.name, level, message, self._figures(now)))
+        if self._description is None and now - self._started >= _DESCRIBE:
+            self._describe()
+        self._reported, self._steps = now, node.total_steps
+
+    def _remind(self, now: float) -> None:
+        """Log that time stands still because nobody answers."""
+        node = self._node
+        waiting = node.lockstep and not node.paused and now - node.lockstep.answered > _REMIND
+        if waiting and now - self._reminded > _REMIND:
+            self._reminded = now
+            node.get_logger().info(
+                'lockstep: waiting for named efforts on joint_commands with the stamp of the last '
+                'state; our controller sends them with lockstep: true')
+
+    def _verdict(self, now: float) -> tuple[bytes, str]:
+        node = self._node
+        if node.plant.fault:
+            return DiagnosticStatus.ERROR, node.plant.fault
+        refused = sum(node.commands.refusals.counts.values())
+        news, self._refusals = refused - self._refusals, refused
+        if node.commanders.quarrel:
+            return DiagnosticStatus.WARN, node.commanders.quarrel
+        if news:
+            return DiagnosticStatus.WARN, f'{news} messages dropped within a second'
+        if node.paused:
+            return DiagnosticStatus.OK, 'paused'
+        if node.adversary.stopped:
+            return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
+        if node.plant.brakes:
+            return DiagnosticStatus.OK, 'held by brakes until the next command'
+        if not node.lockstep and now - self.commanded > _QUIET:
+            return DiagnosticStatus.WARN, (f'no command for {now - self.commanded:.1f} s: the '
+                                           'last torque stays')
+        return DiagnosticStatus.OK, 'running'
+
+    def _figures(self, now: float) -> dict[str, str]:
+        node = self._node
+        commands, pacer, plant = node.commands, node.pacer, node.plant
+        simulated = (node.total_steps - self._steps) * plant.step_size
+        values = {
+            'steps': str(node.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
+            'real time factor': f'{simulated / (now - self._reported):.3f}',
+            'late steps': str(pacer.late), 'lost steps': str(pacer.lost),
+            'brakes': str(plant.brakes).lower(), 'commands': str(commands.received),
+            'commanders': ', '.join(node.commanders.names) or 'none',
+            'silences ended by brakes': str(node.silences),
+            'age of last command (s)': f'{now - self.commanded:.3f}' if commands.received
+            else 'none yet'}
+        for label, value in zip(('p50', 'p99', 'max'), pacer.delay.percentiles()):
+            values[f'delay {label} (us)'] = f'{1e6 * value:.0f}'
+        pacer.delay.clear()
+        for reason, count in commands.refusals.counts.items():
+            values[f'dropped: {reason}'] = str(count)
+        if node.lockstep:
+            values['answers to another state'] = str(node.lockstep.unmatched)
+        values.update(node.adversary.figures(plant.time))
+        values['arm differs in'] = ', '.join(self._differences()) or 'nothing'
+        return values
+
+    def _differences(self) -> list[str]:
+        """Return in what the simulated arm is not the one of the URDF."""
+        nominal, model = self._robot.model, self._node.plant.model
+        differences = [
+            f'{name}: {mass / was:.3g} of its mass' for name, mass, was in
+            zip(model.body_names, model.mass, nominal.mass) if mass != was and was > 0.0]
+        for name, h, mass, old, was in zip(model.body_names, model.first_moment, model.mass,
+                                           nominal.first_moment, nominal.mass):
+            if mass > 0.0 and was > 0.0 and abs(shift := h / mass - old / was).max() > 1e-9:
+                x, y, z = shift
+                differences.append(f'{name}: centre of mass ({x:.3g}, {y:.3g}, {z:.3g}) m away')
+        if (model.gravity != nominal.gravity).any():
+            x, y, z = model.gravity
+            differences.append(f'gravity ({x:.3g}, {y:.3g}, {z:.3g})')
+        return differences + [f'{load.link}: payload of {load.mass:g} kg'
+                              for load in model.payloads if load.mass]
+
+    def _describe(self) -> None:
+        """Publish the robot description, unless somebody does."""
+        self._description = False
+        if not self._robot.from_topic and not self._node.count_publishers('robot_description'):
+            self._description = self._node.create_publisher(
+                String, 'robot_description', qos.latched())
+            self._description.publish(String(data=self._robot.urdf))

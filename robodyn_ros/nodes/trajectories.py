@@ -1,0 +1,126 @@
+"""
+The doors through which trajectories come: a topic, and an action where control_msgs is installed.
+
+Both mean what they mean for joint_trajectory_controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.acceptance import Acceptance, Request
+from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.inbox import Inbox
+from robodyn_ros.trajectory import Tolerances, Trajectory
+
+
+class TrajectoryDoors:
+    """
+    Takes trajectories for the arm, and tells how they go on.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        The controller node.
+    controller : ArmController
+        Of the arm.
+    reader : JointStateReader
+        Of its state.
+    values : SimpleNamespace
+        Parameters of the node.
+    now, wall : callable
+        Time of the cycle, and of stamps.
+
+    """
+
+    def __init__(self, node: LifecycleNode, controller: ArmController, reader: JointStateReader,
+                 values: SimpleNamespace, now: Callable[[], float], wall: Callable[[], float]):
+        self._node, self._controller = node, controller
+        self.now, self._wall = now, wall
+        self._acceptance = Acceptance(controller, patient=values.lockstep)
+        self._action = self._state = None
+        if find_spec('control_msgs') is None:
+            node.get_logger().info('control_msgs is not installed: trajectories come by topic '
+                                   'only, and ~/controller_state is silent')
+        else:
+            self._open_optional(reader, values)
+        self._inbox = Inbox(node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
+                            self._action and self._action.server)
+
+    def _open_optional(self, reader: JointStateReader, values: SimpleNamespace) -> None:
+        # only here, because they cannot be imported without control_msgs
+        from robodyn_ros.nodes.controller_state import ControllerState
+        from robodyn_ros.nodes.trajectory_action import TrajectoryAction
+        self._action = TrajectoryAction(self._node, self._controller, reader, self,
+                                        values.action_monitor_rate)
+        if values.state_publish_rate:
+            self._state = ControllerState(self._node, self._controller, reader,
+                                          values.state_publish_rate)
+
+    def close(self) -> None:
+        """Take nothing any more."""
+        self._inbox.close()
+
+    def destroy(self) -> None:
+        """Close them."""
+        self._acceptance.drop('the controller is cleaned up')
+        self._inbox.destroy()
+        for door in (self._action, self._state):
+            if door is not None:
+                door.destroy()
+
+    def look(self) -> None:
+        """Pass on what has happened in the cycle; before anything else is asked of it."""
+        if self._action is not None:
+            self._action.look()
+        self._acceptance.look()
+        self._inbox.deliver(self._on_message)
+        if self._state is not None:
+            self._state.look()
+
+    @property
+    def called(self) -> bool:
+        """Whether something has just come."""
+        return self._inbox.called
+
+    def turns(self) -> int:
+        """Return how many turns of the executor are wanted now."""
+        called, self._inbox.called = self._inbox.called, False
+        # a goal that waits for the end of its motion takes every other turn
+        waiting = self._action is not None and self._action.goal is not None
+        return (3 if called else 1) + waiting
+
+    @property
+    def unheard(self) -> bool:
+        """Whether the end of a motion has still to be passed on."""
+        return self._action is not None and self._action.unheard
+
+    def submit(self, message: JointTrajectory, tolerances: Tolerances | None,
+               answer: Callable[[Trajectory | None, RobodynError | None], None]) -> None:
+        """Ask for a trajectory to be followed; the answer may come later."""
+        stamp = seconds(message.header.stamp)
+        now = self.now()
+        zero = now + stamp - self._wall() if stamp else None
+
+        def log(trajectory, error):
+            if error is None:
+                self._node.get_logger().info(f'trajectory of {len(message.points)} points '
+                                             f'accepted, {trajectory.duration:.3f} s')
+            else:
+                self._node.get_logger().error(f'trajectory refused: {error}')
+            answer(trajectory, error)
+
+        self._acceptance.submit(Request(message, log, zero, now, tolerances))
+
+    def _on_message(self, message: JointTrajectory) -> None:
+        # what comes by topic replaces the motion of a goal, which lives on and is judged by it
+        goal = self._action.goal if self._action is not None else None
+        self.submit(message, goal.tolerances if goal else None, lambda *_: None)

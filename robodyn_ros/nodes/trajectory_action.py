@@ -1,0 +1,202 @@
+"""
+The action FollowJointTrajectory, as joint_trajectory_controller serves it.
+
+A goal waits; the cycle moves the arm, and `look` passes on how that ends. Everything happens in
+the thread of the cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.task import Future
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.exceptions import RobodynError, TrajectoryError
+from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.points import deviation, point
+from robodyn_ros.nodes.polling import PolledGroup
+from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances
+
+
+@dataclass(eq=False)
+class _Goal:
+    """A goal that has been accepted and has not ended."""
+
+    handle: Any
+    tolerances: Tolerances
+    points: int
+    result: Future = field(default_factory=Future)
+    heard: bool = False
+    next_feedback: float = 0.0
+
+    async def wait(self, _handle):
+        """Return the result when there is one."""
+        result = await self.result
+        self.heard = True
+        return result
+
+
+class TrajectoryAction:
+    """
+    The action server of the arm.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        The controller node.
+    controller : ArmController
+        Of the arm.
+    reader : JointStateReader
+        Of its state.
+    doors : TrajectoryDoors
+        To whom trajectories are submitted; knows the time.
+    rate : float
+        Feedback messages per second.
+
+    Attributes
+    ----------
+    goal : object or None
+        What is being done; its `tolerances` judge the motion.
+    server : ActionServer
+        To be waited for by an `Inbox`; no executor does.
+
+    """
+
+    def __init__(self, node, controller: ArmController, reader: JointStateReader, doors,
+                 rate: float):
+        self._node, self._controller, self._reader = node, controller, reader
+        self._doors, self._period = doors, 1.0 / rate
+        self.goal: _Goal | None = None
+        self._last: _Goal | None = None
+        self._feedback = FollowJointTrajectory.Feedback(
+            joint_names=list(controller.model.joint_names))
+        self.server = ActionServer(
+            node, FollowJointTrajectory, '~/follow_joint_trajectory', _never,
+            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel, callback_group=PolledGroup())
+
+    def destroy(self) -> None:
+        """Close the action."""
+        if self.goal is not None:
+            # without a result: it would be sent when the server is gone
+            self.goal.handle.abort()
+            self.goal = None
+        self.server.destroy()
+
+    @property
+    def unheard(self) -> bool:
+        """Whether the result of the last goal has still to be sent."""
+        return self._last is not None and not self._last.heard
+
+    def look(self) -> None:
+        """Pass on how the goal stands."""
+        if self.goal is None:
+            return
+        controller, now = self._controller, self._doors.now()
+        if self.goal.handle.is_cancel_requested:
+            if controller.at_rest:
+                self._end_cancelled()
+        elif not controller.following:
+            self._end()
+        elif now >= self.goal.next_feedback:
+            self.goal.next_feedback = now + self._period
+            self._tell()
+
+    # --- requests ---------------------------------------------------------------------------
+
+    async def _on_goal(self, goal) -> GoalResponse:
+        self.look()  # what has ended so far ended by itself
+        verdict = Future()
+        try:
+            tolerances = self._tolerances(goal)
+        except RobodynError as error:
+            self._node.get_logger().error(f'trajectory refused: {error}')
+            return GoalResponse.REJECT
+        self._doors.submit(goal.trajectory, tolerances,
+                           lambda _trajectory, error: verdict.set_result(error is None))
+        return GoalResponse.ACCEPT if await verdict else GoalResponse.REJECT
+
+    def _tolerances(self, goal) -> Tolerances:
+        if goal.multi_dof_trajectory.points:
+            raise TrajectoryError('the goal has a multi_dof_trajectory; the joints of this arm '
+                                  'have one degree of freedom each', code=ResultCode.INVALID_GOAL)
+        defaults = self._controller.settings.tolerances
+        names = self._controller.model.joint_names
+        if defaults is None:
+            defaults = Tolerances.none(len(names))
+        return defaults.override(
+            names, _joint_tolerances(goal.path_tolerance), _joint_tolerances(goal.goal_tolerance),
+            seconds(goal.goal_time_tolerance))
+
+    def _on_accepted(self, handle) -> None:
+        """Take a goal whose motion has begun."""
+        if self.goal is not None and self.goal.handle.is_cancel_requested:
+            self._end_cancelled()
+        elif self.goal is not None:
+            self._abort(ResultCode.INVALID_GOAL, 'a newer goal has come')
+        request = handle.request
+        self.goal = self._last = _Goal(
+            handle, self._tolerances(request), len(request.trajectory.points))
+        handle.execute(self.goal.wait)
+
+    def _on_cancel(self, handle) -> CancelResponse:
+        if self.goal is None or self.goal.handle != handle:
+            return CancelResponse.REJECT
+        self._controller.stop('the goal is cancelled')
+        return CancelResponse.ACCEPT
+
+    # --- ends -------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """Pass on how the motion ended."""
+        controller = self._controller
+        code, text = controller.code, controller.message
+        if code is ResultCode.SUCCESSFUL:
+            self.goal.handle.succeed()
+            self._finish(code, text)
+        elif code is not None:
+            self._abort(code, text)
+        else:  # somebody else broke it off
+            self._abort(ResultCode.INVALID_GOAL,
+                        controller.fault or text or 'the controller is not active any more')
+
+    def _end_cancelled(self) -> None:
+        self.goal.handle.canceled()
+        self._finish(ResultCode.SUCCESSFUL, 'cancelled')
+
+    def _abort(self, code: ResultCode, text: str) -> None:
+        self.goal.handle.abort()
+        self._finish(code, text)
+
+    def _finish(self, code: ResultCode, text: str) -> None:
+        result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
+        self.goal.result.set_result(result)
+        self.goal = None
+
+    def _tell(self) -> None:
+        """Publish feedback."""
+        controller, reader, message = self._controller, self._reader, self._feedback
+        trajectory, elapsed = controller.trajectory
+        if trajectory is None:  # it is about to begin
+            return
+        reference, time = controller.reference, min(elapsed, trajectory.duration)
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.desired = point(reference.q, reference.qd, reference.qdd, time=time)
+        message.actual = point(reader.q, reader.qd, time=elapsed)
+        message.error = point(*deviation(controller.model, reference, reader), time=elapsed)
+        if hasattr(message, 'index'):  # not in every release
+            ahead = sum(each > elapsed for each in trajectory.times)
+            message.index = max(self.goal.points - ahead, 0)
+        self.goal.handle.publish_feedback(message)
+
+
+def _joint_tolerances(messages) -> list[JointTolerance]:
+    return [JointTolerance(each.name, each.position, each.velocity) for each in messages]
+
+
+def _never(_handle):
+    raise AssertionError('a goal is executed by what waits for it')

@@ -1,0 +1,284 @@
+"""
+What goes wrong, and when: faults listed one by one, or at random from a seed.
+
+A fault is written as
+
+    START KIND [JOINT ...] DURATION [AMOUNT]
+
+such as `2.0 silence 0.1` or `3.5 freeze joint2 0.5` or `now clock_jump 1.0 -0.2`. START is in
+seconds of simulated time since the last reset, or `now`; DURATION in seconds, `inf` for ever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.exceptions import ArgumentError, near_matches
+
+
+class Kind(NamedTuple):
+    """
+    A kind of fault.
+
+    Attributes
+    ----------
+    text : str
+        What it does.
+    joints : tuple of int
+        The least and the largest number of joints that it names.
+    amount : str
+        Meaning of its AMOUNT; empty if it has none.
+    usual : tuple of float
+        Range of amounts in a random campaign.
+
+    """
+
+    text: str
+    joints: tuple[int, int] = (0, 0)
+    amount: str = ''
+    usual: tuple[float, float] = (0.0, 0.0)
+
+
+_ANY = 10**6
+KINDS = {
+    'silence': Kind('no joint states'),
+    'nan': Kind('position and velocity are NaN, of the named joints or of all', (0, _ANY)),
+    'freeze': Kind('the encoder of a joint stands still', (1, 1)),
+    'reorder': Kind('joints come in reverse order, with their names: no fault at all'),
+    'swap': Kind('two joints carry the name of the other', (2, 2)),
+    'missing': Kind('a joint is left out', (1, 1)),
+    'duplicate': Kind('a joint is reported twice', (1, 1)),
+    'delay': Kind('states are held back, with the stamps they had', (0, 0), 'seconds',
+                  (0.002, 0.1)),
+    'clock_jump': Kind('stamps are off', (0, 0), 'seconds, ahead if positive', (-0.5, 0.5)),
+    'estop': Kind('motors off and brakes on, until the first command after it'),
+    'torque_loss': Kind('the motor of a joint gives nothing', (1, 1)),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    One thing that goes wrong for a while.
+
+    Attributes
+    ----------
+    start, duration : float
+        In seconds.
+    kind : str
+        A key of `KINDS`.
+    joints : tuple of str
+    amount : float
+
+    """
+
+    start: float
+    kind: str
+    joints: tuple[str, ...] = ()
+    duration: float = math.inf
+    amount: float = 0.0
+
+    @property
+    def end(self) -> float:
+        """When it is over."""
+        return self.start + self.duration
+
+    def __str__(self) -> str:
+        amount = f' {self.amount:g}' if KINDS[self.kind].amount else ''
+        return ' '.join([f'{self.start:.3f}', self.kind, *self.joints, f'{self.duration:.3g}'
+                         ]) + amount
+
+
+def parse_fault(entry: str, joint_names: Sequence[str], now: float = 0.0) -> Fault:
+    """
+    Return the fault that a text describes.
+
+    Parameters
+    ----------
+    entry : str
+        `START KIND [JOINT ...] DURATION [AMOUNT]`.
+    joint_names : sequence of str
+        The joints that there are.
+    now : float
+        What the word `now` means, in seconds.
+
+    Raises
+    ------
+    ArgumentError
+        It makes no sense; the message quotes it and says how it should look.
+
+    """
+    words = entry.split()
+    if len(words) < 2:
+        raise _refused(entry, 'write it as START KIND [JOINT ...] DURATION [AMOUNT], such as '
+                       "'2.0 silence 0.1'")
+    if words[1] not in KINDS:
+        raise _refused(entry, f'there is no fault {words[1]!r}: ' + near_matches(words[1], KINDS))
+    kind = KINDS[words[1]]
+    numbers = 2 if kind.amount else 1
+    joints = tuple(words[2:-numbers])
+    if len(words) < 2 + numbers or not kind.joints[0] <= len(joints) <= kind.joints[1]:
+        raise _refused(entry, f'write it as {_form(words[1])!r}: {kind.text}')
+    for joint in joints:
+        if joint not in joint_names:
+            raise _refused(entry, f'there is no joint {joint!r}: '
+                           + near_matches(joint, joint_names))
+    start = now if words[0] == 'now' else _number(entry, 'START', words[0])
+    duration = _number(entry, 'DURATION', words[-numbers], infinite=True)
+    amount = _number(entry, 'AMOUNT', words[-1], signed=True) if kind.amount else 0.0
+    if words[1] == 'delay' and amount < 0.0:
+        raise _refused(entry, f'AMOUNT is {amount:g}: a delay is not negative')
+    return Fault(start, words[1], joints, duration, amount)
+
+
+def _form(kind: str) -> str:
+    """Return how a fault of a kind is written."""
+    least, most = KINDS[kind].joints
+    joints = [f'JOINT{i}' if most > 1 else 'JOINT' for i in range(1, least + 1)]
+    if most > 2:
+        joints = ['[JOINT ...]']
+    amount = ['AMOUNT'] if KINDS[kind].amount else []
+    return ' '.join(['START', kind, *joints, 'DURATION', *amount])
+
+
+def _number(entry: str, name: str, text: str, signed: bool = False,
+            infinite: bool = False) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    good = (signed or value >= 0.0) and (math.isfinite(value) or (infinite and value == math.inf))
+    if not good:
+        kind = 'a finite number' if signed else 'a number of seconds, not negative'
+        also = ", or 'now'" if name == 'START' else ", or 'inf'" if infinite else ''
+        raise _refused(entry, f'{name} is {text!r}: it must be {kind}{also}')
+    return value
+
+
+def _refused(entry: str, why: str) -> ArgumentError:
+    return ArgumentError(f'the fault {entry!r} is not understood: {why}', entry=entry)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """
+    Faults at random, for ever.
+
+    Parameters
+    ----------
+    rate : float
+        How many begin in a second, on average; 0 for none.
+    longest : float
+        They last up to this time (s), evenly distributed.
+    kinds : tuple of str
+        Which; empty for all.
+    seed : int
+        The same seed brings the same faults at the same times.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown kind, or a number out of range.
+
+    """
+
+    rate: float = 0.0
+    longest: float = 0.2
+    kinds: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise ArgumentError(f'there is no fault {kind!r} for a campaign: '
+                                    + near_matches(kind, KINDS), kind=kind)
+        for name in ('rate', 'longest'):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ArgumentError(f'{name} of a campaign of faults is {getattr(self, name)!r}: '
+                                    'it must be a finite number, not negative')
+
+    def faults(self, joint_names: Sequence[str], begin: float = 0.0) -> Iterator[Fault]:
+        """Yield its faults in the order of their start, the first some time after `begin`."""
+        random = np.random.default_rng(self.seed)
+        kinds = [kind for kind in self.kinds or KINDS
+                 if KINDS[kind].joints[0] <= len(joint_names)]
+        start = begin
+        for _ in count() if self.rate and kinds else ():
+            start += random.exponential(1.0 / self.rate)
+            name = kinds[random.integers(len(kinds))]
+            kind = KINDS[name]
+            chosen = random.permutation(len(joint_names))[:kind.joints[0]]
+            yield Fault(start, name, tuple(joint_names[j] for j in chosen),
+                        random.uniform(0.0, self.longest), random.uniform(*kind.usual))
+
+
+class FaultSchedule:
+    """
+    Says which faults there are now.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        That a campaign may choose from.
+    listed : iterable of Fault
+        Faults one by one.
+    campaign : Campaign, optional
+        Faults at random besides.
+    begin : float
+        When the campaign begins.
+
+    Attributes
+    ----------
+    active : tuple of Fault
+        What is wrong at the time of the last `advance`.
+    counts : Counter
+        How many there were so far, by kind.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], listed: Sequence[Fault] = (),
+                 campaign: Campaign | None = None, begin: float = 0.0):
+        self._joint_names = tuple(joint_names)
+        self._listed = sorted(listed, key=lambda fault: fault.start)
+        self._campaign, self._begin = campaign or Campaign(), begin
+        self.counts: Counter[str] = Counter()
+        self.reset()
+
+    def reset(self, begin: float | None = None) -> None:
+        """Begin again at time 0, with the campaign too; what was counted stays."""
+        self.active: tuple[Fault, ...] = ()
+        self._waiting = iter(self._listed)
+        self._random = self._campaign.faults(
+            self._joint_names, self._begin if begin is None else begin)
+        self._next = [next(self._waiting, None), next(self._random, None)]
+        self._event = -math.inf
+
+    def follow(self, other: FaultSchedule) -> None:
+        """Take the place of another: go on counting, and with what both list."""
+        self.counts.update(other.counts)
+        self.active = tuple(fault for fault in other.active if fault in self._listed)
+
+    def advance(self, time: float) -> bool:
+        """Take note of the time (s), which does not go back; return whether anything changes."""
+        if time < self._event:
+            return False
+        before = self.active
+        active = [fault for fault in before if fault.end > time]
+        for i, source in enumerate((self._waiting, self._random)):
+            while (fault := self._next[i]) is not None and fault.start <= time:
+                # one that ended before anybody looked leaves no trace
+                if fault.end > time and fault not in active:
+                    active.append(fault)
+                    self.counts[fault.kind] += 1
+                self._next[i] = next(source, None)
+        self.active = tuple(active)
+        self._event = min([math.inf, *(fault.end for fault in active),
+                           *(fault.start for fault in self._next if fault is not None)])
+        return self.active != before

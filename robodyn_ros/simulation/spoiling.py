@@ -1,0 +1,158 @@
+"""What faults do to the states that an arm reports, and to its motors."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.simulation.faults import Fault
+
+
+@dataclass(frozen=True)
+class StateReport:
+    """
+    A state as it is told: joints in any order.
+
+    Attributes
+    ----------
+    names : tuple of str
+    position, velocity, effort : array
+        One number per name.
+    stamp : int
+        When it was measured, in ns.
+
+    """
+
+    names: tuple[str, ...]
+    position: NDArray
+    velocity: NDArray
+    effort: NDArray
+    stamp: int
+
+    def take(self, indices: Sequence[int]) -> StateReport:
+        """Return the report of these joints."""
+        chosen = list(indices)
+        return replace(self, names=tuple(self.names[i] for i in chosen),
+                       position=self.position[chosen], velocity=self.velocity[chosen],
+                       effort=self.effort[chosen])
+
+
+class Spoiler:
+    """Does to reports what the faults of the moment do; remembers what that takes."""
+
+    def __init__(self) -> None:
+        self._frozen: dict[Fault, float] = {}
+        self._held: deque[tuple[float, StateReport]] = deque()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has nothing to remember."""
+        return not (self._frozen or self._held)
+
+    def reset(self) -> None:
+        """Forget what is held back or frozen."""
+        self._frozen.clear()
+        self._held.clear()
+
+    def spoil(self, time: float, report: StateReport, active: Sequence[Fault]
+              ) -> list[StateReport]:
+        """
+        Return what is told instead of a report: another one, several or none.
+
+        Parameters
+        ----------
+        time : float
+            Now (s), of the clock of the faults.
+        report : StateReport
+            The state.
+        active : sequence of Fault
+            What is wrong now.
+
+        """
+        self._frozen = {fault: value for fault, value in self._frozen.items() if fault in active}
+        delays = [fault.amount for fault in active if fault.kind == 'delay']
+        silent = False
+        for fault in active:
+            if fault.kind == 'freeze':
+                report = self._freeze(fault, report)
+            elif fault.kind == 'silence':
+                silent = True
+            elif fault.kind in _CHANGES:
+                report = _CHANGES[fault.kind](fault, report)
+        if delays:
+            self._held.append((time + max(delays), report))
+        # what is held back comes at once when the delay is over: nothing overtakes
+        told = []
+        while self._held and (not delays or self._held[0][0] <= time + 1e-9):
+            told.append(self._held.popleft()[1])
+        if not delays:
+            told.append(report)
+        return [] if silent else told
+
+    def _freeze(self, fault: Fault, report: StateReport) -> StateReport:
+        i = _index(report, fault.joints[0])
+        if i is None:
+            return report
+        position, velocity = report.position.copy(), report.velocity.copy()
+        position[i] = self._frozen.setdefault(fault, position[i])
+        velocity[i] = 0.0
+        return replace(report, position=position, velocity=velocity)
+
+
+def lost_torque(active: Sequence[Fault], torque: NDArray, joint_names: Sequence[str]) -> NDArray:
+    """Return the torque (model order) without that of motors that give none."""
+    lost = [list(joint_names).index(fault.joints[0]) for fault in active
+            if fault.kind == 'torque_loss' and fault.joints[0] in joint_names]
+    if not lost:
+        return torque
+    left = torque.copy()
+    left[lost] = 0.0
+    return left
+
+
+def emergency_stop(active: Sequence[Fault]) -> bool:
+    """Return whether somebody has pressed the button."""
+    return any(fault.kind == 'estop' for fault in active)
+
+
+def _index(report: StateReport, joint: str) -> int | None:
+    return report.names.index(joint) if joint in report.names else None
+
+
+def _nan(fault: Fault, report: StateReport) -> StateReport:
+    position, velocity = report.position.copy(), report.velocity.copy()
+    chosen = [i for i, name in enumerate(report.names) if not fault.joints or name in fault.joints]
+    position[chosen] = velocity[chosen] = np.nan
+    return replace(report, position=position, velocity=velocity)
+
+
+def _swap(fault: Fault, report: StateReport) -> StateReport:
+    first, second = fault.joints
+    other = {first: second, second: first}
+    return replace(report, names=tuple(other.get(name, name) for name in report.names))
+
+
+def _missing(fault: Fault, report: StateReport) -> StateReport:
+    return report.take(i for i, name in enumerate(report.names) if name not in fault.joints)
+
+
+def _duplicate(fault: Fault, report: StateReport) -> StateReport:
+    again = [i for i, name in enumerate(report.names) if name in fault.joints]
+    return report.take([*range(len(report.names)), *again[:1]])
+
+
+def _reorder(_fault: Fault, report: StateReport) -> StateReport:
+    return report.take(range(len(report.names) - 1, -1, -1))
+
+
+def _clock_jump(fault: Fault, report: StateReport) -> StateReport:
+    # a message cannot carry a time before the epoch
+    return replace(report, stamp=max(0, report.stamp + round(1e9 * fault.amount)))
+
+
+_CHANGES = {'nan': _nan, 'swap': _swap, 'missing': _missing, 'duplicate': _duplicate,
+            'reorder': _reorder, 'clock_jump': _clock_jump}

@@ -1,0 +1,63 @@
+"""
+A planned motion, joined from where the reference is.
+
+A planner begins at the measured position. The reference is beside it by what friction or a load
+holds the arm off, and may be moving; points a few milliseconds apart would have it jump. So the
+difference is faded out along the first points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.trajectory.reference import Reference
+from robodyn_ros.trajectory.segments import quintic_segments
+
+_FADE = 0.5      # s in which the difference goes
+_LARGEST = 0.1   # rad or m; who is farther off should plan again
+
+
+def join(times: np.ndarray, rows, start: Reference) -> list:
+    """
+    Return positions, velocities, accelerations and efforts that lead away from `start`.
+
+    Points that do not say where the joints should be now, or are far away from there or from
+    each other, are returned as they are.
+
+    Parameters
+    ----------
+    times : (n,)
+        Of the points, from now.
+    rows : sequence of (n, nv) or None
+        Positions, velocities, accelerations, efforts.
+    start : Reference
+        What is asked of the joints now.
+
+    """
+    rows = list(rows)
+    k = int(np.searchsorted(times, 0.0, side='right'))
+    fade = min(_FADE, float(times[-1]))
+    near = (times > 0.0) & (times < fade)
+    if k == 0 or not near.any():
+        return rows
+    share = -times[k - 1] / (times[k] - times[k - 1])
+    now = [None if row is None else row[k - 1] + share * (row[k] - row[k - 1])
+           for row in rows[:3]]
+    away = [np.zeros_like(start.q) if planned is None else asked - planned
+            for asked, planned in zip(start.arrays, now)]
+    if np.abs(away[0]).max() > _LARGEST:
+        return rows
+    ends = (np.stack((begin, np.zeros_like(begin))) for begin in away)
+    coefficients = quintic_segments(np.array([0.0, fade]), *ends)[0]
+    for order in range(3):
+        if rows[order] is not None:
+            powers = np.stack([_derivative(power, order, times[near]) for power in range(6)], 1)
+            rows[order] = rows[order].copy()
+            rows[order][near] += powers @ coefficients
+    return rows
+
+
+def _derivative(power: int, order: int, t: np.ndarray) -> np.ndarray:
+    """Return a derivative of t to some power."""
+    factor = np.prod(np.arange(power - order + 1, power + 1)) if order else 1.0
+    return factor * t**max(power - order, 0)

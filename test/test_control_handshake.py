@@ -1,0 +1,140 @@
+"""The handshake before a takeover: what a resting arm may report, and what it means if not."""
+
+import math
+
+from closed_loop import arm, BENT, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, make_gains
+from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.model import RobotModel
+
+DYN = Dynamics(MODEL)
+WEIGHT = DYN.gravity(BENT)
+STILL = np.zeros(7)
+# what the parameters say by default: a tenth of the effort limits
+LIMIT = 0.1 * MODEL.effort_limit
+TIGHT = CycleSettings(handshake_tolerance=0.5)
+FLIPPED = np.where(np.arange(7) == 3, -1.0, 1.0)
+SIDEWAYS = (0.0, -9.81, 0.0)
+PLAIN, OVERHEAD = arm().control, Dynamics(MODEL.with_gravity((0.0, 0.0, 9.81))).gravity(BENT)
+
+
+def on_the_wall(q=BENT):
+    return Dynamics(MODEL.with_gravity(SIDEWAYS)).gravity(q)
+
+
+def with_tool(mass, link='tool0', com=(0.0, 0.0, 0.0)):
+    return Dynamics(MODEL.with_payload(link, mass, com)).gravity(BENT)
+
+
+def shake(effort, settings=None, driver=False, q=BENT, qd=STILL):
+    control = arm(settings=settings).control
+    return control.check_effort(q, qd, np.asarray(effort, dtype=float), driver)
+
+
+def test_the_pose_of_these_tests_tells_something():
+    assert np.count_nonzero(np.abs(WEIGHT) > LIMIT) >= 2
+
+
+@pytest.mark.parametrize('effort', [
+    WEIGHT, WEIGHT + 0.9 * LIMIT, WEIGHT - 0.9 * LIMIT], ids=['exact', 'above', 'below'])
+@pytest.mark.parametrize('driver', [False, True])
+def test_an_arm_that_carries_its_weight_is_taken_over(effort, driver):
+    # Franka tells what its motors give, although its driver compensates gravity
+    assert shake(effort, driver=driver) == ''
+
+
+def test_nothing_is_what_a_driver_that_compensates_gravity_may_report():
+    assert shake(STILL, driver=True) == ''
+    with pytest.raises(StateError, match='driver_compensates_gravity: true'):
+        shake(STILL)
+
+
+@pytest.mark.parametrize('effort, words', [
+    (STILL, 'likely the driver compensates gravity itself.*or the brakes carry the arm'),
+    (2.0 * WEIGHT, 'gravity is there twice'),
+    (-WEIGHT, 'the sign of all efforts is flipped'),
+    (OVERHEAD, 'the sign of all efforts is flipped.*or gravity points the wrong way'),
+    (WEIGHT * FLIPPED, "the sign of 'joint4' is flipped: the joint axis"),
+    (WEIGHT / 0.1, '10 times the weight in all joints: likely another unit'),
+    (WEIGHT * 1e-3 * 7.0, 'likely the driver compensates'),
+    (0.3 * WEIGHT, '0.3 times the weight in all joints: .*motor current'),
+    (with_tool(3.0), "payload is missing.*about 3 kg at link 'tool0'.*~/payload"),
+    (with_tool(2.0, com=(0.0, 0.0, 0.02)), 'payload is missing'),
+    (on_the_wall(), r'mounted another way: gravity \(.*, -9.8\d, .*\).* 90 degrees'),
+    (WEIGHT + (0, 30, 0, -30, 0, 0, 0), 'compare masses and joint axes')])
+def test_what_contradicts_the_weight_is_named_with_its_likely_cause(effort, words):
+    with pytest.raises(StateError, match=words) as caught:
+        shake(effort, TIGHT)
+    text = str(caught.value)
+    j = MODEL.joint_names.index(text.split("'")[1])
+    assert f'reports {effort[j]:.2f} at rest' in text and f'takes {WEIGHT[j]:.2f}' in text
+    assert 'tolerance 0.50' in text and 'handshake: false' in text
+    # with the default tolerance it is noticed as well
+    with pytest.raises(StateError, match="joint 'joint[24]' reports"):
+        shake(effort)
+
+
+@pytest.mark.parametrize('driver, effort', [
+    (True, -WEIGHT), (True, 2.0 * WEIGHT), (True, WEIGHT * FLIPPED)])
+def test_a_driver_that_compensates_gravity_excuses_no_other_mistake(driver, effort):
+    with pytest.raises(StateError, match='sign|twice'):
+        shake(effort, driver=driver)
+
+
+def test_what_cannot_be_compared_is_said():
+    assert shake(np.full(7, math.nan)) == 'the joint states carry no effort'
+    partly = WEIGHT.copy()
+    partly[4:6] = math.nan
+    assert shake(partly) == 'no effort is reported for joint5, joint6'
+    partly[1] = 0.0
+    with pytest.raises(StateError, match="'joint2' reports 0.00"):
+        shake(partly)
+    moving = STILL.copy()
+    moving[2] = -0.3
+    assert shake(STILL, qd=moving) == "joint 'joint3' moves at -0.3"
+
+
+def test_it_can_be_turned_off_and_upright_arms_tell_nothing():
+    assert shake(STILL, CycleSettings(handshake=False)) == ''
+    assert shake(STILL, q=np.zeros(7)) == ''
+
+
+def test_a_payload_that_the_controller_knows_is_expected():
+    from robodyn_ros.model import Payload
+    loop = arm()
+    loop = type(loop)(MODEL.with_payload('tool0', 0.0), q=BENT)
+    loop.control.deactivate()
+    loop.control.set_payload(Payload('tool0', 3.0, (0, 0, 0), np.zeros((3, 3))))
+    assert loop.control.check_effort(BENT, STILL, with_tool(3.0)) == ''
+    with pytest.raises(StateError):
+        loop.control.check_effort(BENT, STILL, with_tool(0.0))
+
+
+def test_the_tip_is_the_last_link_down_the_tree():
+    assert tip_of(MODEL) == 'tool0'
+
+
+def test_the_check_leaves_gravity_as_it_was():
+    loop = arm()
+    before = loop.dynamics.runtime.copy()
+    loop.control.check_effort(BENT, STILL, WEIGHT)
+    np.testing.assert_array_equal(loop.dynamics.runtime, before)
+
+
+def test_one_joint_has_no_mounting_to_be_found():
+    model = RobotModel.from_urdf("""<robot name="one"><link name="base"/><link name="bar">
+      <inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="hinge" type="revolute"><parent link="base"/><child link="bar"/>
+      <axis xyz="0 -1 0"/><limit lower="-2" upper="2" effort="40" velocity="2"/></joint>
+      </robot>""")
+    dyn = Dynamics(model)
+    control = type(PLAIN)(dyn, make_gains(dyn))
+    with pytest.raises(StateError, match="the sign of 'hinge' is flipped"):
+        control.check_effort(np.zeros(1), np.zeros(1), np.array([-9.81]))
+    with pytest.raises(StateError, match="hinge' reports 30.00.*compare masses"):
+        control.check_effort(np.zeros(1), np.zeros(1), np.array([30.0]))

@@ -1,0 +1,244 @@
+"""What the law is told while it runs: payloads, gravity, wrenches, rotors."""
+
+from closed_loop import BENT, Loop, MODEL, ROUNDING
+import numpy as np
+import pytest
+from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode, Term, with_slots
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError
+from robodyn_ros.model import Payload
+
+SLOTTED = with_slots(MODEL)
+# A motor's housing of 1.2 kg, 8 cm beyond the flange; its moments are those of a cylinder.
+CYLINDER = np.diag((2.5e-3, 2.5e-3, 1.5e-3))
+LOAD = Payload('tool0', 1.2, (0.0, 0.02, 0.08), CYLINDER)
+LOADED = MODEL.with_payload('tool0', 1.2, (0.0, 0.02, 0.08), CYLINDER)
+
+
+def loop_with(**options):
+    options.setdefault('q', BENT)
+    return Loop(SLOTTED, **options)
+
+
+def test_every_link_that_moves_has_room_for_a_payload():
+    assert set(SLOTTED.payload_bodies) == set(range(MODEL.nb)) and SLOTTED.total_mass == (
+        MODEL.total_mass)
+    assert with_slots(SLOTTED).payloads == SLOTTED.payloads
+
+
+def test_a_payload_is_blended_in_and_held():
+    # the arm has it from the start, the controller is told after a while
+    loop = loop_with(plant=LOADED)
+    loop.run(1.5)
+    assert np.abs(loop.error[-1]).max() > 1e-3
+    loop.control.set_payload(LOAD)
+    begin = len(loop.log) - 1
+    loop.run(1.5)
+    assert np.abs(loop.error[-1]).max() < 1e-5
+    weight = Dynamics(LOADED).gravity(loop.q[-1])
+    np.testing.assert_allclose(loop.torque, weight, atol=1e-3)
+    np.testing.assert_allclose(loop.control.weight(), weight, **ROUNDING)
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 1e-3
+
+
+def test_the_payload_has_a_term_of_its_own_and_terms_sum_to_what_is_sent():
+    loop = loop_with(plant=LOADED, settings=CycleSettings(load_time=0.1))
+    loop.control.set_payload(LOAD)
+    loop.moving()
+    terms, (_, q, qd, *_) = loop.control.terms, loop.log[-1]
+    qdd = loop.control.reference.qdd
+    expected = (Dynamics(LOADED).inverse_dynamics(q, qd, qdd)
+                - Dynamics(MODEL).inverse_dynamics(q, qd, qdd))
+    np.testing.assert_allclose(terms[Term.PAYLOAD], expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(terms[Term.PAYLOAD]).max() > 1.0
+    np.testing.assert_allclose(terms[:Term.TOTAL].sum(axis=0), terms[Term.TOTAL], **ROUNDING)
+    np.testing.assert_array_equal(terms[Term.TOTAL], loop.torque)
+
+
+def test_what_is_cut_is_the_limit_term():
+    loop = loop_with(settings=CycleSettings(torque_rate=5.0))
+    loop.run(0.2)
+    loop.plant.qd[1] = 0.5
+    loop.cycle()
+    terms = loop.control.terms
+    assert np.abs(terms[Term.LIMIT]).max() > 0.1
+    np.testing.assert_allclose(terms[:Term.TOTAL].sum(axis=0), loop.torque, **ROUNDING)
+
+
+def test_payloads_on_links_of_one_body_add_up_and_go():
+    control = loop_with().control
+    control.deactivate()
+    control.set_payload(LOAD)
+    control.set_payload(Payload('link7', 0.5, (0.1, 0.0, 0.0), np.zeros((3, 3))))
+    both = LOADED.with_payload('link7', 0.5, (0.1, 0.0, 0.0))
+    np.testing.assert_allclose(control.weight(), Dynamics(both).gravity(BENT), **ROUNDING)
+    control.set_payload(Payload('tool0', 0.0, (0, 0, 0), np.zeros((3, 3))))
+    control.set_payload(Payload('link7', 0.0, (0, 0, 0), np.zeros((3, 3))))
+    np.testing.assert_allclose(control.weight(), Dynamics(MODEL).gravity(BENT), **ROUNDING)
+    assert not control.loads.payloads
+
+
+def test_gravity_turns_smoothly_with_the_base():
+    turned = MODEL.with_gravity((4.905, 0.0, -8.4957))  # 30 degrees
+    loop = loop_with(plant=turned)
+    loop.run(1.0)
+    loop.control.set_gravity(turned.gravity)
+    begin = len(loop.log) - 1
+    loop.run(1.5)
+    np.testing.assert_allclose(loop.torque, Dynamics(turned).gravity(loop.plant.q), atol=1e-3)
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 2e-3
+
+
+@pytest.mark.parametrize('payload, words', [
+    (('elbow', 1.0), "no link 'elbow'"),
+    (('base_link', 1.0), "'base_link': the link belongs to the immovable base"),
+    (('tool0', 40.0), r"payload of 40 kg on link 'tool0': joint 'joint\d' would need -?\d+"),
+    (('tool0', 1.0, (0, 0, 0), np.diag((1.0, 0.1, 0.1))), 'none is larger than the other two'),
+    (('tool0', 0.0, (0, 0, 0), np.diag((0.1, 0.1, 0.1))), 'but no mass')])
+def test_a_payload_that_cannot_be_is_refused_and_changes_nothing(payload, words):
+    loop = loop_with()
+    loop.run(0.2)
+    before = loop.dynamics.runtime.copy()
+    link, mass, com, inertia = (*payload, (0.0, 0.0, 0.0), np.zeros((3, 3)))[:4] if len(
+        payload) == 2 else payload
+    with pytest.raises(ModelError, match=words):
+        loop.control.set_payload(Payload(link, mass, com, inertia))
+    loop.run(0.05)
+    np.testing.assert_array_equal(loop.dynamics.runtime, before)
+
+
+@pytest.mark.parametrize('gravity', [(0, 0, np.nan), (0, 0, -981.0), (np.inf, 0, 0)])
+def test_a_gravity_that_cannot_be_is_refused(gravity):
+    loop = loop_with()
+    with pytest.raises(ModelError, match='gravity .*at most 30'):
+        loop.control.set_gravity(gravity)
+    np.testing.assert_array_equal(loop.control.loads.gravity, MODEL.gravity)
+
+
+def test_dynamics_without_slots_say_what_to_do():
+    dyn = Dynamics(MODEL)
+    with pytest.raises(ModelError, match=r'with_slots\(model\)'):
+        ArmController(dyn, make_gains(dyn)).set_payload(LOAD)
+
+
+# --- wrenches -----------------------------------------------------------------------------------
+
+
+def turned(rotation, wrench):
+    """Return a wrench in other axes."""
+    return np.concatenate([rotation @ wrench[:3], rotation @ wrench[3:]])
+
+
+def axes(loop, link):
+    """Return the axes of a link in those of the base."""
+    return loop.dynamics.forward_kinematics(loop.plant.q, link)[:3, :3]
+
+
+@pytest.mark.parametrize('link', ['tool0', 'link4'])
+def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
+    loop = loop_with(settings=CycleSettings(wrench_timeout=0.05))
+    loop.run(0.7)
+    wrench = np.array([10.0, -5.0, 8.0, 0.5, -1.0, 0.3])
+    loop.plant.push(link, wrench)
+    for _ in range(1000):
+        # what a sensor in the link would tell
+        loop.control.apply_wrench(loop.now, link, turned(axes(loop, link).T, wrench))
+        loop.cycle()
+    assert np.abs(loop.error[-1]).max() < 1e-3
+    J = loop.dynamics.jacobian(loop.plant.q, link)
+    np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL],
+                               -J.T @ wrench, atol=1e-2)
+    # once it is not told any more, it does not count any more, and the arm gives way
+    loop.run(0.5)
+    assert not loop.control.terms[Term.EXTERNAL].any() and not loop.control.wrenches.links
+    assert np.abs(loop.error[-1]).max() > 1e-2
+    assert loop.largest_change < 0.3
+
+
+def test_wrenches_on_several_links_add_up():
+    loop = loop_with()
+    loop.run(0.3)
+    wrenches = {'tool0': np.arange(6.0), 'link7': np.ones(6), 'link3': -np.arange(6.0)}
+    for link, wrench in wrenches.items():
+        loop.control.apply_wrench(loop.now, link, wrench)
+    q = loop.plant.q.copy()
+    external = loop.control.wrenches.torque(loop.now, 1.0, q)
+    expected = -sum(loop.dynamics.jacobian(q, link).T @ turned(axes(loop, link), wrench)
+                    for link, wrench in wrenches.items())
+    np.testing.assert_allclose(external, expected, **ROUNDING)
+
+
+def test_a_floating_arm_gives_way_to_a_known_wrench():
+    loop = loop_with(settings=CycleSettings(start_floating=True))
+    loop.control.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
+    loop.cycle()
+    assert not loop.control.terms[Term.EXTERNAL].any()
+
+
+@pytest.mark.parametrize('link, wrench, error, words', [
+    ('elbow', np.ones(6), ModelError, "no link 'elbow'"),
+    ('base_link', np.ones(6), ModelError, 'immovable base'),
+    ('tool0', np.full(6, np.nan), ArgumentError, "wrench on link 'tool0' is .*6 finite"),
+    ('tool0', np.ones(5), ArgumentError, '6 finite')])
+def test_a_wrench_that_makes_no_sense_is_refused(link, wrench, error, words):
+    control = loop_with().control
+    with pytest.raises(error, match=words):
+        control.apply_wrench(0.0, link, wrench)
+    assert not control.wrenches.links
+
+
+# --- rotors, and the part of gravity that is commanded ------------------------------------------
+
+
+def test_a_light_wrist_with_a_heavy_rotor_is_as_stiff_as_asked():
+    # rotors of three times the wrist's own inertia
+    rotors = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
+    errors = {}
+    for known in (True, False):
+        loop = loop_with(gains={'armature': rotors if known else 0.0}, armature=rotors)
+        loop.run(0.7)
+        loop.follow(loop.swing(1.0, 0.5), 1.0)
+        loop.run(1.2)
+        errors[known] = np.abs(loop.error).max(axis=0)
+    assert errors[True].max() < 5e-4
+    assert np.all(errors[False] > 10 * errors[True])
+
+
+def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
+    loop = loop_with(gains={'gravity_scale': 0.4})
+    weight = loop.dynamics.gravity(BENT)
+    loop.run(1.0)
+    np.testing.assert_allclose(loop.control.terms[Term.GRAVITY],
+                               0.4 * loop.dynamics.gravity(loop.q[-1]), **ROUNDING)
+    np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
+    loop.coast(1.0)
+    np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(loop.control.reference.q),
+                               **ROUNDING)
+    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    np.testing.assert_allclose(loop.control.weight(), loop.dynamics.gravity(loop.plant.q),
+                               **ROUNDING)
+
+
+def test_a_mode_is_entered_at_rest_in_motion_and_for_the_next_activation():
+    loop = loop_with()
+    loop.run(0.3)
+    loop.control.enter('gravity_compensation')
+    assert loop.control.mode is Mode.FLOAT
+    loop.control.enter('feedforward_pd')
+    assert loop.control.mode is Mode.STOP and loop.control.settings.tracking == 'feedforward_pd'
+    loop.settle()
+    loop.follow(loop.swing(1.0, 0.4), 1.0)
+    loop.run(0.3)
+    loop.control.enter('computed_torque')
+    loop.run(1.0)
+    assert loop.control.message == 'the goal is reached'
+    assert np.abs(loop.error).max() < 2e-3
+    loop.control.deactivate()
+    loop.control.enter('gravity_compensation')
+    assert loop.control.mode is Mode.INACTIVE
+    loop.start(BENT)
+    assert loop.control.mode is Mode.FLOAT
+    with pytest.raises(ParameterError, match="'pid'"):
+        loop.control.enter('pid')

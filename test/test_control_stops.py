@@ -1,0 +1,97 @@
+"""Stops in the middle of a fast motion, whatever causes them: how hard, and what stays."""
+
+from closed_loop import arm, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.trajectory import ResultCode, Tolerances
+
+DRIFT = 5e-3  # rad
+# Without states there is no feedback: an arm that stands upside down falls slowly.
+BLIND_DRIFT = 2e-2
+LARGEST = 1.5 * MODEL.velocity_limit / CycleSettings().stop_time
+
+
+def cancel(loop):
+    loop.control.stop('the goal is cancelled')
+    loop.settle()
+
+
+def violate(loop):
+    # something holds the forearm back until the tolerance of the path is broken
+    while loop.control.mode is Mode.TRACK:
+        loop.plant.push('link4', [0.0, 0.0, 400.0, 0.0, 0.0, 0.0])
+        loop.cycle()
+    loop.plant.push('link4', None)
+    assert loop.control.code is ResultCode.PATH_TOLERANCE_VIOLATED
+    loop.settle()
+
+
+def silence(loop):
+    loop.coast(0.04)
+    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.settle()
+
+
+def silence_for_good(loop):
+    loop.coast(0.25)
+    loop.control.fail('silent')
+    loop.coast(0.3)
+
+
+def fault(loop):
+    loop.control.fail('odd')
+    loop.settle()
+
+
+def leave(loop):
+    loop.control.stop('the controller leaves')
+    loop.settle()
+    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.coast(0.3)
+    weight = loop.control.weight()
+    loop.control.deactivate()
+    loop.send(weight)
+
+
+def remain(loop, cause):
+    """Let a second pass after a stop, as it does after this cause."""
+    if cause is leave:  # nobody is there any more, the last torque stays
+        for _ in range(1000):
+            loop.send(loop.torque)
+    elif cause is silence_for_good:
+        loop.coast(0.2)
+    else:
+        loop.run(1.0)
+
+
+# without friction it would fall at once
+BLIND = [(silence_for_good, True), (leave, True)]
+SEEN = [(cause, friction) for cause in (cancel, violate, silence, fault)
+        for friction in (False, True)]
+
+
+@pytest.mark.parametrize('cause, friction', SEEN + BLIND)
+def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, friction):
+    tolerances = Tolerances.from_defaults(7, 0.1) if cause is violate else None
+    loop = arm(friction=friction, settings=CycleSettings(tolerances=tolerances))
+    loop.moving(share=0.8)
+    speed, begin = np.abs(loop.plant.qd).max(), len(loop.log)
+    assert speed > 0.6 * MODEL.velocity_limit.min()
+    cause(loop)
+    assert loop.control.mode in (Mode.HOLD, Mode.INACTIVE)
+    asked = np.abs(np.diff(loop.column(4)[begin:], axis=0)) / loop.period
+    if cause is silence:  # where states come back, what is asked begins anew from what is measured
+        asked = asked[45:]
+    assert np.all(asked <= LARGEST * 1.01)
+    rest = loop.plant.q.copy()
+    assert np.all((loop.q > MODEL.lower) & (loop.q < MODEL.upper))
+    remain(loop, cause)
+    drift = np.abs(loop.plant.q - rest).max()
+    assert drift < (BLIND_DRIFT if cause is silence_for_good else DRIFT)
+    # nothing ever lets the arm go
+    assert np.abs(loop.torques[begin:]).max(axis=1).min() > 0.1
+    assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
+    np.testing.assert_allclose(loop.torque, Dynamics(MODEL).gravity(loop.plant.q), atol=1.0)
+    assert loop.largest_change <= 1.0 + 1e-9

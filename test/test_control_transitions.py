@@ -1,0 +1,114 @@
+"""Whatever changes while an arm is held, floats or moves: its torque goes over, it never steps."""
+
+from closed_loop import arm, BENT, HEAVY, Loop, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, make_gains, Mode, with_slots
+from robodyn_ros.control.transition import Transition
+from robodyn_ros.model import Payload
+
+SLOTTED = with_slots(MODEL)
+# Of the effort limit and millisecond; the rate limit allows 0.1. What goes over in 0.2 s along a
+# smooth step changes by 0.0075 of its size at most, and the torque of a moving arm changes anyway.
+SMOOTH = 0.012
+NOTHING = np.zeros((3, 3))
+
+
+def changes(loop):
+    """Return all that can be asked of a controller, by name; each leaves a torque to go over."""
+    control = loop.control
+
+    def gains(**design):
+        control.set_gains(make_gains(loop.dynamics, friction_scale=0.0, **design))
+
+    return {
+        'computed_torque': lambda: control.enter('computed_torque'),
+        'feedforward_pd': lambda: control.enter('feedforward_pd'),
+        'gravity_compensation': lambda: control.enter('gravity_compensation'),
+        'hold': control.hold, 'float': control.compensate_gravity,
+        'stop': lambda: control.stop('stop'),
+        'reset_fault': lambda: (control.fail('x'), control.reset_fault()),
+        'payload': lambda: control.set_payload(Payload('link6', 0.7, (0.0, 0.0, 0.1), NOTHING)),
+        'no payload': lambda: control.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
+        'gravity': lambda: control.set_gravity((1.5, 0.0, -9.6)),
+        'stiff': lambda: gains(natural_frequency=30.0),
+        'soft': lambda: gains(natural_frequency=10.0, armature=0.02),
+        'weak': lambda: control.set_bounds(CycleSettings(effort_margin=0.5, load_time=0.5))}
+
+
+NAMES = list(changes(arm()))
+CASES = [('computed_torque', False), ('computed_torque', True), ('feedforward_pd', True)]
+
+
+@pytest.fixture(scope='module')
+def loop():
+    """Return a loop around an arm with a load of which the controller does not know."""
+    return Loop(SLOTTED, CycleSettings(activation_time=0.05), q=BENT, plant=HEAVY, friction=True)
+
+
+def largest_share(torques):
+    """Return the largest change per cycle of 1 ms, as a share of the effort limit."""
+    return (np.abs(np.diff(torques, axis=0)) / MODEL.effort_limit).max()
+
+
+@pytest.mark.parametrize('law, moving', CASES)
+@pytest.mark.parametrize('first', NAMES)
+def test_no_change_steps_the_torque(loop, law, moving, first):
+    worst = {}
+    for second in NAMES:
+        loop.start(BENT)
+        loop.control.enter(law)
+        loop.control.loads.change({}, MODEL.gravity, 0.0)
+        loop.control.set_bounds(CycleSettings())
+        loop.run(0.1)
+        if moving:
+            loop.follow(loop.swing(1.0, 0.4), 1.0)
+            loop.run(0.25)
+            assert loop.control.mode is Mode.TRACK
+        begin = len(loop.log) - 1
+        changes(loop)[first]()
+        loop.run(0.06)
+        changes(loop)[second]()
+        loop.run(0.2)
+        assert np.isfinite(loop.torques).all()
+        worst[second] = largest_share(loop.torques[begin:])
+    assert max(worst.values()) < SMOOTH, worst
+
+
+def test_a_transition_starts_at_the_last_torque_and_ends_in_the_law():
+    limit, law, last = np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.array([4.0, -3.0])
+    transition = Transition(limit, 0.1)
+    sent = []
+    transition.begin()
+    for _ in range(120):
+        torque = law.copy()
+        transition.apply(torque, last, 1e-3)
+        sent.append(torque)
+    np.testing.assert_array_equal(sent[0], last)
+    np.testing.assert_array_equal(sent[100:], np.tile(law, (20, 1)))
+    # the steepest slope of a smooth step is 1.5 of its mean
+    assert np.all(np.abs(np.diff(sent, axis=0)) <= 1.5 * np.abs(last - law) * 0.01 * (1 + 1e-9))
+
+
+@pytest.mark.parametrize('last, duration', [
+    ((1.05, 2.1), 0.1), ((np.nan, 5.0), 0.1), ((5.0, 5.0), 0.0)],
+    ids=['hardly any difference', 'no number', 'no time'])
+def test_without_a_transition_the_law_counts_at_once(last, duration):
+    transition, torque = Transition(np.array([10.0, 20.0]), duration), np.array([1.0, 2.0])
+    transition.begin()
+    transition.apply(torque, np.array(last), 1e-3)
+    np.testing.assert_array_equal(torque, [1.0, 2.0])
+
+
+def test_limits_that_shrink_take_the_torque_down_at_its_rate():
+    loop = Loop(MODEL, CycleSettings(transition_time=0.0), q=BENT, plant=HEAVY)
+    loop.run(0.7)
+    before = loop.torque
+    begin = len(loop.log) - 1
+    limit = 0.6 * np.abs(before) + 0.5
+    loop.control.set_bounds(CycleSettings(effort_limit=limit, transition_time=0.0,
+                                          torque_rate=500.0))
+    loop.run(0.2)
+    changes = np.abs(np.diff(loop.torques[begin:], axis=0))
+    assert changes.max() <= 0.5 * (1 + 1e-9) and np.all(np.abs(loop.torque) <= limit)
+    assert np.any(np.abs(before) > limit)

@@ -1,0 +1,107 @@
+"""
+Machine code for other processors than this one.
+
+A processor without AVX and FMA is played by telling LLVM of the oldest x86-64: the same checks
+must hold. For 64-bit ARM, where nothing runs it here, the code is made and looked at.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+from dynamics_calls import MODEL
+import llvmlite.binding as llvm
+import pytest
+from robodyn_ros.dynamics import Dynamics, entry, kernels, machine
+from robodyn_ros.dynamics.codegen import kernel_ir
+from robodyn_ros.dynamics.loops import batch_ir
+from robodyn_ros.dynamics.program import trace
+
+BASELINE = """
+import llvmlite.binding as llvm
+import numpy as np
+llvm.get_host_cpu_name = lambda: 'x86-64'
+def unknown():
+    raise RuntimeError('LLVM cannot tell')
+llvm.get_host_cpu_features = unknown
+from dynamics_calls import arrays, CALLS, MODEL, PARTS
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.simulation import Plant
+from tolerance import assert_close
+compiled, python = Dynamics(MODEL, cache=False), Dynamics(MODEL, backend='python')
+for name, count, rest in CALLS + PARTS:
+    for rows in ((), (1,), (3,), (4,), (9,)):
+        given = arrays(count, *rows)
+        expected = getattr(python, name)(*given, *rest)
+        actual = getattr(compiled, name)(*given, *rest)
+        for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (actual, expected))):
+            # what is solved for has lost digits to the condition of M
+            assert_close(a, b, 1e-9 if 'forward' in name or 'effective' in name else 1e-12,
+                         what=name)
+plants = Plant(MODEL, dynamics=compiled), Plant(MODEL, dynamics=python)
+for plant in plants:
+    for _ in range(20):
+        assert plant.step(np.ones(MODEL.nv))
+assert_close(plants[0].q, plants[1].q, 1e-9)
+print('all right')
+"""
+X86 = pytest.mark.skipif(
+    not llvm.get_process_triple().startswith('x86_64'), reason='another processor already')
+
+
+def texts():
+    """Yield name and IR of one kernel, of its batch, and of the door from Python."""
+    sizes = (3 + 10 * len(MODEL.payloads), *[MODEL.nv] * 3)
+    tree = Dynamics(MODEL).tree
+    program = trace(lambda *given: kernels.forward_dynamics(tree, *given), sizes)
+    pointer = machine.pointer_type()
+    yield 'kernel', kernel_ir(program, pointer)
+    yield 'batch', batch_ir(program, pointer)
+    yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,))
+
+
+def assembly(triple, processor, text):
+    """Return what LLVM makes of IR for a processor, or skip where it was built without that."""
+    try:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        target = llvm.Target.from_triple(triple)
+    except (AttributeError, RuntimeError) as error:
+        pytest.skip(f'this LLVM makes no code for {triple}: {error}')
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return target.create_target_machine(cpu=processor, opt=1).emit_assembly(module)
+
+
+@X86
+def test_checks_on_a_processor_without_avx_and_fma():
+    run = subprocess.run(
+        [sys.executable, '-X', 'faulthandler', '-c', BASELINE], capture_output=True, text=True,
+        timeout=100, env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert (run.returncode, run.stdout) == (0, 'all right\n'), run.stderr
+
+
+@X86
+def test_oldest_processor_gets_no_newer_instructions():
+    for name, text in texts():
+        code = assembly('x86_64-unknown-linux-gnu', 'x86-64', text)
+        found = re.findall(r'\bv\w+pd\b|\bv\w+sd\b|%[yz]mm\d+|\bvf\w+', code)
+        assert not found, f'{name}: {sorted(set(found))}'
+        fitting = assembly('x86_64-unknown-linux-gnu', 'x86-64-v3', text)
+        if name != 'entry':
+            assert '%ymm' in fitting or 'vfm' in fitting, f'{name}: the check sees nothing'
+
+
+@pytest.mark.parametrize('triple', ['aarch64-unknown-linux-gnu', 'arm64-apple-macosx13.0'])
+def test_arm_code_is_made(triple):
+    for name, text in texts():
+        assert not re.findall(r'x86|sse|avx', text), f'{name} names a processor'
+        code = assembly(triple, '', text)
+        if name == 'entry':
+            continue
+        # two doubles in a register, multiplication and addition in one instruction
+        assert re.search(r'\bfm(add|sub|la)\b|\bfmla\.2d\b|\bfnmsub\b', code), name
+        there = {'sin', 'cos', *re.findall(r'\bdefine .*@(\w+)\(', text)}
+        called = {call.lstrip('_') for call in re.findall(r'\bbl\s+(\S+)', code)}
+        assert called <= there, f'{name} calls what is not there: {called - there}'

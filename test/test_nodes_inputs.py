@@ -1,0 +1,203 @@
+"""The controller node before and beside the motion: handshake, payload, gravity, wrench."""
+
+from contextlib import ExitStack
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import ACTIVE, NODE, PATIENT, said  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START  # noqa: E402
+from geometry_msgs.msg import (  # noqa: E402
+    Inertia, InertiaStamped, Vector3, Vector3Stamped, Wrench, WrenchStamped)
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from ros_process import Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+FLIPPED = np.array([1.0, -1.0])
+
+
+@pytest.fixture(scope='module')
+def probe():
+    with Probe('controller_inputs_probe') as made:
+        yield made
+
+
+def reporting(arm, effort):
+    """Let the arm report an effort: a function of its position."""
+    def report(message):
+        message.effort = [float(torque) for torque in effort(np.array(message.position))]
+        return [message]
+    arm.report = report
+
+
+# --- handshake ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('name, effort, words', [
+    ('compensated', lambda q: 0.0 * q, 'likely the driver compensates gravity itself: then set '
+     'driver_compensates_gravity: true'),
+    ('flipped', lambda q: FLIPPED * GRAVITY(q), "likely the sign of 'elbow' is flipped")])
+def test_an_arm_that_contradicts_the_model_is_not_taken_over(probe, name, effort, words):
+    with FakeArm(probe, f'{name}/') as arm:
+        reporting(arm, effort)
+        with fake_controller(name, handshake_tolerance=[0.5]) as process:
+            probe.until(lambda: said(process, words), 'the reason')
+            assert said(process, 'waiting: joint ') and ACTIVE not in process.output
+            probe.spin_for(0.3)
+            assert not arm.commands
+            reporting(arm, GRAVITY)  # the mistake is mended
+            probe.until(lambda: ACTIVE in process.output, 'activity')
+            assert not said(process, 'was not compared')
+
+
+def test_with_the_switch_or_without_the_handshake_it_is_taken_over(probe):
+    with ExitStack() as stack:
+        for name, parameters in (('driver', {'driver_compensates_gravity': True}),
+                                 ('trusted', {'handshake': False})):
+            arm = stack.enter_context(FakeArm(probe, f'{name}/'))
+            reporting(arm, lambda q: 0.0 * q)
+            process = stack.enter_context(fake_controller(name, **parameters))
+            probe.until(lambda: ACTIVE in process.output, 'activity')
+            probe.until(lambda: len(arm.commands) > 5, 'torques')
+            if name == 'driver':
+                assert np.abs(arm.commands[0]).max() < 1e-9
+            else:
+                np.testing.assert_allclose(arm.commands[0], GRAVITY(START), rtol=1e-6)
+
+
+# --- what it is told ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def held(probe):
+    """Return an arm and its controller; the arm reports no effort."""
+    with FakeArm(probe, 'told/') as arm, fake_controller(
+            'told', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        assert said(process, 'was not compared with its weight: the joint states carry no effort')
+        yield arm, process
+        assert 'Traceback' not in process.output
+
+
+@pytest.fixture(scope='module')
+def told(probe, held):
+    """Return the newest messages that matter here, by name."""
+    heard = {term: probe.listen(JointState, f'told/{NODE}/torque_terms/{term}', qos.newest())
+             for term in ('payload', 'gravity', 'external', 'total')}
+    heard['diagnostics'] = probe.listen(DiagnosticArray, '/diagnostics')
+    probe.until(lambda: all(heard.values()), 'all topics')
+    return heard
+
+
+def newest(told, term):
+    return np.array(told[term][-1].effort)
+
+
+def diagnostics(told):
+    found = [status for message in told['diagnostics'] for status in message.status
+             if status.name.startswith('/told/')]
+    return {pair.key: pair.value for pair in found[-1].values} if found else {}
+
+
+def payload(link='fore', mass=0.5, com=(0.3, 0.0, 0.0), moments=(0.001, 0.001, 0.001)):
+    return InertiaStamped(header=Header(frame_id=link), inertia=Inertia(
+        m=mass, com=Vector3(x=com[0], y=com[1], z=com[2]), ixx=moments[0], iyy=moments[1],
+        izz=moments[2]))
+
+
+@pytest.fixture(scope='module')
+def say(probe, held):
+    """Return what publishes a message on an input."""
+    publishers = {kind: probe.publisher(kind, f'told/{NODE}/{topic}') for kind, topic in (
+        (InertiaStamped, 'payload'), (Vector3Stamped, 'gravity'),
+        (WrenchStamped, 'external_wrench'))}
+    return lambda message: publishers[type(message)].publish(message)
+
+
+def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, told, say):
+    arm, process = held
+    probe.spin_for(0.5)
+    since = len(arm.commands)
+    loaded = MODEL.with_payload('fore', 0.5, (0.3, 0.0, 0.0), np.eye(3) * 1e-3)
+    extra = Dynamics(loaded).gravity(arm.q) - GRAVITY(arm.q)
+    say(payload())
+    probe.until(lambda: np.abs(newest(told, 'payload') - extra).max() < 0.05, 'the payload')
+    assert said(process, "payload on link 'fore': 0.5 kg") == 1
+    probe.until(lambda: diagnostics(told).get('payload') == '0.5 kg on fore', 'diagnostics')
+    steps = np.abs(np.diff(arm.torques[since:], axis=0))
+    # the whole of it goes over in 0.3 s, states come every 5 ms; a late one may cost ten times
+    assert steps.max() < 0.3 * np.abs(extra).max()
+    say(payload(mass=0.0, moments=(0.0, 0.0, 0.0)))
+    probe.until(lambda: not newest(told, 'payload').any(), 'no payload')
+
+
+@pytest.mark.parametrize('message, words', [
+    (payload(link='hand'), "refused on ~/payload: .*no link 'hand'"),
+    (payload(link=''), 'refused on ~/payload: header.frame_id is empty'),
+    (payload(link='base'), "link 'base': the link belongs to the immovable base"),
+    (payload(mass=-1.0), "link 'fore': mass -1 kg is negative; give 0 or more"),
+    (payload(mass=math.nan), "link 'fore': mass nan must be a finite number"),
+    (payload(com=(math.inf, 0.0, 0.0)), "link 'fore': centre of mass .* must be finite"),
+    (payload(moments=(1.0, 0.1, 0.1)), "link 'fore': principal moments .* 1 kg m"),
+    (payload(mass=50.0), "payload of 50 kg on link 'fore': joint '.*' would need"),
+    (Vector3Stamped(header=Header(frame_id='fore'), vector=Vector3(z=-9.81)),
+     "refused on ~/gravity: gravity in the frame 'fore'; give it in that of the base, 'base'"),
+    (Vector3Stamped(vector=Vector3(z=math.nan)), 'refused on ~/gravity: .*must be finite'),
+    (Vector3Stamped(vector=Vector3(z=-981.0)), 'refused on ~/gravity: .*at most 30'),
+    (WrenchStamped(header=Header(frame_id='hand')), "refused on ~/external_wrench: .*'hand'"),
+    (WrenchStamped(header=Header(frame_id='fore'),
+                   wrench=Wrench(force=Vector3(x=math.nan))),
+     "refused on ~/external_wrench: wrench on link 'fore' is .*6 finite numbers")])
+def test_what_makes_no_sense_is_refused_and_counted(probe, held, told, say, message, words):
+    import re
+    _, process = held
+    kind = {InertiaStamped: 'payload', Vector3Stamped: 'gravity',
+            WrenchStamped: 'external wrench'}[type(message)]
+    key = f'{kind} messages refused'
+    before = int(diagnostics(told).get(key, 0))
+    since = len(process.lines)
+    say(message)
+    probe.until(lambda: re.search(words, '\n'.join(process.lines[since:])), words)
+    probe.until(lambda: int(diagnostics(told).get(key, 0)) == before + 1, 'the count')
+    assert diagnostics(told)['payload'] == 'none'
+    assert diagnostics(told)['external wrench'] == 'none'
+    assert diagnostics(told)['gravity (m/s^2)'] == '0, 0, -9.81'
+    assert not newest(told, 'payload').any() and not newest(told, 'external').any()
+
+
+def test_gravity_of_another_mounting_is_taken_over(probe, held, told, say):
+    arm, _ = held
+    # the arm itself stays as it is mounted: feedback holds it
+    tilted = (2.0, 0.0, -9.6)
+    say(Vector3Stamped(header=Header(frame_id='base'),
+                       vector=Vector3(x=tilted[0], z=tilted[2])))
+    expected = Dynamics(MODEL.with_gravity(tilted))
+    probe.until(lambda: np.abs(newest(told, 'gravity') - expected.gravity(arm.q)).max() < 0.02,
+                'the new gravity')
+    say(Vector3Stamped(vector=Vector3(z=-9.81)))
+    probe.until(lambda: np.abs(newest(told, 'gravity') - GRAVITY(arm.q)).max() < 0.02,
+                'the old gravity')
+
+
+def test_a_wrench_counts_until_it_times_out(probe, held, told, say):
+    arm, _ = held
+    message = WrenchStamped(header=Header(frame_id='fore'),
+                            wrench=Wrench(force=Vector3(z=-4.0)))
+
+    def carried():
+        say(message)
+        # 4 N across the forearm, at its joint: all on the shoulder, 0.4 m away
+        elbow = arm.q[1]
+        return abs(abs(newest(told, 'external')[0]) - 1.6 * math.cos(elbow)) < 0.02
+
+    probe.until(carried, 'the wrench')
+    assert abs(newest(told, 'external')[1]) < 0.01
+    probe.until(lambda: not newest(told, 'external').any(), 'its end')
+    assert probe.call(Trigger, f'told/{NODE}/float').success

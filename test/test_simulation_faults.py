@@ -1,0 +1,161 @@
+"""Faults: how they are written, when they are there, and what they do."""
+import math
+
+import numpy as np
+import pytest
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
+from robodyn_ros.simulation.spoiling import emergency_stop, lost_torque, Spoiler, StateReport
+
+JOINTS = ('hip', 'knee', 'toe')
+
+
+def report(stamp=10**9, position=(1.0, 2.0, 3.0)):
+    return StateReport(JOINTS, np.array(position), np.array([0.1, 0.2, 0.3]),
+                       np.array([10.0, 20.0, 30.0]), stamp)
+
+
+def spoiled(*faults, time=1.0, spoiler=None):
+    return (spoiler or Spoiler()).spoil(time, report(), faults)
+
+
+@pytest.mark.parametrize('entry, fault', [
+    ('2.0 silence 0.1', Fault(2.0, 'silence', (), 0.1)),
+    ('now freeze knee inf', Fault(7.0, 'freeze', ('knee',), math.inf)),
+    ('0 nan 0.01', Fault(0.0, 'nan', (), 0.01)),
+    ('0 nan hip toe 0.01', Fault(0.0, 'nan', ('hip', 'toe'), 0.01)),
+    ('1e1 swap hip knee 2', Fault(10.0, 'swap', ('hip', 'knee'), 2.0)),
+    (' 3  clock_jump 0.5  -0.2 ', Fault(3.0, 'clock_jump', (), 0.5, -0.2)),
+    ('3 delay 0.5 0.03', Fault(3.0, 'delay', (), 0.5, 0.03)),
+])
+def test_how_a_fault_is_written(entry, fault):
+    assert parse_fault(entry, JOINTS, now=7.0) == fault
+    # what is told of it can be read again
+    assert parse_fault(str(fault), JOINTS) == fault
+
+
+@pytest.mark.parametrize('entry, words', [
+    ('', ['START KIND', '2.0 silence 0.1']),
+    ('silence', ['START KIND']),
+    ('2.0 freez knee 0.5', ["'freez'", "did you mean 'freeze'"]),
+    ('2.0 silence', ['START silence DURATION', 'no joint states']),
+    ('2.0 freeze 0.5', ['START freeze JOINT DURATION']),
+    ('2.0 swap knee 0.5', ['START swap JOINT1 JOINT2 DURATION']),
+    ('2.0 delay 0.5', ['START delay DURATION AMOUNT']),
+    ('2.0 freeze kne 0.5', ["'kne'", "'knee'"]),
+    ('soon silence 0.5', ["START is 'soon'", "'now'"]),
+    ('-1 silence 0.5', ["START is '-1'", 'not negative']),
+    ('1 silence long', ["DURATION is 'long'", "'inf'"]),
+    ('1 clock_jump 1 nan', ["AMOUNT is 'nan'", 'finite']),
+    ('1 delay 1 -0.1', ['-0.1', 'delay']),
+])
+def test_a_mistake_is_quoted_with_its_remedy(entry, words):
+    with pytest.raises(ArgumentError) as caught:
+        parse_fault(entry, JOINTS)
+    assert repr(entry) in str(caught.value)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_faults_begin_and_end_at_their_time():
+    listed = [parse_fault(entry, JOINTS) for entry in
+              ('0.3 freeze knee 0.2', '0.1 silence 0.3', '0.25 nan inf')]
+    schedule = FaultSchedule(JOINTS, listed)
+    seen = []
+    for k in range(600):
+        if schedule.advance(1e-3 * k):
+            seen.append((k, sorted(fault.kind for fault in schedule.active)))
+    assert seen == [(100, ['silence']), (250, ['nan', 'silence']),
+                    (300, ['freeze', 'nan', 'silence']), (400, ['freeze', 'nan']), (500, ['nan'])]
+    assert schedule.counts == {'freeze': 1, 'silence': 1, 'nan': 1}
+    schedule.reset()
+    assert not schedule.active
+    schedule.advance(0.1)
+    assert [fault.kind for fault in schedule.active] == ['silence']
+    assert schedule.counts['silence'] == 2
+
+
+def test_a_campaign_has_its_rate_and_its_seed():
+    campaign = Campaign(rate=5.0, longest=0.2, seed=4)
+    faults = []
+    for fault in campaign.faults(JOINTS):
+        if fault.start > 400.0:
+            break
+        faults.append(fault)
+    # Poisson: five standard deviations
+    assert len(faults) == pytest.approx(2000, abs=5 * math.sqrt(2000))
+    assert {fault.kind for fault in faults} == set(KINDS)
+    durations = np.array([fault.duration for fault in faults])
+    assert durations.max() <= 0.2 and durations.mean() == pytest.approx(0.1, abs=0.01)
+    # all of them could have been written by hand, in time order
+    for fault in faults[:200]:
+        assert parse_fault(str(fault), JOINTS).kind == fault.kind
+    assert sorted(fault.start for fault in faults) == [fault.start for fault in faults]
+    again = Campaign(rate=5.0, longest=0.2, seed=4).faults(JOINTS)
+    assert [next(again) for _ in range(100)] == faults[:100]
+    assert next(Campaign(rate=5.0, seed=5).faults(JOINTS)) != faults[0]
+
+
+def test_a_campaign_of_some_kinds_and_one_of_none():
+    only = Campaign(rate=10.0, kinds=('freeze', 'swap')).faults(JOINTS)
+    assert {next(only).kind for _ in range(50)} == {'freeze', 'swap'}
+    # one joint cannot be swapped
+    alone = Campaign(rate=10.0, kinds=('freeze', 'swap')).faults(JOINTS[:1])
+    assert {next(alone).kind for _ in range(50)} == {'freeze'}
+    assert list(Campaign().faults(JOINTS)) == []
+    schedule = FaultSchedule(JOINTS)
+    assert not schedule.advance(1e6) and not schedule.active
+    with pytest.raises(ArgumentError, match="'freez'"):
+        Campaign(kinds=('freez',))
+    with pytest.raises(ArgumentError, match='rate.*-1'):
+        Campaign(rate=-1.0)
+
+
+def test_what_the_wire_shows_of_each_fault():
+    assert spoiled(Fault(1.0, 'silence')) == []
+    one, = spoiled(Fault(1.0, 'nan', ('knee',)))
+    assert np.isnan(one.position[1]) and np.isnan(one.velocity[1]) and one.position[0] == 1.0
+    every, = spoiled(Fault(1.0, 'nan'))
+    assert np.isnan(every.position).all()
+    swapped, = spoiled(Fault(1.0, 'swap', ('hip', 'toe')))
+    assert swapped.names == ('toe', 'knee', 'hip') and list(swapped.position) == [1.0, 2.0, 3.0]
+    reordered, = spoiled(Fault(1.0, 'reorder'))
+    assert dict(zip(reordered.names, reordered.effort)) == {'hip': 10.0, 'knee': 20.0, 'toe': 30.0}
+    assert reordered.names == JOINTS[::-1]
+    missing, = spoiled(Fault(1.0, 'missing', ('hip',)))
+    assert missing.names == ('knee', 'toe') and list(missing.velocity) == [0.2, 0.3]
+    twice, = spoiled(Fault(1.0, 'duplicate', ('knee',)))
+    assert twice.names == (*JOINTS, 'knee') and twice.position[3] == 2.0
+    late, = spoiled(Fault(1.0, 'clock_jump', amount=-0.25))
+    assert late.stamp == 750_000_000
+    assert spoiled(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0
+    # of the motors the wire shows nothing
+    assert spoiled(Fault(1.0, 'estop'))[0].names == JOINTS
+
+
+def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
+    spoiler, fault = Spoiler(), Fault(1.0, 'freeze', ('knee',), 1.0)
+    for k in range(3):
+        told, = spoiler.spoil(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
+        assert list(told.position) == [k, 10.0, 0.0] and told.velocity[1] == 0.0
+        assert not spoiler.idle
+    told, = spoiler.spoil(2.0, report(position=(9.0, 19.0, 0.0)), ())
+    assert told.position[1] == 19.0 and spoiler.idle
+
+
+def test_delayed_states_keep_their_stamps_and_their_order():
+    spoiler, fault = Spoiler(), Fault(0.0, 'delay', (), 1.0, 0.003)
+    came = []
+    for k in range(10):
+        active = (fault,) if k < 7 else ()
+        came += [(k, told.stamp) for told in spoiler.spoil(1e-3 * k, report(stamp=k), active)]
+    assert came == [(3, 0), (4, 1), (5, 2), (6, 3), (7, 4), (7, 5), (7, 6), (7, 7), (8, 8), (9, 9)]
+
+
+def test_motors():
+    torque = np.array([1.0, 2.0, 3.0])
+    active = (Fault(0.0, 'torque_loss', ('knee',)), Fault(0.0, 'nan'))
+    assert list(lost_torque(active, torque, JOINTS)) == [1.0, 0.0, 3.0]
+    assert list(torque) == [1.0, 2.0, 3.0]
+    assert lost_torque((), torque, JOINTS) is torque
+    assert emergency_stop((Fault(0.0, 'estop'),)) and not emergency_stop(active)

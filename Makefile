@@ -8,7 +8,7 @@ help:
 	@echo 'make demo [URDF=arm.urdf] [ARGS=...]   a simulated arm that floats and tracks'
 	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
 	@echo 'make test-all [ARGS=...]               all tests'
-	@echo 'make bench                             measure the speed, beside Pinocchio and a bare echo node'
+	@echo 'make bench                             measure the speed, beside Pinocchio, MuJoCo and an echo node'
 	@echo 'make lint                              check style and structure only'
 	@echo 'make clean                             remove all that these made'
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'

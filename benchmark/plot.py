@@ -8,7 +8,8 @@ import numpy as np  # noqa: E402
 from timing import OURS  # noqa: E402
 
 COLORS = {OURS: 'tab:blue', 'Pinocchio': 'tab:orange', 'MuJoCo': 'tab:green', 'Drake': 'tab:red'}
-CURVES = {'inverse dynamics': 'black', 'mass matrix': 'tab:purple', 'forward dynamics': 'tab:brown'}
+CURVES = {'inverse dynamics': 'black', 'mass matrix': 'tab:purple',
+          'forward dynamics': 'tab:brown'}
 
 
 def draw(results, path):
@@ -57,7 +58,7 @@ def _curves(axes, rows):
     axes.set_xscale('log')
     axes.set_yscale('log')
     sizes = sorted({row.joints for row in rows})
-    axes.set_xticks(sizes, list(map(str, sizes)))
+    axes.set_xticks(sizes, list(map(str, sizes)), fontsize=8)
     axes.minorticks_off()
     axes.set_xlabel('joints of a chain')
     axes.set_ylabel('us per call')

@@ -63,7 +63,7 @@ class Results:
                                  'us', *map(_short, row.time), *map(_short, row.ratio),
                                  row.rounds])
             for row in self.starts:
-                for way in ('compiled', 'cached'):
+                for way in ('compiled', 'cached') if row.compiled else ():
                     writer.writerow(['start', row.robot, row.joints, row.what,
                                      f'{OURS}, {way}', 'ms', *map(_short, getattr(row, way)),
                                      *4 * ['']])
@@ -76,7 +76,7 @@ class Results:
         parts = [_machine(self.machine), 'median (quartiles); x: times ours']
         parts += [*_tables(self), _starts(self.starts), _processes(self.processes)]
         if self.missing:
-            parts.append(f'not installed, so not compared: {", ".join(self.missing)} (pip install)')
+            parts.append(f'not compared, because not installed: {", ".join(self.missing)}')
         return '\n\n'.join(parts)
 
 
@@ -90,8 +90,10 @@ def _tables(results):
         rows = results.of(group)
         if group == 'scaling':
             # one table, by quantity
+            order = [row.quantity for row in rows]
+            rows.sort(key=lambda row: order.index(row.quantity))
             rows = [row._replace(quantity=f'{row.quantity}, {row.joints} joints', robot='a chain',
-                                 joints='') for row in sorted(rows, key=lambda row: row.quantity)]
+                                 joints='') for row in rows]
         blocks = [_block(' '.join([robot, joints and f'with {joints} joints']), list(some))
                   for (robot, joints), some in groupby(rows, lambda row: (row.robot, row.joints))]
         if blocks:
@@ -102,7 +104,7 @@ def _block(title, rows):
     """Return the table of one robot."""
     libraries = list(dict.fromkeys(row.library for row in rows if row.library != OURS))
     lines = [f'{title:{LABEL}}{OURS:>20}'
-             + ''.join(f'{library:>10}{"x":>8}{"":13}' for library in libraries)]
+             + ''.join(f'{library:>11}{"x":>8}{"":13}' for library in libraries)]
     for quantity, several in groupby(rows, lambda row: row.quantity):
         by_library = {row.library: row for row in several}
         lines.append(f'{quantity:{LABEL}}{_spread(by_library[OURS].time):>20}' + ''.join(
@@ -113,9 +115,9 @@ def _block(title, rows):
 def _peer(row):
     """Return the columns of another library; empty where it has no such thing."""
     if row is None:
-        return 31 * ' '
+        return 32 * ' '
     low, middle, high = row.ratio
-    return f'{_short(row.time[1]):>10}{middle:8.1f} ' + f'({low:.1f}-{high:.1f})'.ljust(12)
+    return f'{_short(row.time[1]):>11}{middle:8.1f} ' + f'({low:.1f}-{high:.1f})'.ljust(12)
 
 
 def _starts(rows):
@@ -123,7 +125,9 @@ def _starts(rows):
              f'{"":{LABEL}}{"compiled":>20}{"cached":>20}']
     for row in rows:
         what = f'{row.what}, {row.joints} joints'
-        lines.append(f'{what:{LABEL}}{_spread(row.compiled):>20}{_spread(row.cached):>20}')
+        columns = map(_spread, (row.compiled, row.cached)) if row.compiled else (
+            'run by Python', f'{_short(row.cached[1])} a call')
+        lines.append(f'{what:{LABEL}}' + ''.join(f'{text:>20}' for text in columns))
     return '\n'.join(lines)
 
 

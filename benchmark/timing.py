@@ -32,9 +32,9 @@ class Effort(NamedTuple):
     """
 
     turn: float = 5e-4
-    patience: float = 0.6
+    patience: float = 0.35
     fewest: int = 5
-    most: int = 300
+    most: int = 200
 
 
 @dataclass

@@ -37,7 +37,7 @@ def wait_until(condition, what, timeout=PATIENCE, work=lambda: time.sleep(0.01))
 
 class NodeProcess:
     """
-    A node started as `python -m module`; killed at the end of the `with` block.
+    A node started as `python -m module`; ended at the end of the `with` block.
 
     Parameters
     ----------
@@ -71,8 +71,16 @@ class NodeProcess:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait(10)
+        # a peer that vanishes may take this process's DDS down with it: first ask
+        for number, timeout in ((signal.SIGINT, 6.0), (signal.SIGKILL, 10.0)):
+            if not self.alive:
+                break
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(number)
+            try:
+                self.process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                pass
         self._reader.join(10)
         self.process.stdout.close()
 

@@ -6,8 +6,7 @@ from closed_loop import arm, BENT, FLOATING, HEAVY, MODEL, ROUNDING
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
-from robodyn_ros.exceptions import StateError, TrajectoryError
-from robodyn_ros.trajectory import TrajectoryPoint
+from robodyn_ros.exceptions import StateError
 
 
 @pytest.mark.parametrize('silence', [0.05, 0.1, 0.3])
@@ -193,13 +192,3 @@ def test_silence_does_not_activate():
     loop.control.deactivate()
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     assert loop.control.mode is Mode.INACTIVE
-
-
-def test_too_many_points_to_check_between_two_states():
-    loop = arm()
-    loop.moving()
-    held = loop.plant.q.tolist()
-    points = [TrajectoryPoint(held, time_from_start=0.01 * (i + 1)) for i in range(301)]
-    with pytest.raises(TrajectoryError, match='301 points'):
-        loop.control.follow(loop.now, MODEL.joint_names, points)
-    assert loop.control.mode is Mode.TRACK

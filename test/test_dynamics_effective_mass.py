@@ -127,3 +127,24 @@ def test_robot_without_mass():
     idle = Dynamics(RobotModel.from_urdf(text), backend='python')
     with pytest.raises(ArgumentError, match='no mass'):
         idle.effective_mass([0.3], 'body')
+
+
+def test_torque_ellipsoid_of_the_unit_2r_arm(planar):
+    # Lynch and Park 8.1: M at (0, 90 deg) is [[3, 1], [1, 1]], at (0, 0) [[5, 2], [2, 1]]
+    for angle, M in ((np.pi / 2, [[3.0, 1.0], [1.0, 1.0]]), (0.0, [[5.0, 2.0], [2.0, 1.0]])):
+        sizes, axes = planar.torque_ellipsoid([0.0, angle])
+        trace, determinant = np.trace(M), np.linalg.det(M)
+        root = np.sqrt(trace**2 / 4 - determinant)
+        np.testing.assert_allclose(sizes, [trace / 2 - root, trace / 2 + root], rtol=1e-12)
+        np.testing.assert_allclose(axes * sizes @ axes.T, M, rtol=1e-12, atol=1e-12)
+
+
+def test_torque_ellipsoids_of_a_batch(planar):
+    q = np.random.default_rng(0).normal(size=(5, 2))
+    sizes, axes = planar.torque_ellipsoid(q)
+    accelerations = np.random.default_rng(1).normal(size=(5, 2))
+    accelerations /= np.linalg.norm(accelerations, axis=1)[:, None]
+    # on the surface: coordinates along the axes, divided by the half-lengths, are of size 1
+    torques = np.einsum('nij,nj->ni', planar.mass_matrix(q), accelerations)
+    along = np.einsum('nji,nj->ni', axes, torques) / sizes
+    np.testing.assert_allclose(np.linalg.norm(along, axis=1), 1.0, rtol=1e-12)

@@ -24,6 +24,13 @@ class VelocityForces(NamedTuple):
     coriolis: NDArray
 
 
+class Ellipsoid(NamedTuple):
+    """Half-lengths, smallest first, and directions as columns; (n,) and (n, n), or (N, ...)."""
+
+    sizes: NDArray
+    axes: NDArray
+
+
 class Analysis:
     """
     The part of `Dynamics` that builds on its algorithms, or differentiates them.
@@ -209,6 +216,16 @@ class Analysis:
         """
         J = self.jacobian(q, link)[..., row_numbers(rows), :]
         return effective_mass(self.mass_matrix(q), J, immovable)
+
+    def torque_ellipsoid(self, q) -> Ellipsoid:
+        """
+        Return the joint forces that all accelerations of size 1 take at rest, without gravity.
+
+        They are `M a` for a in the unit ball: an ellipsoid along the principal axes of M (Lynch
+        and Park 8.1.2). Seen the other way, forces of size 1 give accelerations in the ellipsoid
+        of the same axes with the reciprocal half-lengths.
+        """
+        return Ellipsoid(*np.linalg.eigh(self.mass_matrix(q)))
 
 
 def _parts(matrices: NDArray) -> tuple[NDArray, ...]:

@@ -1,5 +1,6 @@
 """What keeps the arm safe: pure functions of the state and of time."""
 
+from robodyn_ros.safety.lateness import Lateness
 from robodyn_ros.safety.limits import brake_at_limits, clamp_effort, limit_rate
 from robodyn_ros.safety.ramp import Ramp, smooth_step
 from robodyn_ros.safety.stale import Freshness, StaleMonitor, StaleVerdict
@@ -7,15 +8,5 @@ from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import Supervisor, Verdict
 
 __all__ = [
-    'Freshness',
-    'Ramp',
-    'StaleMonitor',
-    'StaleVerdict',
-    'StopProfile',
-    'Supervisor',
-    'Verdict',
-    'brake_at_limits',
-    'clamp_effort',
-    'limit_rate',
-    'smooth_step',
-]
+    'Freshness', 'Lateness', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile',
+    'Supervisor', 'Verdict', 'brake_at_limits', 'clamp_effort', 'limit_rate', 'smooth_step']

@@ -74,6 +74,7 @@ class Plant:
         self._rows = State(*self._state[:-1].reshape(-1, self.nv))
         self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._rows[:6]
         self.gap, self.gap_rate = self._rows.gap, self._rows.gap_rate
+        self._compiled: dict[str, str | bool] = {}
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}
         self._initial = _resting_place(model)
@@ -86,9 +87,11 @@ class Plant:
         inertia = np.diagonal(self.dynamics.mass_matrix(self._initial))
         self.joints = JointPhysics.from_model(self.model, inertia, **joints)
         self.constants = self.joints.constants(self.step_size)
-        self._advance, self._advance_thoroughly = (
-            compile_step(self.dynamics, {**self.options, 'thorough': thorough})
-            for thorough in (False, True))
+        if self.options != self._compiled:
+            self._advance, self._advance_thoroughly = (
+                compile_step(self.dynamics, {**self.options, 'thorough': thorough})
+                for thorough in (False, True))
+            self._compiled = self.options
 
     @property
     def options(self) -> dict[str, str | bool]:

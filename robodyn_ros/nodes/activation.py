@@ -1,0 +1,95 @@
+"""Taking over the arm where it is, or saying why not."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from rclpy.node import Node
+
+from robodyn_ros.control import ArmController, Mode
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.control_cycle import ControlCycle
+from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.safety import Freshness
+
+_REMIND = 2.0    # s between two log lines about the same thing
+
+
+class Activation:
+    """
+    Checks the arm before it is taken over.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Of the arm.
+    cycle : ControlCycle
+        Takes it over.
+    states : StateInput
+        Its state.
+    commands : str
+        Topic of the torques, where nobody else may publish.
+    driver_compensates_gravity : bool
+        Whether the reported effort comes on top of the weight.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, cycle: ControlCycle,
+                 states: StateInput, commands: str, driver_compensates_gravity: bool):
+        self._node, self._controller = node, controller
+        self._cycle, self._states, self._commands = cycle, states, commands
+        self._driver_compensates_gravity = driver_compensates_gravity
+        self._log = node.get_logger()
+        self._reason, self._reminded = '', 0.0
+
+    def is_possible(self) -> bool:
+        """Return whether the arm is ready; otherwise say now and then what is missing."""
+        try:
+            self._check()
+        except StateError as error:
+            self._remind(str(error))
+            return False
+        return True
+
+    def take_over(self) -> None:
+        """
+        Hold the arm where it is, or let it float.
+
+        Raises
+        ------
+        StateError
+            It is not ready; the message says what is missing.
+
+        """
+        notice = self._check()
+        if notice:
+            self._log.warning(f'the effort of the arm was not compared with its weight: {notice}')
+        self._cycle.take_over()
+        self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
+                       else 'active: the arm is held where it is')
+
+    def _check(self) -> str:
+        """Raise why the arm cannot be taken over; return what could not be checked."""
+        states, controller, reader = self._states, self._controller, self._states.reader
+        if not reader.complete:
+            raise StateError(f'no joint state on {states.topic} yet: {reader.problem}')
+        verdict = states.verdict()
+        if verdict.level is not Freshness.FRESH:
+            raise StateError(f'joint states: {states.silence(verdict)}')
+        controller.check_state(reader.q, reader.qd)
+        if self._node.count_publishers(self._commands) > 1:
+            raise StateError(
+                f'somebody else publishes on {self._commands}: two commanders would fight over '
+                f'the arm; stop the other one (ros2 topic info --verbose {self._commands})')
+        return controller.check_effort(reader.q, reader.qd, reader.effort,
+                                       self._driver_compensates_gravity)
+
+    def _remind(self, reason: str) -> None:
+        """Log why it waits: at once if that is new, again now and then."""
+        now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
+        if kind != self._reason or now - self._reminded > _REMIND:
+            self._reminded, self._reason = now, kind
+            self._log.info(f'waiting: {reason}')

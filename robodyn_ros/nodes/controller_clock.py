@@ -1,0 +1,56 @@
+"""The times of the controller: of its cycle, of its law, and of stamps."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.clock import Clock
+
+from robodyn_ros.nodes.cycle_clock import CycleClock
+
+
+class ControllerClock(CycleClock):
+    """
+    The clock of the cycle, and how the other times follow from it.
+
+    Silence is judged by the time of the cycle, `now`. The law counts in `moment`s: with simulated
+    time in that of the stamps, so that motions are as fast there as they were asked to be.
+
+    Parameters
+    ----------
+    ros : Clock
+        Of the node; simulated if the node uses simulated time.
+    lockstep : bool
+        Whether states tell the time.
+    simulated : bool
+        Whether stamps are those of a simulation, with or without lockstep.
+
+    Attributes
+    ----------
+    simulated : bool
+
+    """
+
+    def __init__(self, ros: Clock, lockstep: bool, simulated: bool):
+        super().__init__(lockstep)
+        self.simulated = lockstep or simulated
+        self._ros = ros
+        self._offset = 0.0
+
+    def follow(self, now: float, stamp: float) -> None:
+        """Take note of the stamp (s, 0 if there is none) of a good state that came `now`."""
+        self._offset = now - stamp if self.simulated and stamp else 0.0
+
+    def moment(self, now: float | None = None) -> float:
+        """Return the time of the law at a time of the cycle, by default at this one."""
+        return (self.now() if now is None else now) - self._offset
+
+    def wall(self) -> float:
+        """Return the time of stamps."""
+        if self.lockstep:
+            return self.now()
+        return 1e-9 * self._ros.now().nanoseconds if self.simulated else time.time()
+
+    def ros_stamp(self):
+        """Return the stamp of what answers no state."""
+        return self._ros.now().to_msg()

@@ -1,0 +1,83 @@
+"""What a controller tells about itself: diagnostics, and log lines about its motions."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.nodes.inputs import Inputs
+from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
+from robodyn_ros.safety import Freshness, StaleVerdict
+
+_REPORT = 1.0  # s
+
+
+class ControllerReport:
+    """
+    Reports once a second.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Of which it tells.
+    states : StateInput
+        What it knows of the arm.
+    statistics : CycleStatistics
+        How long its answers take.
+    inputs : Inputs
+        What it was told.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, states: StateInput,
+                 statistics: CycleStatistics, inputs: Inputs):
+        self._node, self._controller, self._states = node, controller, states
+        self._statistics, self._inputs = statistics, inputs
+        self._told = ''
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._timer = node.create_timer(_REPORT, self._report)
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def tell(self) -> None:
+        """Log how a motion ended, and a new fault; once each."""
+        controller, log = self._controller, self._node.get_logger()
+        text = controller.fault or controller.message
+        if text != self._told:
+            self._told = text
+            if controller.fault:
+                log.error(f'fault: {text}')
+            elif text:
+                log.info(text)
+
+    def _report(self) -> None:
+        node, states = self._node, self._states.verdict()
+        level, message = self._verdict(states)
+        self._publisher.publish(diagnostic_array(
+            node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: controller',
+            self._controller.model.name, level, message, self._figures(states)))
+
+    def _verdict(self, states: StaleVerdict) -> tuple[bytes, str]:
+        controller = self._controller
+        if controller.fault:
+            return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
+        if states.level is not Freshness.FRESH:
+            return DiagnosticStatus.WARN, f'joint states: {states.reason}'
+        return DiagnosticStatus.OK, controller.mode.value
+
+    def _figures(self, states: StaleVerdict) -> dict[str, str]:
+        controller, model = self._controller, self._controller.model
+        return {
+            'mode': controller.mode.value, 'fault': controller.fault,
+            'last motion': controller.message, 'state age (ms)': f'{1e3 * states.age:.1f}',
+            'states refused': str(self._states.reader.refused), **self._statistics.summary(),
+            'saturated joints': ', '.join(controller.saturated_joints()),
+            'robot': model.name, 'joints': ', '.join(model.joint_names),
+            'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary()}

@@ -1,0 +1,109 @@
+"""All that a configured controller node has, put together: the law of the arm, and its wires."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control import ArmController, with_slots
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.activation import Activation
+from robodyn_ros.nodes.control_cycle import ControlCycle
+from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.controller_parameters import gains_from, settings_from
+from robodyn_ros.nodes.controller_report import ControllerReport
+from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
+from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.inputs import Inputs
+from robodyn_ros.nodes.parting import Parting
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.torque_output import TorqueOutput
+from robodyn_ros.nodes.trajectories import TrajectoryDoors
+from robodyn_ros.safety import StaleMonitor
+
+
+class Wiring:
+    """
+    Reads the robot, compiles its dynamics, opens the topics.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        The controller node.
+    values : SimpleNamespace
+        Its parameters.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+        Of the arm.
+    controller : ArmController
+        The law.
+    states : StateInput
+        What comes in.
+    cycle : ControlCycle
+        What answers it.
+    activation : Activation
+        How that begins.
+    parting : Parting
+        How it ends.
+    trajectories : TrajectoryDoors
+        What the arm is to follow.
+    inputs : Inputs
+        What else the law has to reckon with.
+    report : ControllerReport
+        What is told about all this.
+
+    Raises
+    ------
+    RobodynError
+        The robot or a parameter makes no sense.
+
+    """
+
+    def __init__(self, node: LifecycleNode, values: SimpleNamespace):
+        model = load_robot(node, values).model
+        self.dynamics = dynamics = Dynamics(with_slots(model))
+        self.controller = ArmController(dynamics, gains_from(values, dynamics),
+                                        settings_from(values, model.nv))
+        self._connect(node, values)
+        self._listen(node, values)
+        self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
+                                       self.inputs)
+
+    def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
+        """Open the loop's own topics; what may be refused comes before the first of them."""
+        controller, log = self.controller, node.get_logger()
+        model = controller.model
+        writer = EffortWriter(model.joint_names, values.command_joints)
+        reader = JointStateReader(model.joint_names, model.continuous)
+        stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
+        self._clock = clock = ControllerClock(node.get_clock(), values.lockstep,
+                                              node.get_parameter('use_sim_time').value)
+        self._output = output = TorqueOutput(
+            node, controller, writer, values.effort_command_topic,
+            values.publish_joint_commands or values.lockstep, clock)
+        # in lockstep every state is waited for on the other side
+        subscription = PolledSubscription(node, JointState, 'joint_states',
+                                          qos.reliable(5) if values.lockstep else qos.newest())
+        self.states = states = StateInput(subscription, reader, stale, clock)
+        self.cycle = cycle = ControlCycle(controller, states, output, clock, log)
+        self.activation = Activation(node, controller, cycle, states, output.topic,
+                                     values.driver_compensates_gravity)
+        self.parting = Parting(controller, cycle, states, output, clock, log)
+
+    def _listen(self, node: LifecycleNode, values: SimpleNamespace) -> None:
+        """Open the topics of those who ask something of the arm."""
+        clock = self._clock
+        self.trajectories = TrajectoryDoors(node, self.controller, self.states.reader, values,
+                                            clock.moment, clock.wall)
+        self.inputs = Inputs(node, self.controller, clock.moment)
+
+    def destroy(self) -> None:
+        """Close the topics."""
+        for part in (self.states, self.trajectories, self.inputs, self._output, self.report):
+            part.destroy()

@@ -1,0 +1,110 @@
+"""Leaving the arm in good order: at rest, with its weight or nothing as the last torque."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from types import SimpleNamespace
+
+import numpy as np
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.nodes.control_cycle import COAST, ControlCycle
+from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.torque_output import TorqueOutput
+
+_SETTLE = 1.0    # s in which the arm may follow its reference to rest
+_STILL = 0.02    # rad/s or m/s below which a joint is at rest
+_FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
+_LONGEST_FADE = 3.0  # s that this may take if the torque may only change slowly
+_FAR = 0.01      # part of the effort limit beyond which a torque is not yet the weight
+
+
+class Parting:
+    """
+    Ends the control of an arm; bounded in time, whatever happens.
+
+    Parameters
+    ----------
+    controller : ArmController
+        Of the arm.
+    cycle : ControlCycle
+        Goes on until the arm is at rest.
+    states : StateInput
+        Where the arm is.
+    output : TorqueOutput
+        Takes the last torques.
+    clock : ControllerClock
+        Of the cycle.
+    log : RcutilsLogger
+        Of the node.
+
+    """
+
+    def __init__(self, controller: ArmController, cycle: ControlCycle, states: StateInput,
+                 output: TorqueOutput, clock: ControllerClock, log: RcutilsLogger):
+        self._controller, self._cycle, self._states = controller, cycle, states
+        self._output, self._clock, self._log = output, clock, log
+
+    def leave(self, values: SimpleNamespace) -> None:
+        """Bring the arm to rest, then send the last torque that the parameters ask for."""
+        if not self._cycle.active:
+            return
+        try:
+            self._come_to_rest(values.stop_time)
+        except Exception:  # a defect in the cycle must not leave the last motion's torque behind
+            self._log.error(traceback.format_exc())
+        self._cycle.active = False
+        self._fade_to_weight()
+        holds = values.shutdown_effort == 'hold'
+        if not holds:
+            self._fade_to_nothing(values.release_time)
+        self._output.wait_until_heard()
+        self._controller.deactivate()
+        self._log.info('left: the last torque is '
+                       + ('the weight of the arm' if holds else 'zero'))
+
+    def _come_to_rest(self, stop_time: float) -> None:
+        controller, cycle, reader = self._controller, self._cycle, self._states.reader
+        controller.stop('the controller leaves')
+        cycle.run(lambda: controller.at_rest, 2.0 * stop_time + 1.0)
+        cycle.run(lambda: cycle.coasting or reader.fastest < _STILL, _SETTLE)
+        if not cycle.coasting:  # the weight of where the arm is, not of where it should be
+            cycle.resume()
+
+    # from here on only commands are sent: what is only told may be what has failed
+
+    def _fade_to_weight(self) -> None:
+        """Let go of feedback; the last torque is the weight."""
+        begin, passed, far = time.monotonic(), 0.0, True
+        while passed < _FADE or (far and passed < _LONGEST_FADE):
+            torque, far = self._without_feedback()
+            self._output.command(torque)
+            time.sleep(COAST)
+            passed = time.monotonic() - begin
+        if self._states.read_waiting():  # it has come to rest elsewhere meanwhile
+            self._cycle.resume()
+        self._output.command(self._controller.weight())
+
+    def _fade_to_nothing(self, duration: float) -> None:
+        """Let go of the weight as well."""
+        begin, passed = time.monotonic(), 0.0
+        while passed < duration:
+            torque, _ = self._without_feedback()
+            self._output.command((1.0 - passed / duration) * torque)
+            time.sleep(COAST)
+            passed = time.monotonic() - begin
+        self._output.command(np.zeros(self._controller.model.nv))
+
+    def _without_feedback(self) -> tuple[np.ndarray, bool]:
+        """Return the torque of the model alone, and whether it is still far from the weight."""
+        weight = self._controller.weight()
+        try:
+            torque, _ = self._controller.coast(self._clock.moment())
+        except Exception:
+            self._log.error(traceback.format_exc(), once=True)
+            return weight, False
+        away = np.abs(torque - weight) > _FAR * self._controller.effort_limit
+        return torque, bool(away.any())

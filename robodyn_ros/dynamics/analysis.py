@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 
 from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
@@ -111,9 +112,15 @@ class Analysis:
         # the same steps, with the matrices in LAPACK: unrolled they would take long to compile
         qdd = self.forward_dynamics(q, qd, tau)
         by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
+        if M.ndim == 2:
+            n = self.nv
+            _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
+            if singular:  # a joint that moves no mass: no numbers, no exception
+                x[:] = np.nan
+            return x[:, :n], x[:, n:2 * n], x[:, 2 * n:]
         try:
             inverse = np.linalg.inv(M)
-        except np.linalg.LinAlgError:  # a joint that moves no mass: no numbers, no exception
+        except np.linalg.LinAlgError:
             inverse = np.full_like(M, np.nan)
         return -inverse @ by_q, -inverse @ by_qd, inverse
 
@@ -229,4 +236,6 @@ class Analysis:
 
 
 def _parts(matrices: NDArray) -> tuple[NDArray, ...]:
-    return tuple(matrices) if matrices.ndim == 3 else tuple(np.moveaxis(matrices, 1, 0))
+    if matrices.ndim == 3:
+        return matrices[0], matrices[1], matrices[2]
+    return tuple(np.moveaxis(matrices, 1, 0))

@@ -25,7 +25,7 @@ from robodyn_ros.dynamics.sines import constant, sincos_ir, splat, VECTOR, WIDTH
 from robodyn_ros.dynamics.trace import Symbol
 
 # nodes from which on a program is long, and of one of its blocks
-_LONG = 12_000
+_LONG = 25_000
 _BLOCK = 200
 
 _ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
@@ -46,8 +46,7 @@ def kernel_ir(program: Program, pointer: str) -> str:
         How this LLVM writes a pointer to double: `double*`, or `ptr` from LLVM 16 on.
 
     """
-    body = _Body(program, 'double', pointer)
-    return module_ir([program], _function('kernel', body, pointer, 'double'))
+    return module_ir([program], function_ir('kernel', program, pointer))
 
 
 def module_ir(programs: list[Program], lines: list[str]) -> str:
@@ -61,13 +60,18 @@ def is_long(program: Program) -> bool:
     return len(program.graph.nodes) > _LONG and program.operation_count() > _LONG
 
 
+def function_ir(name: str, program: Program, pointer: str) -> list[str]:
+    """Return the IR lines of a function that computes one state (`pointer` as above)."""
+    return _function(name, _Body(program, 'double', pointer), pointer)
+
+
 def vector_function(name: str, program: Program, pointer: str) -> list[str]:
     """Return the IR lines of a function that computes four states (`pointer` as above)."""
     body = _Body(program, VECTOR, pointer)
-    return _function(name, body, vector_pointer_type(pointer), VECTOR)
+    return _function(name, body, vector_pointer_type(pointer))
 
 
-def _function(name: str, body: _Body, pointer: str, kind: str) -> list[str]:
+def _function(name: str, body: _Body, pointer: str) -> list[str]:
     numbers = range(len(body.program.sizes))
     arguments = ', '.join(f'i64 %a{k}' for k in numbers)
     lines = [f'define {"" if name == "kernel" else "internal "}void @{name}({arguments}, '
@@ -124,7 +128,7 @@ class _Body:
         inputs are the first nodes of a graph, so all loads still come before all stores.
         """
         nodes, lines = self.program.graph.nodes, []
-        order = self.program.needed()
+        order = self.program.needed
         for angles in self._angles(order):
             # first the sines, together; what their angles need is mostly loads and couplings
             before = self._ancestors(angles)

@@ -14,6 +14,8 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
   state, constants and inputs; those of a row and step begin `row * of row + step * of step`
   numbers into `inputs`. After every `every` steps the beginning of the state is written to
   `out`. In the end `state` is the last one.
+- `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
+  vectors.
 
 The last number of a state says whether it is good. Where a first program leaves it 0, a second
 one gets the same state again, with its last number as it was.
@@ -29,9 +31,10 @@ from typing import Callable
 
 import numpy as np
 
-from robodyn_ros.dynamics.codegen import module_ir, vector_function, vector_pointer_type
+from robodyn_ros.dynamics.codegen import (
+    function_ir, module_ir, vector_function, vector_pointer_type)
 from robodyn_ros.dynamics.program import Program
-from robodyn_ros.dynamics.sines import VECTOR, WIDTH
+from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
 
 _LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
@@ -104,6 +107,53 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
     for name, program in programs.items():
         lines += vector_function(name, program, pointer)
     return module_ir([*programs.values()], [*lines, *_turns(pointer), *_choose(pointer)])
+
+
+def rollout_one_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> str:
+    """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
+    size = first.sizes[1]
+    call = 'call void @{}(i64 %a0, i64 %state, i64 %constants, i64 %now, i64 %state)'
+    lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
+             'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out) {', 'entry:',
+             f'  %flagat = add i64 %state, {8 * (size - 1)}',
+             f'  %flag = inttoptr i64 %flagat to {pointer}', '  %stride = mul i64 %ofstep, 8',
+             '  br label %step', 'step:', '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
+             '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
+             '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
+             '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
+             f'  %before = load double, {pointer} %flag', '  ' + call.format('first')]
+    if second is not None:
+        lines += [f'  %after = load double, {pointer} %flag',
+                  f'  %bad = fcmp oeq double %after, {constant(0.0)}',
+                  '  br i1 %bad, label %repeat, label %made', 'repeat:',
+                  f'  store double %before, {pointer} %flag', '  ' + call.format('second'),
+                  '  br label %made', 'made:']
+    lines += ['  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
+              '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
+              '  br i1 %due, label %write, label %next', 'write:',
+              f'  call void @copy(i64 %state, i64 %to, i64 {recorded})', '  br label %stepped',
+              'next:', '  br label %stepped', 'stepped:',
+              f'  %moved = select i1 %due, i64 {8 * recorded}, i64 0',
+              '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
+              '  %again = icmp slt i64 %k1, %steps',
+              '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
+    programs = {'first': first} if second is None else {'first': first, 'second': second}
+    for name, program in programs.items():
+        lines += function_ir(name, program, pointer)
+    return module_ir([*programs.values()], [*lines, *_copy(pointer)])
+
+
+def _copy(pointer: str) -> list[str]:
+    """Return `copy`: numbers from one address to another, at least one."""
+    return ['define internal void @copy(i64 %from, i64 %to, i64 %size) {', 'start:',
+            f'  %source = inttoptr i64 %from to {pointer}',
+            f'  %target = inttoptr i64 %to to {pointer}', '  br label %loop', 'loop:',
+            '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
+            f'  %f = getelementptr double, {pointer} %source, i64 %j',
+            f'  %t = getelementptr double, {pointer} %target, i64 %j',
+            f'  %x = load double, {pointer} %f', f'  store double %x, {pointer} %t',
+            '  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
+            '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
 
 
 def _attempts(size: int, two: bool, pointer: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Callable, Sequence
 
 from robodyn_ros.dynamics.trace import Graph, Scalar, Symbol
@@ -28,6 +29,7 @@ class Program:
     sizes: tuple[int, ...]
     outputs: list[Scalar]
 
+    @cached_property
     def needed(self) -> list[int]:
         """Return the indices of the nodes that the outputs depend on, in order."""
         nodes = self.graph.nodes
@@ -45,7 +47,7 @@ class Program:
 
     def operation_count(self) -> int:
         """Return the number of arithmetic operations and function calls."""
-        return sum(self.graph.nodes[index][0] != 'input' for index in self.needed())
+        return sum(self.graph.nodes[index][0] != 'input' for index in self.needed)
 
 
 def trace(function: Callable, sizes: Sequence[int]) -> Program:

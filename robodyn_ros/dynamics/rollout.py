@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from pathlib import Path
+from threading import Lock
 from typing import Callable
 
 import numpy as np
@@ -40,7 +41,9 @@ class Rollout:
         self.sizes, self.recorded, self.runtime = sizes, recorded, runtime
         self._steps = [step] + ([] if otherwise is None else [otherwise])
         self._key, self._cache = key, cache
-        self._run = self._compile() if compiled else self._interpret
+        self._compiled: dict[str, Callable] = {}
+        self._lock = Lock()
+        self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
 
     def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
                  every: int = 1, threads: int = 1) -> tuple[NDArray, NDArray]:
@@ -88,26 +91,40 @@ class Rollout:
                 raise ArgumentError(f'{name} is {number!r}: it must be a whole number above 0')
         records = np.empty((count, inputs.shape[-2] // every, self.recorded))
         if count and inputs.shape[-2]:
-            loops.in_threads(lambda rows: self._run(
+            run = self._function('one' if count == 1 else 'many')
+            loops.in_threads(lambda rows: run(
                 state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
                 every, records[rows]), count, threads)
         return state, records
 
-    def _compile(self):
-        def make_ir():
+    def _function(self, form: str) -> Callable:
+        """Return what runs one state, or many, compiled at the first call."""
+        if not self._makers:
+            return self._interpret
+        if form not in self._compiled:
+            with self._lock:
+                if form not in self._compiled:
+                    self._compiled[form] = self._makers[form]()
+        return self._compiled[form]
+
+    def _load(self, form: str, make_ir: Callable) -> machine.Code:
+        def text():
             programs = [trace(step, (len(self.runtime), *self.sizes)) for step in self._steps]
             for program in programs:
                 if len(program.outputs) != self.sizes[0]:
                     raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
                                         f'the state has {self.sizes[0]}')
-            return loops.rollout_ir(programs[0], programs[1] if len(programs) > 1 else None,
-                                    self.recorded, machine.pointer_type())
+            return make_ir(programs[0], programs[1] if len(programs) > 1 else None,
+                           self.recorded, machine.pointer_type())
 
-        key = self._key
-        if key is None:
-            text = make_ir()
-            key, make_ir = hashlib.sha256(text.encode()).hexdigest(), lambda: text
-        code = machine.load(f'rollout|{key}', make_ir, self._cache)
+        if self._key is not None:
+            return machine.load(f'{form}|{self._key}', text, self._cache)
+        made = text()
+        return machine.load(f'{form}|{hashlib.sha256(made.encode()).hexdigest()}', lambda: made,
+                            self._cache)
+
+    def _make_many(self) -> Callable:
+        code = self._load('rollout', loops.rollout_ir)
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5,
                                     *[ctypes.c_int64] * 2, ctypes.c_void_p)(
                                         code.address('rollout'))
@@ -122,6 +139,19 @@ class Rollout:
                      records.ctypes.data)
 
         run.code = code  # stays loaded
+        return run
+
+    def _make_one(self) -> Callable:
+        code = self._load('rollout_one', loops.rollout_one_ir)
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 4,
+                                    ctypes.c_int64, ctypes.c_void_p)(code.address('rollout_one'))
+
+        def run(state, constants, inputs, every, records):
+            steps, m = inputs.shape[-2:]
+            function(steps, every, self.runtime.ctypes.data, state.ctypes.data,
+                     constants.ctypes.data, inputs.ctypes.data, m, records.ctypes.data)
+
+        run.code = code
         return run
 
     def _interpret(self, state, constants, inputs, every, records):

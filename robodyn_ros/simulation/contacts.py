@@ -48,11 +48,19 @@ class JointContacts:
         See `step`.
     dt : scalar
         Duration of the step.
+    dry, stopped : bool
+        Whether any joint has dry friction; or stops.
 
     """
 
-    def __init__(self, M, force, state, constants, dt):
+    def __init__(self, M, force, state, constants, dt, dry=True, stopped=True):
+        nothing = [0.0] * len(force)
         s, c = state, constants
+        if not dry:
+            s = s._replace(bristle=nothing)
+            c = c._replace(friction=nothing, stiction=nothing, bristle_stiffness=nothing,
+                           bristle_damping=nothing)
+        self._stopped = stopped
         self.M, self.force, self.s, self.c, self.dt = M, force, s, c, dt
         self.joints = range(len(force))
         self.level = [friction.level(s.velocity[i], c.friction[i], c.stiction[i],
@@ -148,6 +156,8 @@ class JointContacts:
     def _stops(self, v):
         """Return how far joints are from the stop that they meet with v, and whether it pushes."""
         c, q = self.c, self.s.position
+        if not self._stopped:
+            return [0.0] * len(q), [0.0] * len(q)
         depth = [stops.penetration(q[i] + self.dt * v[i], c.lower[i], c.upper[i])
                  for i in self.joints]
         return ([depth[i] - self.dt * v[i] for i in self.joints],

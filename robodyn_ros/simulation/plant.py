@@ -96,7 +96,10 @@ class Plant:
     @property
     def options(self) -> dict[str, str | bool]:
         """Return which variant of `step.plant_step` this arm needs."""
-        return {'integrator': self.integrator, 'backlash': bool(self.joints.backlash.any())}
+        joints = self.joints
+        return {'integrator': self.integrator, 'backlash': bool(joints.backlash.any()),
+                'friction': bool(joints.stiction.any()),
+                'stops': bool(np.isfinite([joints.lower, joints.upper]).any())}
 
     @property
     def time(self) -> float:

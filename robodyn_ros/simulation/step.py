@@ -71,7 +71,7 @@ def constants_size(nv: int) -> int:
 
 
 def plant_step(tree, runtime, state, torque, external, constants, integrator='midpoint',
-               backlash=True, thorough=True):
+               friction=True, stops=True, backlash=True, thorough=True):
     """
     Return the state at the end of a step; unchanged, but for its last number, if there is none.
 
@@ -85,8 +85,9 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
         Commands of the motors; joint forces of what pushes the links.
     integrator : str
         Which of `INTEGRATORS`.
-    backlash : bool
-        Whether any gear has some; without, its equations are left out.
+    friction, stops, backlash : bool
+        Whether any joint has dry friction, stops, or gears with backlash; what no joint has is
+        left out of the equations.
     thorough : bool
         Whether contacts are found by trial. If not, the step declines where they change.
 
@@ -100,7 +101,7 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     force = [force[i] + external[i] for i in joints]
     M, bias, position = INTEGRATORS[integrator](
         tree, runtime, s.position, s.velocity, s.acceleration, force, inertia, dt)
-    step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt)
+    step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt, friction, stops)
     good = state[-1]
     if thorough:
         contacts, qdd, v = step.settle()

@@ -19,13 +19,14 @@ HEAD = """\
 PAGE_HEAD = """\
 # Parameters of the nodes
 
-Made from their declarations by `python test/parameter_file.py`; the same tables are what the nodes check values with, and
-what `ros2 param describe` tells. As files to copy: [`config/controller.yaml`](../config/controller.yaml) and
+Made from their declarations by `python test/parameter_file.py`; the same tables are what the nodes
+check values with, and what `ros2 param describe` tells. As files to copy:
+[`config/controller.yaml`](../config/controller.yaml) and
 [`config/simulator.yaml`](../config/simulator.yaml).
 
-**Per joint** is one number for all joints, or one for each in the model's order. **Live** can be changed while the node
-runs, with `ros2 param set /NODE NAME VALUE`: a change that makes no sense is refused with the reason, and changes nothing.
-All else is read at the start.
+**Per joint** is one number for all joints, or one for each in the model's order. **Live** can be
+changed while the node runs, with `ros2 param set /NODE NAME VALUE`: a change that makes no sense
+is refused with the reason, and changes nothing. All else is read at the start.
 """
 TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'string': 'text',
          'int_array': 'whole numbers', 'double_array': 'numbers', 'string_array': 'texts'}

@@ -7,14 +7,17 @@ import time
 from rclpy.clock import Clock
 
 from robodyn_ros.nodes.cycle_clock import CycleClock
+from robodyn_ros.safety import Lateness
 
 
 class ControllerClock(CycleClock):
     """
     The clock of the cycle, and how the other times follow from it.
 
-    Silence is judged by the time of the cycle, `now`. The law counts in `moment`s: with simulated
-    time in that of the stamps, so that motions are as fast there as they were asked to be.
+    Silence is judged by the time of the cycle, `now`. The law counts in `moment`s: those in which
+    states were measured, so that a state that comes late is compared with the reference of its
+    own time. With simulated time they are the stamps, so that motions are as fast there as they
+    were asked to be; otherwise the local clock, less the lateness of the last state.
 
     Parameters
     ----------
@@ -35,11 +38,17 @@ class ControllerClock(CycleClock):
         super().__init__(lockstep)
         self.simulated = lockstep or simulated
         self._ros = ros
-        self._offset = 0.0
+        self._offset = self._latest = 0.0
+        self._lateness = Lateness()
 
     def follow(self, now: float, stamp: float) -> None:
         """Take note of the stamp (s, 0 if there is none) of a good state that came `now`."""
-        self._offset = now - stamp if self.simulated and stamp else 0.0
+        if self.simulated:
+            self._offset = now - stamp if stamp else 0.0
+            return
+        # a state that is less late than all before it does not turn the time back
+        self._offset = min(self._lateness.received(now, stamp), max(0.0, now - self._latest))
+        self._latest = now - self._offset
 
     def moment(self, now: float | None = None) -> float:
         """Return the time of the law at a time of the cycle, by default at this one."""

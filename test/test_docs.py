@@ -1,0 +1,120 @@
+"""The pages in `docs/`: their links, parameters and interfaces are there."""
+
+import re
+
+import pytest
+
+pytest.importorskip('rclpy', reason='the pages are about the nodes')
+
+from controller_node import ACTIVE, CONTROLLER, NODE, SIMULATOR  # noqa: E402
+from parameter_file import tables  # noqa: E402
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
+from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
+
+PAGES = sorted((ROOT / 'docs').glob('*.md'))
+URDF = str(ROOT / 'urdf' / 'robodyn7.urdf')
+# where control_msgs is installed, or a parameter asks for it
+OPTIONAL = {('out', '~/controller_state'), ('action', '~/follow_joint_trajectory'),
+            ('out', 'joint_commands'), ('out', '/clock'), ('out', 'robot_description'),
+            ('in', 'robot_description')}
+# those that ROS gives to every node
+FOREIGN = re.compile(r'/rosout|/parameter_events|.*/(\w*parameter\w*|get_\w+|change_state'
+                     r'|transition_event|follow_joint_trajectory/_action/\w+)')
+
+
+def read(page):
+    return page.read_text(encoding='utf-8')
+
+
+def anchors(text):
+    """Return what GitHub makes of the headings."""
+    return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
+            for heading in re.findall(r'^#+ (.*)$', text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r'\]\(([^)]+)\)', read(page)):
+        if target.startswith('http'):
+            continue
+        name, _, anchor = target.partition('#')
+        path = page.parent / name if name else page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(read(path)), target
+
+
+def test_the_index_has_all_pages():
+    assert {page.name for page in PAGES} - {'README.md'} <= set(
+        re.findall(r'\]\((\w+\.md)\)', read(ROOT / 'docs' / 'README.md')))
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_parameters_with_a_value_exist(page):
+    rows = {row.name: row for _, _, table in tables().values() for row in table}
+    for name, value in re.findall(r'`([a-z_.]+): ([^`\s]+)`', read(page)):
+        if name in rows:
+            choices = rows[name].choices
+            assert not choices or value in choices, f'{name}: {value}'
+        else:
+            assert name in ('sum_wrapped_joint_states', 'interface_name', 'fault'), name
+    for name, _ in re.findall(r'param set /\w+ ([a-z_.]+) (\S)', read(page)):
+        assert name in rows, name
+
+
+def documented(node):
+    """Return (direction, name) to (type, letter of the QoS) as the page has it."""
+    section = read(ROOT / 'docs' / 'interfaces.md').split(f'\n## `{node}`\n')[1].split('\n## ')[0]
+    rows = re.findall(r'^\| (in|out|action|service) \| `([^`]+)` \| `([^`]+)` \| (\w?)', section,
+                      re.MULTILINE)
+    return {(direction, name): (kind, letter) for direction, name, kind, letter in rows}
+
+
+def open_interfaces(node, name):
+    """Return the same as the graph has it; for topics in both directions."""
+    def told(topic):
+        return '~' + topic[len(name) + 1:] if topic.startswith(f'/{name}/') else topic
+
+    def letter(topic, look):
+        info, = (each for each in look(topic) if each.node_name == name)
+        if info.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT:
+            return 'b'
+        lasting = info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        return 'l' if lasting else 'r'
+
+    found = {}
+    for direction, names, look in (
+            ('in', node.get_subscriber_names_and_types_by_node,
+             node.get_subscriptions_info_by_topic),
+            ('out', node.get_publisher_names_and_types_by_node,
+             node.get_publishers_info_by_topic)):
+        for topic, (kind,) in names(name, '/'):
+            if not FOREIGN.fullmatch(topic):
+                found[direction, told(topic)] = kind, letter(topic, look)
+    for service, (kind,) in node.get_service_names_and_types_by_node(name, '/'):
+        if not FOREIGN.fullmatch(service):
+            found['service', told(service)] = kind, ''
+    return found
+
+
+def without_namespace(interfaces):
+    """Return them with relative names; the page tells terms of the torque in one row."""
+    short = {}
+    for (direction, name), what in interfaces.items():
+        if name not in ('/diagnostics', '/clock'):
+            name = name.lstrip('/')
+        short[direction, re.sub('torque_terms/.*', 'torque_terms/<term>', name)] = what
+    return short
+
+
+def test_interfaces_are_those_of_the_nodes():
+    with Probe('docs_probe') as probe, NodeProcess(SIMULATOR, {'urdf_file': URDF}), NodeProcess(
+            CONTROLLER, {'urdf_file': URDF}) as controller:
+        controller.wait_for_output(ACTIVE)
+        for name in (NODE, 'robot_simulator'):
+            page = documented(name)
+            probe.until(lambda: name in probe.node.get_node_names(), name)
+            probe.until(lambda: set(page) - OPTIONAL <= set(
+                without_namespace(open_interfaces(probe.node, name))), f'all that {name} has')
+            found = without_namespace(open_interfaces(probe.node, name))
+            assert set(found) <= set(page)
+            assert {key: page[key] for key in found} == found

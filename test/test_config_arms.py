@@ -64,7 +64,7 @@ def test_the_arm_moves_within_its_constraints(joints, late):
     file, model = given(joints), RobotModel.from_urdf(urdf(joints))
     values = SimpleNamespace(**{row.attribute: row.checked(file.get(row.name, row.default))
                                 for row in PARAMETERS})
-    loop = Loop(model, settings_from(values, joints), q=HOMES[joints], friction=True)
+    loop = Loop(model, settings_from(values, model), q=HOMES[joints], friction=True)
     loop.gains = gains_from(values, loop.dynamics)
     loop.start(HOMES[joints])
     states = deque(maxlen=late + 1)

@@ -2,13 +2,13 @@
 
 import math
 
-from closed_loop import arm, BENT, MODEL
+from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains
 from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
 
 DYN = Dynamics(MODEL)
@@ -138,3 +138,21 @@ def test_one_joint_has_no_mounting_to_be_found():
         control.check_effort(np.zeros(1), np.zeros(1), np.array([-9.81]))
     with pytest.raises(StateError, match="hinge' reports 30.00.*compare masses"):
         control.check_effort(np.zeros(1), np.zeros(1), np.array([30.0]))
+
+
+def test_an_arm_that_the_usable_effort_cannot_hold_is_not_taken_over():
+    stretched = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loop = Loop(MODEL, CycleSettings(effort_margin=0.15))
+    with pytest.raises(StateError, match=r"'joint2' would need .* effort_margin"):
+        loop.control.check_state(stretched, np.zeros(7))
+    loop.control.check_state(np.zeros(7), np.zeros(7))
+
+
+def test_limits_below_the_weight_are_refused_while_the_arm_is_held():
+    stretched = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loop = Loop(MODEL, q=stretched)
+    loop.run(0.05)
+    before = loop.control.bounds
+    with pytest.raises(ParameterError, match="'joint2' would need .* fall"):
+        loop.control.set_bounds(CycleSettings(effort_margin=0.15))
+    assert loop.control.bounds is before

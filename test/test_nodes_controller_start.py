@@ -187,3 +187,19 @@ def test_a_signal_ends_the_wait_for_a_description():
         code, seconds = node.stop()
     assert code == 0 and seconds < 3.0
     assert 'Traceback' not in node.output
+
+
+def test_tolerances_of_single_joints_are_named_as_in_joint_trajectory_controller(probe):
+    named = {'constraints.elbow.goal': 0.02, 'constraints.shoulder.trajectory': 0.5}
+    with FakeArm(probe, 'tolerant/'), fake_controller('tolerant', **named) as controller:
+        probe.until(lambda: said(controller, ACTIVE), 'activity')
+        node = f'tolerant/{NODE}'
+        assert probe.set_parameter(node, 'constraints.elbow.goal', 0.03) == (True, '')
+        ok, reason = probe.set_parameter(node, 'constraints.elbow.goal', -0.03)
+        assert not ok and 'constraints.elbow.goal' in reason
+
+
+def test_a_tolerance_of_a_joint_that_is_not_there_is_refused():
+    with fake_controller('strange', **{'constraints.wrist.goal': 0.02}) as controller:
+        assert controller.wait() != 0
+        assert "no parameter 'constraints.wrist.goal'" in controller.output

@@ -11,7 +11,7 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.loads import check_gravity
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state
-from robodyn_ros.exceptions import ModelError
+from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
 
 
@@ -74,6 +74,10 @@ class ArmController(Following):
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Raise `StateError` if the arm cannot be taken over in this state."""
         check_state(self.model, q, qd)
+        problem = self._unbearable(self._dynamics.gravity(q), self.bounds)
+        if problem:
+            raise StateError(f'{problem}; bring the arm to where it weighs less, or raise '
+                             'effort_margin or effort_limit')
 
     def check_effort(self, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
                      driver_compensates_gravity: bool = False) -> str:
@@ -167,10 +171,10 @@ class ArmController(Following):
         Raises
         ------
         ParameterError
-            A wrong length or value, naming the joint.
+            A wrong length or value, or the arm could not be held where it is, naming the joint.
 
         """
-        bounds = Bounds.from_settings(self.model, settings)
+        bounds = self.check_bounds(settings)
         self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)
         self._law.effort_limit = bounds.usable
         self.bounds = bounds
@@ -181,6 +185,15 @@ class ArmController(Following):
             settings, tracking=now.tracking, start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
             longest_pause=now.longest_pause)
+
+    def check_bounds(self, settings: CycleSettings) -> Bounds:
+        """Return the bounds of other settings; raises as `set_bounds`, and changes nothing."""
+        bounds = Bounds.from_settings(self.model, settings)
+        if self.mode is not Mode.INACTIVE:
+            problem = self._unbearable(self._dynamics.gravity(self._q), bounds)
+            if problem:
+                raise ParameterError(f'{problem}: the arm would fall')
+        return bounds
 
     def set_payload(self, payload: Payload) -> None:
         """
@@ -229,12 +242,17 @@ class ArmController(Following):
 
     def _check_bearable(self, numbers: np.ndarray, what: str) -> None:
         """Raise `ModelError` if a motor could not hold the arm with such loads."""
-        weight = self.loads.weight(self._q, numbers) * self._law.gains.weight_scale
-        share = np.abs(weight) / self.bounds.usable
-        j = int(np.argmax(share))
-        if share[j] > 1.0:
-            name = self.model.joint_names[j]
-            raise ModelError(
-                f"{what}: joint '{name}' would need {weight[j]:.4g} to hold the arm here, its "
-                f'motor has {self.bounds.usable[j]:g}; check the number and its unit',
-                joint=name, value=float(weight[j]))
+        problem = self._unbearable(self.loads.weight(self._q, numbers), self.bounds)
+        if problem:
+            raise ModelError(f'{what}: {problem}; check the number and its unit')
+
+    def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
+        """Return which motor could not hold the arm against such a gravity, or ''."""
+        weight = gravity * self._law.gains.weight_scale
+        with np.errstate(divide='ignore', invalid='ignore'):
+            share = np.abs(weight) / bounds.usable
+        j = int(np.argmax(np.nan_to_num(share)))
+        if not share[j] > 1.0:
+            return ''
+        return (f"joint '{self.model.joint_names[j]}' would need {weight[j]:.4g} to hold the arm "
+                f'here, its motor may give {bounds.usable[j]:.4g}')

@@ -105,12 +105,14 @@ def unusable(arm: RestingArm) -> str:
 
 
 def _cause(arm: RestingArm) -> str:
-    for explain in (_nothing, _flipped, _ratio, _payload, _mounting):
-        cause = explain(arm)
-        if cause:
+    for explain in (_nothing, _flipped):
+        if cause := explain(arm):
             return cause
-    return ('neither a sign, a unit, a payload at the tip nor the mounting explains it: compare '
-            'masses and joint axes of the URDF with the arm, and order and names of its joints')
+    # with few joints, or a wide tolerance, more than one may explain it
+    causes = [cause for explain in (_ratio, _payload, _mounting) if (cause := explain(arm))]
+    return '; or '.join(causes) or (
+        'neither a sign, a unit, a payload at the tip nor the mounting explains it: compare '
+        'masses and joint axes of the URDF with the arm, and order and names of its joints')
 
 
 def _nothing(arm: RestingArm) -> str:

@@ -43,7 +43,7 @@ class Activation:
         self._cycle, self._states, self._commands = cycle, states, commands
         self._driver_compensates_gravity = driver_compensates_gravity
         self._log = node.get_logger()
-        self._reason, self._reminded = '', 0.0
+        self._reminded: dict[str, float] = {}
 
     def is_possible(self) -> bool:
         """Return whether the arm is ready; otherwise say now and then what is missing."""
@@ -90,6 +90,6 @@ class Activation:
     def _remind(self, reason: str) -> None:
         """Log why it waits: at once if that is new, again now and then."""
         now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
-        if kind != self._reason or now - self._reminded > _REMIND:
-            self._reminded, self._reason = now, kind
+        if now - self._reminded.get(kind, -_REMIND) >= _REMIND:
+            self._reminded[kind] = now
             self._log.info(f'waiting: {reason}')

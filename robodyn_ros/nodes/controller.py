@@ -19,7 +19,8 @@ from std_srvs.srv import Trigger
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.controller_loop import work
-from robodyn_ros.nodes.controller_parameters import apply_changes, PARAMETERS
+from robodyn_ros.nodes.controller_parameters import (
+    apply_changes, JOINT_PARAMETERS, PARAMETERS)
 from robodyn_ros.nodes.controller_wiring import Wiring
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
@@ -46,7 +47,7 @@ class ControllerNode(LifecycleNode):
     def __init__(self):
         super().__init__(NAME)
         self._table = Parameters(self, PARAMETERS, changed=self._changed)
-        self._table.refuse_unknown()
+        self._table.refuse_unknown(JOINT_PARAMETERS)
         self.failure: Exception | None = None
         self.wiring: Wiring | None = None
         self._requests: list[Service] = []
@@ -101,7 +102,7 @@ class ControllerNode(LifecycleNode):
         return _FAILED if self.failure else _DONE
 
     def _configure(self) -> None:
-        wiring = Wiring(self, self.values)
+        wiring = Wiring(self, self._table)
         self._open_services(wiring)
         be_on_time(self, self.values)
         self.wiring = wiring  # the last: from here on it counts as configured

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control import ArmController, Bounds, CycleSettings, Gains, make_gains
+from robodyn_ros.control import ArmController, CycleSettings, Gains, make_gains
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
-from robodyn_ros.nodes.parameters import Parameter
+from robodyn_ros.nodes.parameters import Parameter, per_joint
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
 from robodyn_ros.trajectory import Tolerances
 
@@ -94,13 +95,20 @@ PARAMETERS = (
     Parameter('state_publish_rate', 'double', 50.0, 'Messages on ~/controller_state while '
               'somebody listens; 0: none.', 'Hz', minimum=0.0, maximum=100.0, read_only=True),
     Parameter('constraints.trajectory', 'double_array', (0.0,), 'Largest error while moving; 0: '
-              'unchecked.', 'rad or m', minimum=0.0, per_joint=True),
+              'unchecked. Of one joint: constraints.<joint>.trajectory.', 'rad or m', minimum=0.0, per_joint=True),
     Parameter('constraints.goal', 'double_array', (0.0,), 'Largest error at the goal; 0: '
-              'unchecked.', 'rad or m', minimum=0.0, per_joint=True),
+              'unchecked. Of one joint: constraints.<joint>.goal.', 'rad or m', minimum=0.0, per_joint=True),
     Parameter('constraints.goal_time', 'double', 0.0, 'Time after the last point to get within '
               'the goal; 0: unlimited.', 's', minimum=0.0),
     Parameter('constraints.stopped_velocity_tolerance', 'double', 0.01, 'Speed below which a '
               'joint has arrived; 0: unchecked.', 'rad/s or m/s', minimum=0.0),
+)
+# declared for each joint when the robot is known; named as in joint_trajectory_controller
+JOINT_PARAMETERS = (
+    Parameter('constraints.{joint}.trajectory', 'double', 0.0, 'Largest error of this joint while '
+              'moving; 0: as constraints.trajectory.', 'rad or m', minimum=0.0),
+    Parameter('constraints.{joint}.goal', 'double', 0.0, 'Largest error of this joint at the '
+              'goal; 0: as constraints.goal.', 'rad or m', minimum=0.0),
 )
 _GAINS = {'natural_frequency', 'damping_ratio', 'kp', 'kd', 'armature', 'float_damping',
           'friction_scale', 'gravity_scale'}
@@ -122,10 +130,20 @@ def gains_from(values: SimpleNamespace, dynamics: Dynamics) -> Gains:
         values.driver_compensates_gravity)
 
 
-def settings_from(values: SimpleNamespace, nv: int) -> CycleSettings:
+def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
     """Return the settings of the cycle that the parameters ask for (raises as `gains_from`)."""
     def several(numbers):
         return numbers[0] if len(numbers) == 1 else numbers
+
+    def tolerances(kind):
+        # those of a single joint, which are declared once the joints are known, come first
+        own = [getattr(values, f'constraints_{joint}_{kind}'.replace('.', '_'), 0.0)
+               for joint in model.joint_names]
+        common = getattr(values, f'constraints_{kind}')
+        if not any(own):
+            return several(common)
+        return [x or y for x, y in zip(own, per_joint(
+            f'constraints.{kind}', common, model.joint_names))]
 
     return CycleSettings(
         tracking='feedforward_pd' if values.mode == 'feedforward_pd' else 'computed_torque',
@@ -138,7 +156,7 @@ def settings_from(values: SimpleNamespace, nv: int) -> CycleSettings:
         effort_limit=values.effort_limit or None, effort_margin=values.effort_margin,
         torque_rate=several(values.torque_rate_limit) if values.torque_rate_limit else None,
         tolerances=Tolerances.from_defaults(
-            nv, several(values.constraints_trajectory), several(values.constraints_goal),
+            model.nv, tolerances('trajectory'), tolerances('goal'),
             values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
         allow_partial_joints=values.allow_partial_joints_goal,
         longest_pause=values.stale_stop)
@@ -155,11 +173,13 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
         Why not; nothing has changed then.
 
     """
-    gains, settings = gains_from(values, dynamics), settings_from(values, dynamics.nv)
-    Bounds.from_settings(dynamics.model, settings)
+    gains, settings = gains_from(values, dynamics), settings_from(values, dynamics.model)
+    bounds = set(names) - _GAINS - {'mode'}
+    if bounds:
+        controller.check_bounds(settings)
     if 'mode' in names:
         controller.enter(values.mode)  # the last that can be refused
     if _GAINS.intersection(names):
         controller.set_gains(gains)
-    if set(names) - _GAINS - {'mode'}:
+    if bounds:
         controller.set_bounds(settings)

@@ -13,11 +13,13 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.activation import Activation
 from robodyn_ros.nodes.control_cycle import ControlCycle
 from robodyn_ros.nodes.controller_clock import ControllerClock
-from robodyn_ros.nodes.controller_parameters import gains_from, settings_from
+from robodyn_ros.nodes.controller_parameters import (
+    gains_from, JOINT_PARAMETERS, settings_from)
 from robodyn_ros.nodes.controller_report import ControllerReport
 from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.inputs import Inputs
+from robodyn_ros.nodes.parameters import for_joints, Parameters
 from robodyn_ros.nodes.parting import Parting
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.state_input import StateInput
@@ -34,8 +36,8 @@ class Wiring:
     ----------
     node : LifecycleNode
         The controller node.
-    values : SimpleNamespace
-        Its parameters.
+    table : Parameters
+        Its parameters; those of single joints are added.
 
     Attributes
     ----------
@@ -65,11 +67,14 @@ class Wiring:
 
     """
 
-    def __init__(self, node: LifecycleNode, values: SimpleNamespace):
-        model = load_robot(node, values).model
+    def __init__(self, node: LifecycleNode, table: Parameters):
+        model = load_robot(node, table.values).model
+        table.add(for_joints(JOINT_PARAMETERS, model.joint_names))
+        table.refuse_unknown()
+        values = table.values
         self.dynamics = dynamics = Dynamics(with_slots(model))
         self.controller = ArmController(dynamics, gains_from(values, dynamics),
-                                        settings_from(values, model.nv))
+                                        settings_from(values, model))
         self._connect(node, values)
         self._listen(node, values)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,

@@ -82,11 +82,16 @@ class Parameters:
             self._check(values)
         self.values = values
 
-    def refuse_unknown(self) -> None:
+    def refuse_unknown(self, later: Iterable[Parameter] = ()) -> None:
         """
         Raise if the user set a parameter at start that no table has.
 
         To be called when all rows are declared.
+
+        Parameters
+        ----------
+        later : iterable of Parameter
+            Rows with `{joint}` in their names that are declared when the joints are known.
 
         Raises
         ------
@@ -95,8 +100,11 @@ class Parameters:
 
         """
         given = getattr(self._node, '_parameter_overrides', {})
+        parts = [row.name.partition('{joint}') for row in later]
         unknown = [name for name in given if name not in self.table
-                   and not self._node.has_parameter(name) and not name.startswith(_FOREIGN)]
+                   and not self._node.has_parameter(name) and not name.startswith(_FOREIGN)
+                   and not any(name.startswith(begin) and name.endswith(end)
+                               for begin, _, end in parts)]
         if unknown:
             raise ParameterError('; '.join(
                 f'there is no parameter {name!r}, set to {shown(given[name].value)}: '

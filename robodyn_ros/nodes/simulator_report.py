@@ -62,7 +62,7 @@ class SimulatorReport:
         self._remind(now)
         level, message = self._verdict(now)
         self._publisher.publish(diagnostic_array(
-            node.get_clock().now().to_msg(), f'{node.get_name()}: simulation',
+            node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
             node.plant.model.name, level, message, self._figures(now)))
         if self._description is None and now - self._started >= _DESCRIBE:
             self._describe()

@@ -30,8 +30,7 @@ def drift(model, integrator, step):
                                  every=round(0.1 / step))
     if not motion.good.all():
         return math.inf
-    q, qd = (np.vstack([first, rest[0]]) for first, rest in ((plant.q, motion.q),
-                                                            (plant.qd, motion.qd)))
+    q, qd = np.vstack([plant.q, motion.q[0]]), np.vstack([plant.qd, motion.qd[0]])
     kinetic = dynamics.kinetic_energy(q, qd) + 0.5 * qd**2 @ armature
     energy = kinetic + dynamics.potential_energy(q)
     return np.abs(energy - energy[0]).max() / kinetic.max()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.trace import sincos
-from robodyn_ros.exceptions import ArgumentError, KernelError
+from robodyn_ros.exceptions import ArgumentError
 
 COLLECTED = """
 import gc

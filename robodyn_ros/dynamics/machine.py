@@ -123,7 +123,7 @@ def pointer_type() -> str:
 
 
 def default_cache() -> Path | None:
-    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder, if there is one."""
+    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder, if any."""
     chosen = os.environ.get('ROBODYN_CACHE_DIR')
     if chosen:
         return Path(chosen)

@@ -95,9 +95,11 @@ PARAMETERS = (
     Parameter('state_publish_rate', 'double', 50.0, 'Messages on ~/controller_state while '
               'somebody listens; 0: none.', 'Hz', minimum=0.0, maximum=100.0, read_only=True),
     Parameter('constraints.trajectory', 'double_array', (0.0,), 'Largest error while moving; 0: '
-              'unchecked. Of one joint: constraints.<joint>.trajectory.', 'rad or m', minimum=0.0, per_joint=True),
+              'unchecked. Of one joint: constraints.<joint>.trajectory.', 'rad or m', minimum=0.0,
+              per_joint=True),
     Parameter('constraints.goal', 'double_array', (0.0,), 'Largest error at the goal; 0: '
-              'unchecked. Of one joint: constraints.<joint>.goal.', 'rad or m', minimum=0.0, per_joint=True),
+              'unchecked. Of one joint: constraints.<joint>.goal.', 'rad or m', minimum=0.0,
+              per_joint=True),
     Parameter('constraints.goal_time', 'double', 0.0, 'Time after the last point to get within '
               'the goal; 0: unlimited.', 's', minimum=0.0),
     Parameter('constraints.stopped_velocity_tolerance', 'double', 0.01, 'Speed below which a '

@@ -68,8 +68,9 @@ def test_silence_without_a_model_error_needs_no_feedback_to_hold_an_unknown_load
     loop = arm(plant=HEAVY, friction=True)
     loop.run(1.0)
     loop.coast(0.3)
-    reference = loop.control.reference.q
-    np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(reference), **ROUNDING)
+    # what held the load fades as the predicted arm comes to where it should be
+    weight = loop.dynamics.gravity(loop.control.reference.q)
+    assert np.abs(loop.torque - weight).max() < 0.02 * np.abs(weight).max()
     assert loop.largest_change <= 1.0 + 1e-9
 
 

@@ -8,8 +8,6 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.trajectory import ResultCode, Tolerances
 
 DRIFT = 5e-3  # rad
-# Without states there is no feedback: an arm that stands upside down falls slowly.
-BLIND_DRIFT = 2e-2
 LARGEST = 1.5 * MODEL.velocity_limit / CycleSettings().stop_time
 
 
@@ -61,12 +59,12 @@ def remain(loop, cause):
         for _ in range(1000):
             loop.send(loop.torque)
     elif cause is silence_for_good:
-        loop.coast(0.2)
+        loop.coast(1.0)
     else:
         loop.run(1.0)
 
 
-# without friction it would fall at once
+# an arm that stands upright without friction, and is not seen, falls sooner or later
 BLIND = [(silence_for_good, True), (leave, True)]
 SEEN = [(cause, friction) for cause in (cancel, violate, silence, fault)
         for friction in (False, True)]
@@ -89,7 +87,7 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
     assert np.all((loop.q > MODEL.lower) & (loop.q < MODEL.upper))
     remain(loop, cause)
     drift = np.abs(loop.plant.q - rest).max()
-    assert drift < (BLIND_DRIFT if cause is silence_for_good else DRIFT)
+    assert drift < DRIFT
     # nothing ever lets the arm go
     assert np.abs(loop.torques[begin:]).max(axis=1).min() > 0.1
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)

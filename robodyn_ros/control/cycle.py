@@ -14,6 +14,7 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.law import ControlLaw, Term
 from robodyn_ros.control.loads import Loads
 from robodyn_ros.control.motion import Motion
+from robodyn_ros.control.prediction import Prediction
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import ABSURD, unusable_state
 from robodyn_ros.control.transition import Transition
@@ -49,6 +50,7 @@ class Cycle:
         self._authority = Ramp(settings.activation_time)
         self._transition = Transition(bounds.usable, settings.transition_time)
         self._brake = LimitBrake(dynamics)
+        self._prediction = Prediction(dynamics)
         self.loads, self.wrenches = Loads(dynamics), ExternalWrenches(dynamics)
         self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
         self._before = 0.0
@@ -165,23 +167,26 @@ class Cycle:
         """
         Return the torque while the state is silent.
 
-        The reference comes to rest, and the model alone says what torque that takes: feedback
-        on old numbers would push blindly, and fades. What remains at rest is the weight.
+        The reference comes to rest, and the law brings there an arm that the model predicts from
+        the last state seen and the torques since. What remains at rest is the weight.
         """
         if self._motion.following or self.mode is Mode.FLOAT:
             self.stop('the joint states are silent')
         if not self._coasting:
             self._coasting = True
             self._transition.begin()
+            self._prediction.start(self._q, self._qd)
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
+        predicted = self._prediction
+        external = self.wrenches.torque(now, dt, predicted.q)
+        predicted.advance(dt, self._sent if external is None else self._sent - external, gains)
         self.loads.advance(dt)
         self._motion.advance(now, dt, reference.q, reference.qd)
-        external = self.wrenches.torque(now, dt, reference.q)
-        terms = self._law.follow(reference.q, reference.qd, reference, 0.0, external,
-                                 gains.weight_scale)
+        terms = self._law.follow(predicted.q, predicted.qd, reference, self._authority.value(now),
+                                 external, gains.weight_scale)
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
-        self._dynamics.gravity(reference.q, out=self._fallback)
+        self._dynamics.gravity(predicted.q, out=self._fallback)
         self._fallback *= gains.weight_scale
         return self._send(now)
 

@@ -1,0 +1,54 @@
+"""The predicted state against the simulated arm, under the same torques."""
+
+from closed_loop import arm, BENT, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import make_gains
+from robodyn_ros.control.prediction import Prediction
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.simulation import Plant
+
+# the weight, and some more
+TORQUE = Dynamics(MODEL).gravity(BENT) + [4.0, -6.0, 1.0, 2.0, 0.06, 0.06, 0.004]
+
+
+def predicted(dynamics, seconds, calls, **gains):
+    prediction = Prediction(dynamics)
+    prediction.start(BENT, np.zeros(7))
+    for _ in range(calls):
+        prediction.advance(seconds / calls, TORQUE, make_gains(dynamics, **gains))
+    return prediction
+
+
+@pytest.mark.parametrize('armature', [0.0, 0.1])
+def test_it_moves_as_the_simulated_arm_does(armature):
+    plant = Plant(MODEL, 1e-4, armature=armature)
+    plant.reset(BENT)
+    for _ in range(3000):
+        assert plant.step(TORQUE)
+    assert np.abs(plant.q - BENT).max() > 0.1
+    found = predicted(Dynamics(MODEL), 0.3, 60, armature=armature)
+    np.testing.assert_allclose(found.q, plant.q, atol=1e-2)
+    np.testing.assert_allclose(found.qd, plant.qd, atol=0.1)
+
+
+def test_how_often_it_is_asked_makes_little_difference():
+    often, seldom = (predicted(Dynamics(MODEL), 0.3, calls) for calls in (300, 6))
+    np.testing.assert_allclose(often.q, seldom.q, atol=5e-3)
+
+
+def test_what_the_driver_carries_is_no_part_of_the_torque():
+    dynamics = Dynamics(MODEL)
+    prediction = Prediction(dynamics)
+    prediction.start(BENT, np.zeros(7))
+    gains = make_gains(dynamics, driver_compensates_gravity=True)
+    prediction.advance(0.5, np.zeros(7), gains)
+    np.testing.assert_allclose(prediction.q, BENT, atol=1e-6)
+
+
+def test_an_arm_that_goes_silent_at_speed_comes_to_rest_where_it_should():
+    loop = arm(friction=True)
+    loop.moving(share=0.8)
+    loop.coast(2.0)
+    assert np.abs(loop.plant.qd).max() < 1e-4
+    np.testing.assert_allclose(loop.plant.q, loop.control.reference.q, atol=2e-3)

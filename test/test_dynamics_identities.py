@@ -114,8 +114,8 @@ def test_batches_of_all_calls_are_their_single_calls(dyn, q, qd, qdd):
         result = getattr(dyn, name)(*batch[:count], *rest)
         for row in range(3):
             single = getattr(dyn, name)(*(each[row] for each in batch[:count]), *rest)
-            for part, expected in zip(*(x if isinstance(x, tuple) else (x,)
-                                        for x in (result, single))):
+            several = isinstance(result, tuple) or name == 'inverse_dynamics_derivatives'
+            for part, expected in zip(*(x if several else (x,) for x in (result, single))):
                 assert_close(part[row], expected, EXACT)
 
 

@@ -194,7 +194,7 @@ class Session:
         """Let the simulated arm have this part of the URDF's friction."""
         self.recorder.set_parameter(simulator.NAME, 'friction_scale', part)
 
-    def leave(self) -> tuple[int, int, float]:
+    def leave(self) -> tuple[int, int, int]:
         """
         Interrupt the controller, as Ctrl-C would.
 

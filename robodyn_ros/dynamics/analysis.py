@@ -87,10 +87,10 @@ class Analysis:
         Returns
         -------
         by_q, by_qd, M : (nv, nv) or (N, nv, nv)
-            Row i is joint force i; views of one array.
+            Row i is joint force i; one array, (3, nv, nv) or (3, N, nv, nv).
 
         """
-        return _parts(self._call('inverse_dynamics_derivatives', q, qd, qdd))
+        return _parts_first(self._call('inverse_dynamics_derivatives', q, qd, qdd))
 
     def forward_dynamics_derivatives(self, q, qd, tau):
         """
@@ -104,11 +104,11 @@ class Analysis:
         Returns
         -------
         by_q, by_qd, inverse : (nv, nv) or (N, nv, nv)
-            Row i is acceleration i.
+            Row i is acceleration i; one array, (3, nv, nv) or (3, N, nv, nv).
 
         """
         if self.model.nb <= LARGEST_FUSED:
-            return _parts(self._call('forward_dynamics_derivatives', q, qd, tau))
+            return _parts_first(self._call('forward_dynamics_derivatives', q, qd, tau))
         # the same steps, with the matrices in LAPACK: unrolled they would take long to compile
         qdd = self.forward_dynamics(q, qd, tau)
         by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
@@ -117,12 +117,12 @@ class Analysis:
             _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
             if singular:  # a joint that moves no mass: no numbers, no exception
                 x[:] = np.nan
-            return x[:, :n], x[:, n:2 * n], x[:, 2 * n:]
+            return np.moveaxis(x.reshape(n, 3, n), 1, 0)
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
             inverse = np.full_like(M, np.nan)
-        return -inverse @ by_q, -inverse @ by_qd, inverse
+        return np.stack([-inverse @ by_q, -inverse @ by_qd, inverse])
 
     # --- inertial parameters ----------------------------------------------------------------
 
@@ -235,7 +235,6 @@ class Analysis:
         return Ellipsoid(*np.linalg.eigh(self.mass_matrix(q)))
 
 
-def _parts(matrices: NDArray) -> tuple[NDArray, ...]:
-    if matrices.ndim == 3:
-        return matrices[0], matrices[1], matrices[2]
-    return tuple(np.moveaxis(matrices, 1, 0))
+def _parts_first(matrices: NDArray) -> NDArray:
+    """Return the three matrices of one state, or of each state of a batch, parts first."""
+    return matrices if matrices.ndim == 3 else np.moveaxis(matrices, 1, 0)

@@ -32,6 +32,10 @@ _OF_ARRAYS = {
     'center_of_mass': (kernels.center_of_mass, ('q',), (3,)),
     'coriolis_matrix': (coriolis_matrix, ('q', 'qd'), ('nv', 'nv')),
     'regressor': (regressor, ('q', 'qd', 'qdd'), ('nv', 'parameters')),
+    'inverse_dynamics_derivatives': (
+        inverse_dynamics_derivatives, ('q', 'qd', 'qdd'), (3, 'nv', 'nv')),
+    'forward_dynamics_derivatives': (
+        forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
 }
 _OF_LINK = {
     'forward_kinematics': (kernels.forward_kinematics, ('q',), (4, 4)),
@@ -43,10 +47,6 @@ _UNPACKED = {
     'kinetic_energy': (kernels.kinetic_energy, ('q', 'qd'), (1,)),
     'potential_energy': (kernels.potential_energy, ('q',), (1,)),
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
-    'inverse_dynamics_derivatives': (
-        inverse_dynamics_derivatives, ('q', 'qd', 'qdd'), (3, 'nv', 'nv')),
-    'forward_dynamics_derivatives': (
-        forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
 }
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
 # their code grows with the pairs of joints on one path: beyond some size, minutes to compile
@@ -148,8 +148,8 @@ class CompiledMethods:
         ----------
         step, otherwise : callable
             `step(tree, runtime, state, constants, inputs)` over lists of scalars returns the
-            next state. Where it leaves the last number of the state 0, `otherwise`, if given,
-            is applied instead.
+            next state. Where it declines, with 0 as the last number of the state and all else as
+            it was, `otherwise`, if given, is applied instead.
         state, constants, inputs : int
             Their lengths.
         recorded : int

@@ -69,7 +69,7 @@ class Entry:
     Parameters
     ----------
     name, doc : str
-        What `help` shows.
+        What `help` shows; Python's option -OO leaves no doc.
     fallback : bound method
         Takes the same arguments; called with whatever the fast path does not take.
     runtime : (k,) array
@@ -90,7 +90,7 @@ class Entry:
 
     """
 
-    def __init__(self, name: str, doc: str, fallback: Callable, runtime: np.ndarray,
+    def __init__(self, name: str, doc: str | None, fallback: Callable, runtime: np.ndarray,
                  sizes: tuple[int, ...], shape: tuple[int, ...], cache: Path | None,
                  of_link: bool = False):
         dimensions = np.array(shape or (0,), dtype=np.intp)
@@ -111,7 +111,7 @@ class Entry:
         self._turn = 0
         self._lock = Lock()
         method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
-                            doc.encode())
+                            (doc or '').encode())
         # a built-in reads its definition to the very end, after the collector has cleared what
         # its `self` owns: the definition, some hundred bytes, stays for good
         api.Py_IncRef(ctypes.py_object(method))

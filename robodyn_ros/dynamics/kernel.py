@@ -105,7 +105,8 @@ class Kernel:
         """Compile, or load from the cache, now."""
         self.single
 
-    def builtin(self, name: str, doc: str, fallback: MethodType | None = None) -> Callable:
+    def builtin(self, name: str, doc: str | None,
+                fallback: MethodType | None = None) -> Callable:
         """
         Return the fastest way to call this kernel.
 

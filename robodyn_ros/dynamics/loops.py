@@ -17,8 +17,9 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
 - `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
   vectors.
 
-The last number of a state says whether it is good. Where a first program leaves it 0, a second
-one gets the same state again, with its last number as it was.
+The last number of a state says whether it is good. A first program may decline: it returns 0
+there, and all else as it was. A second one then gets the same state again, with its last number
+as it was.
 
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
 a rollout, of state (twice), constants and inputs.
@@ -172,6 +173,8 @@ def _attempts(size: int, two: bool, pointer: str) -> list[str]:
             f'  %bits = bitcast {mask} %bad to i{WIDTH}', f'  %fine = icmp eq i{WIDTH} %bits, 0',
             '  br i1 %fine, label %made, label %repeat', 'repeat:',
             f'  store {VECTOR} %before, {vectors} %flagp', '  ' + call.format('second', 'again'),
+            # lanes that are fine keep what the first program made of theirs
+            f'  store {VECTOR} %after, {vectors} %flagp',
             f'  call void @choose({mask} %bad, i64 %bagain, i64 %bstate, i64 {size})',
             '  br label %made', 'made:']
 

@@ -240,15 +240,15 @@ def absolute(x: Scalar) -> Scalar:
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the smaller of two scalars."""
+    """Return the smaller of two scalars; `b` if one is not a number, as in machine code."""
     graph = _graph(a, b)
-    return graph.function('min', a, b) if graph else min(a, b)
+    return graph.function('min', a, b) if graph else a if a < b else b
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the larger of two scalars."""
+    """Return the larger of two scalars; `b` if one is not a number, as in machine code."""
     graph = _graph(a, b)
-    return graph.function('max', a, b) if graph else max(a, b)
+    return graph.function('max', a, b) if graph else a if a > b else b
 
 
 def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:

@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     q : (N, nv) array
         Where the arms ended.
     good : (N,) array of bool
-        False where a run diverged; its figures are those until then.
+        False where a run diverged; its peaks are those until then, its RMS means nothing.
 
     """
 
@@ -129,10 +129,10 @@ class ClosedLoop:
         state[:, n:2 * n], state[:, -1] = reference[0, n:2 * n], 1.0
         constants = np.array([np.concatenate([
             self._joints(each.friction), each.parameters.ravel(), gains]) for each in specimens])
-        inputs = np.zeros((len(specimens) if spread.position_noise or spread.velocity_noise
-                           else 1, len(reference), 5 * n))
+        noisy = spread.position_noise or spread.velocity_noise
+        inputs = np.zeros((len(specimens) if noisy else 1, len(reference), 5 * n))
         inputs[..., :3 * n] = reference
-        for row, each in zip(inputs, specimens) if len(inputs) > 1 else ():
+        for row, each in zip(inputs, specimens) if noisy else ():
             noise = each.noise.standard_normal((len(reference), 2, n))
             noise *= np.array([[spread.position_noise], [spread.velocity_noise]])
             row[:, 3 * n:] = noise.reshape(len(reference), 2 * n)

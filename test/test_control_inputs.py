@@ -181,6 +181,7 @@ def test_a_floating_arm_gives_way_to_a_known_wrench():
     ('elbow', np.ones(6), ModelError, "no link 'elbow'"),
     ('base_link', np.ones(6), ModelError, 'immovable base'),
     ('tool0', np.full(6, np.nan), ArgumentError, "wrench on link 'tool0' is .*6 finite"),
+    ('tool0', np.full(6, 1e300), ArgumentError, '6 finite numbers below'),
     ('tool0', np.ones(5), ArgumentError, '6 finite')])
 def test_a_wrench_that_makes_no_sense_is_refused(link, wrench, error, words):
     control = loop_with().control

@@ -1,6 +1,8 @@
 """The predicted state against the simulated arm, under the same torques."""
 
-from closed_loop import arm, BENT, MODEL
+from dataclasses import replace
+
+from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import make_gains
@@ -52,3 +54,37 @@ def test_an_arm_that_goes_silent_at_speed_comes_to_rest_where_it_should():
     loop.coast(2.0)
     assert np.abs(loop.plant.qd).max() < 1e-4
     np.testing.assert_allclose(loop.plant.q, loop.control.reference.q, atol=2e-3)
+
+
+@pytest.mark.parametrize('gains', [
+    {'natural_frequency': 500.0}, {'natural_frequency': 100.0, 'damping_ratio': 5.0}])
+def test_what_is_stiff_while_states_come_is_calm_without(gains):
+    loop = arm(friction=True, gains=gains)
+    loop.moving()
+    loop.period = 5e-3  # torques are fewer then
+    silent = len(loop.log)
+    loop.coast(2.0)
+    assert np.abs(loop.plant.qd).max() < 0.01
+    assert (np.abs(loop.torques[silent:]) < 0.9 * MODEL.effort_limit).all()
+
+
+def test_the_weight_of_a_silent_arm_is_that_of_where_it_should_be():
+    loop = arm()
+    loop.moving(share=0.8)
+    seen = loop.plant.q.copy()
+    loop.coast(2.0)
+    np.testing.assert_allclose(loop.control.weight(), loop.torque, atol=1e-3)
+    assert np.abs(loop.dynamics.gravity(seen) - loop.torque).max() > 0.1
+
+
+def test_a_joint_that_moves_no_mass_takes_nothing_from_the_others():
+    bodies = {name: getattr(MODEL, name).copy() for name in ('mass', 'first_moment', 'inertia')}
+    for values in bodies.values():
+        values[-1] = 0.0
+    # the arm itself has that mass: only its model does not know
+    loop = Loop(replace(MODEL, **bodies), q=BENT, plant=MODEL)
+    loop.moving()
+    loop.coast(1.0)
+    assert not loop.control.fault
+    assert np.isfinite(loop.torques).all() and np.isfinite(loop.control.weight()).all()
+    assert not loop.control.reference.qd.any()

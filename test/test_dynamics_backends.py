@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.trace import maximum, minimum, select
 from robodyn_ros.exceptions import ArgumentError, RobodynError
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close
@@ -83,6 +84,17 @@ def test_any_double_is_computed_with(dyn, value, name, count, rest):
         single = getattr(dyn, name)(*given, *rest)
         batch = getattr(dyn, name)(*(np.tile(each, (5, 1)) for each in given), *rest)
     assert np.shape(batch) == (5, *np.shape(single))
+
+
+@pytest.mark.parametrize('a, b', [
+    (1.0, 2.0), (2.0, 1.0), (np.nan, 1.0), (1.0, np.nan), (-np.inf, np.nan), (0.0, -0.0)])
+def test_choices_are_the_same_in_all_forms(a, b):
+    def choices(tree, runtime, x):
+        return [minimum(x[0], x[1]), maximum(x[0], x[1]), select(x[0], x[1], 3.0)]
+
+    found = [Dynamics(MODEL, backend=backend).kernel(choices, {'x': 2}, (3,))([a, b])
+             for backend in ('compiled', 'python')]
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize('size', [1e-300, 1e-8, 1.0, 1e3, 1e5, 1e9, 1e15, 1e22, 1e100, 1e300])

@@ -49,6 +49,14 @@ def test_collected_functions_touch_no_freed_memory():
     assert run.returncode == 0, run.stderr
 
 
+def test_python_without_docstrings_runs_it():
+    urdf = os.path.join(os.path.dirname(__file__), '..', 'urdf', 'robodyn6.urdf')
+    run = subprocess.run([sys.executable, '-OO', '-c', COLLECTED.format(urdf=urdf)],
+                         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+                         capture_output=True, text=True, timeout=100)
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.parametrize('duplicate', [
     copy.copy, copy.deepcopy, lambda dyn: pickle.loads(pickle.dumps(dyn))])
 def test_copies_are_independent(used, duplicate):

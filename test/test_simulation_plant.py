@@ -293,6 +293,19 @@ def test_a_zero_effort_limit_is_told_and_can_be_overridden():
     assert plant.applied[0] == 1e6
 
 
+def test_a_plant_goes_on_where_another_one_is():
+    before, after = (Plant(one_joint('revolute', inertia=1.0, mass=0.0), friction=2.0)
+                     for _ in range(2))
+    finish(before, 0.1, 1.5)  # stiction holds, bent
+    after.follow(before)
+    for plant in (before, after):
+        finish(plant, 0.1, 1.5)
+        finish(plant, 0.1, 3.0)
+    np.testing.assert_array_equal([after.q, after.qd, after.friction],
+                                  [before.q, before.qd, before.friction])
+    assert after.time == before.time
+
+
 def test_brakes_hold_until_released(arm):
     q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.3, 0.1])
     plant = Plant(arm, brakes=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics.trace import select
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
@@ -87,6 +88,33 @@ def test_the_compiled_rollout_is_the_readable_one(plant):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+def test_joints_that_changed_roll_out_as_they_are_now():
+    plant, rough = Plant(MODEL, friction=0.0, damping=0.0), Plant(MODEL)
+    smooth = PlantRollout(plant)(torques(50))
+    made = PlantRollout(plant)
+    plant.change()
+    changed = made(torques(50))
+    np.testing.assert_array_equal(changed.q, PlantRollout(rough)(torques(50)).q)
+    assert np.abs(changed.q - smooth.q).max() > 1e-3
+
+
+@pytest.mark.parametrize('backend', ['compiled', 'python'])
+@pytest.mark.parametrize('rows', [1, 5])
+def test_where_a_step_declines_the_other_one_is_made(backend, rows):
+    def count(tree, runtime, state, constants, inputs):
+        beyond = state[0] - constants[0]
+        return [select(beyond, state[0], state[0] + inputs[0]),
+                select(beyond, 0.0, state[1] + 1.0)]
+
+    def back(tree, runtime, state, constants, inputs):
+        return [state[0] - inputs[0], state[1] + 10.0]
+
+    run = Dynamics(MODEL, backend=backend).rollout(count, 2, 1, 1, 1, None, back)
+    begin = np.array([[5.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [3.5, 1.0]])[:rows]
+    expected = np.array([[4.0, 22.0], [3.0, 4.0], [4.0, 4.0], [3.0, 5.0], [2.5, 22.0]])[:rows]
+    np.testing.assert_array_equal(run(begin, [3.0], np.ones((3, 1)))[0], expected)
+
+
 def test_an_arm_that_diverges_stays_in_its_last_good_state():
     plant = Plant(MODEL, effort_limit=math.inf)
     torque = np.zeros((5, 200, 7))
@@ -162,9 +190,9 @@ def test_a_run_depends_on_its_seed_and_number_alone(loop):
     spread = Spread(position_noise=1e-4, velocity_noise=1e-2, start=0.01)
     whole = loop.run(reference(200), GAINS, spread, 7, range(12))
     parts = [loop.run(reference(200), GAINS, spread, 7, numbers, threads=2)
-             for numbers in (range(5), range(5, 12))]
-    for found, first, second in zip(whole, *parts):
-        np.testing.assert_array_equal(found, np.concatenate([first, second]))
+             for numbers in (range(5), range(5, 11), range(11, 12))]
+    for found, *rows in zip(whole, *parts):
+        np.testing.assert_array_equal(found, np.concatenate(rows))
     other = loop.run(reference(200), GAINS, spread, 8, range(12))
     assert (other.rms != whole.rms).all()
 

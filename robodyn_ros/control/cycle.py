@@ -107,8 +107,9 @@ class Cycle:
         return [name for name, cut in zip(names, self._verdict.saturated) if cut]
 
     def weight(self) -> np.ndarray:
-        """Return the torque that holds the arm still where it was last seen."""
-        return self._dynamics.gravity(self._q) * self._law.gains.weight_scale
+        """Return the torque that holds the arm still where it was seen last, or is predicted."""
+        q = self._prediction.q if self._coasting else self._q
+        return self._dynamics.gravity(q) * self._law.gains.weight_scale
 
     def warm(self) -> None:
         """Compile all that the cycle and the requests call."""
@@ -179,11 +180,13 @@ class Cycle:
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
         predicted = self._prediction
         external = self.wrenches.torque(now, dt, predicted.q)
-        predicted.advance(dt, self._sent if external is None else self._sent - external, gains)
+        predicted.advance(dt, self._sent - external, gains)
         self.loads.advance(dt)
         self._motion.advance(now, dt, reference.q, reference.qd)
-        terms = self._law.follow(predicted.q, predicted.qd, reference, self._authority.value(now),
-                                 external, gains.weight_scale)
+        if not predicted.usable:  # then the arm is taken to be where it should
+            predicted.start(reference.q, reference.qd)
+        terms = self._law.coast(predicted.q, predicted.qd, reference, self._authority.value(now),
+                                external)
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
         self._dynamics.gravity(predicted.q, out=self._fallback)
@@ -199,7 +202,7 @@ class Cycle:
         if self.mode is Mode.INACTIVE:
             return
         self._q[:], self._qd[:] = q, qd
-        self._before = now
+        self._before, self._coasting = now, False
         if self.mode is Mode.FLOAT:
             return
         message = ('the motion is given up after a pause' if self.mode is Mode.TRACK

@@ -9,6 +9,7 @@ from robodyn_ros.exceptions import ArgumentError, ModelError
 
 SMOOTHING = 0.02  # s: time constant with which a wrench is taken over, and let go
 _NOTHING = 1e-6   # N or N m below which a wrench that is let go is over
+_ABSURD = 1e6     # N or N m that no sensor measures; sums of much larger ones overflow
 
 
 def carried_wrenches(tree, runtime, q, wrenches):
@@ -62,7 +63,7 @@ class ExternalWrenches:
         ModelError
             There is no such link, or it does not move.
         ArgumentError
-            Not six finite numbers.
+            Not six finite numbers, or absurd ones.
 
         """
         frame = self._model.link(link)
@@ -70,9 +71,9 @@ class ExternalWrenches:
             raise ModelError(f'wrench on link {link!r}: the link belongs to the immovable base, '
                              'no joint feels it; name a link that moves', link=link)
         values = np.array(wrench, dtype=float)
-        if values.shape != (6,) or not np.isfinite(values).all():
+        if values.shape != (6,) or not (np.abs(values) < _ABSURD).all():
             raise ArgumentError(f'wrench on link {link!r} is {values.tolist()}: it must be 6 '
-                                'finite numbers, force then moment', link=link)
+                                f'finite numbers below {_ABSURD:g}, force then moment', link=link)
         force = frame.rotation @ values[:3]
         moment = frame.rotation @ values[3:] + np.cross(frame.translation, force)
         self._at_links[link] = (frame.body, np.concatenate([force, moment]), now + timeout)

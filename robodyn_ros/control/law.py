@@ -27,6 +27,9 @@ from robodyn_ros.control.saturation import within_limits
 from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.exceptions import ParameterError
 
+# rad/s, of the error while coasting: stable as long as there is a torque every 50 ms
+_COASTING = 20.0
+
 
 class Term(IntEnum):
     """
@@ -156,6 +159,7 @@ class ControlLaw:
         self.terms = np.zeros((len(Term), n))
         self._authority = np.ones(1)
         self._nothing = np.zeros(n)
+        self._coasting = np.full(n, _COASTING**2), np.full(n, 2.0 * _COASTING)
         self._limit = np.empty(n)
         self.effort_limit = effort_limit
         # all of them, so that none is compiled while there is an arm to hold
@@ -202,8 +206,7 @@ class ControlLaw:
         kernel = dynamics.kernel(law, arguments, shape, law.__name__)
         return kernel.builtin(law.__name__, law.__doc__)
 
-    def follow(self, q, qd, reference, authority: float = 1.0, external=None,
-               gravity_scale=None) -> np.ndarray:
+    def follow(self, q, qd, reference, authority: float = 1.0, external=None) -> np.ndarray:
         """
         Return the terms that follow a reference.
 
@@ -217,19 +220,30 @@ class ControlLaw:
             Part of the feedback that is used, in [0, 1].
         external : (nv,), optional
             What known external wrenches leave to the joints, -J^T w.
-        gravity_scale : (nv,), optional
-            In place of that of the gains.
 
         """
+        gains, law = self._gains, self._tracking
+        return self._track(law, *gains.of(law), gains.gravity_scale, q, qd, reference, authority,
+                           external)
+
+    def coast(self, q, qd, reference, authority: float = 1.0, external=None) -> np.ndarray:
+        """
+        Return the terms that follow a reference with a predicted state, and carry all the weight.
+
+        Computed torque with gains of its own: torques are fewer than while states come, and what
+        is stiff or heavily damped would be unstable. Arguments as for `follow`.
+        """
+        return self._track('computed_torque', *self._coasting, self._gains.weight_scale, q, qd,
+                           reference, authority, external)
+
+    def _track(self, law, kp, kd, gravity_scale, q, qd, reference, authority, external):
         gains = self._gains
         self._authority[0] = authority
-        kp, kd = gains.of(self._tracking)
-        return self._follow[self._tracking](
+        return self._follow[law](
             q, qd, reference.q, reference.qd, reference.qdd, reference.effort,
             self._nothing if external is None else external, kp, kd, gains.viscous,
-            gains.coulomb, gains.armature,
-            gains.gravity_scale if gravity_scale is None else gravity_scale,
-            self._authority, self._limit, out=self.terms)
+            gains.coulomb, gains.armature, gravity_scale, self._authority, self._limit,
+            out=self.terms)
 
     def compensate(self, q, qd) -> np.ndarray:
         """Return the terms that hold the weight and damp motion."""

@@ -45,6 +45,11 @@ class Prediction:
         """Begin with a state that was seen."""
         self.q[:], self.qd[:] = q, qd
 
+    @property
+    def usable(self) -> bool:
+        """Whether all of it are numbers; the model of a joint that moves no mass gives none."""
+        return bool(np.isfinite(self._state).all())
+
     def advance(self, dt: float, torque: np.ndarray, gains: Gains) -> None:
         """Let a torque, (nv,), act for `dt` seconds; `gains` tell friction and armature."""
         count = math.ceil(dt / _STEP)

@@ -169,7 +169,7 @@ class Rollout:
 
 def _doubles(name: str, array: ArrayLike, rows: str | None, size: int) -> NDArray:
     try:
-        converted = np.ascontiguousarray(array, dtype=np.float64)
+        converted = np.require(array, np.float64, 'CA')
     except (TypeError, ValueError) as error:
         raise ArgumentError(f'{name} is not an array of numbers: {error}', name=name) from error
     if converted.shape[-1:] != (size,) or rows and converted.ndim != 2:

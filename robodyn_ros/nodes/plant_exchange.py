@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import threading
+import traceback
 
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
@@ -43,6 +44,8 @@ class PlantInTheMaking:
             self.plant = self._make()
         except RobodynError as error:
             self.problem = str(error)
+        except Exception:  # a defect must not leave a plant that is done and not there
+            self.problem = traceback.format_exc()
 
     @property
     def done(self) -> bool:
@@ -61,10 +64,3 @@ def change_numbers(plant: Plant, arm: RobotModel) -> bool:
     plant.dynamics.update(arm)  # these are no constants of the compiled step
     plant.model = arm
     return True
-
-
-def exchange(old: Plant, new: Plant) -> None:
-    """Let a plant go on where another one is: state, time, brakes and fault; not what pushes."""
-    for name in ('q', 'qd', 'qdd', 'applied', 'friction', 'stop', 'gap', 'gap_rate'):
-        getattr(new, name)[:] = getattr(old, name)
-    new.steps, new.brakes, new.fault = old.steps, old.brakes, old.fault

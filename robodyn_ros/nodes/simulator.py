@@ -29,7 +29,7 @@ from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.lockstep import Lockstep
 from robodyn_ros.nodes.pacing import Pacer
 from robodyn_ros.nodes.parameters import Parameters
-from robodyn_ros.nodes.plant_exchange import change_numbers, exchange, PlantInTheMaking
+from robodyn_ros.nodes.plant_exchange import change_numbers, PlantInTheMaking
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.pushes import Pushes
@@ -266,10 +266,13 @@ class SimulatorNode(Node):
             self.pacer.change(period(values))
         if LIVE_JOINT_PARAMETERS.intersection(names):
             self.plant.change(**joints_from(values, model))
+            if self._made is not None:  # of other joints by now
+                arm = arm_from(values, model)
         if arm is not None:
             self._change_arm(arm, values)
 
     def _change_arm(self, arm, values) -> None:
+        self._made = None  # what is still in the making is out of date
         if change_numbers(self.plant, arm):
             return
         self._made = PlantInTheMaking(lambda: plant_from(values, self._robot.model))
@@ -285,7 +288,7 @@ class SimulatorNode(Node):
         if made.problem:
             self.get_logger().error(f'the arm stays as it was: {made.problem}')
             return
-        exchange(self.plant, made.plant)
+        made.plant.follow(self.plant)
         self.plant = made.plant
         self._pushes.move(self.plant)
         self.get_logger().info('the arm has changed')

@@ -63,11 +63,11 @@ class StateInput:
         return self.verdict(now).level is Freshness.FRESH
 
     def read_waiting(self) -> bool:
-        """Take all that waits; return whether that makes a complete, new state."""
-        complete = False
+        """Take all that waits; return whether that makes a complete, new and fresh state."""
+        fresh = False
         while (message := self._subscription.take()) is not None:
-            complete = self.reader.read(message)
-        return complete
+            fresh |= self.read(message, self._clock.now(message))
+        return fresh
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is, at a time of the cycle."""

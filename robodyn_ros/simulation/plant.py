@@ -34,9 +34,10 @@ class Plant:
         Dynamics of the same model, to share compiled kernels.
     brakes : bool
         Whether the brakes hold the arm until `release`.
+    integrator : {'midpoint', 'semi_implicit_euler', 'rk4'}
+        How the rigid bodies move during a step, see `integrators`.
     **joints
-        Fields of `JointPhysics` that differ from the URDF: `effort_limit`, `damping`,
-        `friction`, `armature`, `lower`, `upper`, `stop_stiffness`, `stop_damping`.
+        Fields of `JointPhysics` that differ from the URDF, such as `friction` or `armature`.
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class Plant:
         Torque the motors gave in the last step: the command, saturated; or what the brakes hold.
     friction, stop : (nv,) array
         Torques of friction and stops in the last step.
+    gap, gap_rate : (nv,) array
+        Angle of each motor beyond its joint, and its rate, where there is backlash.
     external : (nv,) array
         Torques of what pushes the links, see `push`.
     steps : int
@@ -143,6 +146,11 @@ class Plant:
         self.dynamics.gravity(self.q, out=self.applied)
         if not self.brakes:
             self.applied[:] = 0.0
+
+    def follow(self, other: Plant) -> None:
+        """Take the place of another: its state, time, brakes and fault; not what pushes it."""
+        self._state[:] = other._state
+        self.steps, self.brakes, self.fault = other.steps, other.brakes, other.fault
 
     def _checked_position(self, q: ArrayLike) -> NDArray:
         position = as_doubles(q, 'q', self.nv).copy()

@@ -40,14 +40,19 @@ class PlantRollout:
     Parameters
     ----------
     plant : Plant
-        Its model, step, integrator and joints; it is not moved.
+        Its model, step, integrator and joints; it is not moved. What pushes its links stays the
+        same joint forces for all of the motion.
 
     """
 
     def __init__(self, plant: Plant):
         self.plant = plant
-        nv, options = plant.nv, plant.options
-        self._nv = nv
+        self._nv = plant.nv
+        self._compile()
+
+    def _compile(self) -> None:
+        plant, nv, options = self.plant, self._nv, self.plant.options
+        self._options = options
 
         def step(tree, runtime, state, constants, torque, thorough=False):
             return plant_step(tree, runtime, state, torque, constants[-nv:], constants[:-nv],
@@ -83,6 +88,8 @@ class PlantRollout:
 
         """
         plant, nv = self.plant, self._nv
+        if plant.options != self._options:  # its joints were changed
+            self._compile()
         torques = np.asarray(torques, dtype=np.float64)
         q, qd = (np.asarray(own if given is None else given, dtype=np.float64)
                  for given, own in ((q, plant.q), (qd, plant.qd)))

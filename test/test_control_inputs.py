@@ -243,3 +243,23 @@ def test_a_mode_is_entered_at_rest_in_motion_and_for_the_next_activation():
     assert loop.control.mode is Mode.FLOAT
     with pytest.raises(ParameterError, match="'pid'"):
         loop.control.enter('pid')
+
+
+def test_a_wrench_that_the_motors_cannot_bear_is_refused():
+    loop = loop_with()
+    loop.run(0.05)
+    with pytest.raises(ModelError, match="'joint.*sensor and its unit"):
+        loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 1e5, 0.0, 0.0, 0.0])
+    assert not loop.control.wrenches.links
+    loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    assert loop.control.wrenches.links == ('tool0',)
+
+
+def test_a_payload_that_is_being_blended_in_counts_after_leaving():
+    loop = loop_with()
+    loop.run(0.05)
+    loop.control.set_payload(Payload('tool0', 2.0, [0.0, 0.0, 0.05], np.zeros((3, 3))))
+    loop.run(0.01)
+    loop.control.deactivate()
+    heavy = Dynamics(MODEL.with_payload('tool0', 2.0, (0.0, 0.0, 0.05)))
+    np.testing.assert_allclose(loop.dynamics.gravity(BENT), heavy.gravity(BENT), rtol=1e-9)

@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         module = import_module(f'robodyn_ros.cli.{name}')
         command = commands.add_parser(
-            name, help=summary, description=module.__doc__.strip(), epilog=module.EXAMPLES,
+            name, help=summary, description=(module.__doc__ or '').strip(), epilog=module.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter)
         module.add_arguments(command)
         command.add_argument('--debug', action='store_true',

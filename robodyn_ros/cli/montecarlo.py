@@ -98,6 +98,10 @@ def run(options: argparse.Namespace) -> int:
     """Run the study; return 0, or 1 if a run diverged."""
     if options.scheduler and options.workers > 1:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
+    if options.save:
+        options.save = options.save.with_suffix('.npz')
+        options.save.parent.mkdir(parents=True, exist_ok=True)
+        options.save.touch()  # better now than after all runs
     steps = Steps()
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)

@@ -103,6 +103,7 @@ class ArmController(Following):
     def deactivate(self) -> None:
         """Forget all motion; the torque to leave behind is `weight`."""
         self._motion.let_go(Mode.INACTIVE, self.message)
+        self.loads.settle()
 
     # --- motion -----------------------------------------------------------------------------
 
@@ -230,8 +231,17 @@ class ArmController(Following):
         Reckon with a wrench, (6,), that the environment applies to a link.
 
         It counts for `settings.wrench_timeout` while the arm follows or holds; a floating arm
-        gives way to it. Raises as `ExternalWrenches.apply`.
+        gives way to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
+        motors could not bear here.
         """
+        torque = self.wrenches.effect(self._q, link, wrench)
+        share = np.abs(torque) / self.bounds.usable
+        j = int(np.argmax(share))
+        if share[j] > 1.0:
+            raise ModelError(
+                f"wrench on link {link!r}: joint '{self.model.joint_names[j]}' would need "
+                f'{abs(torque[j]):.4g} against it, its motor may give '
+                f'{self.bounds.usable[j]:.4g}; check the sensor and its unit', link=link)
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
 
     def _take_loads(self, payloads, gravity, what: str) -> None:

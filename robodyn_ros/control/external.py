@@ -66,6 +66,20 @@ class ExternalWrenches:
             Not six finite numbers, or absurd ones.
 
         """
+        body, values = self._at_body(link, wrench)
+        self._at_links[link] = (body, values, now + timeout)
+        self._idle = False
+        self._sum_up()
+
+    def effect(self, q: np.ndarray, link: str, wrench) -> np.ndarray:
+        """Return the joint torques, (nv,), against such a wrench alone; raises as `apply`."""
+        body, values = self._at_body(link, wrench)
+        all_bodies = np.zeros_like(self._target)
+        all_bodies[6 * body:6 * body + 6] = values
+        return self._carried(q, all_bodies)
+
+    def _at_body(self, link: str, wrench) -> tuple[int, np.ndarray]:
+        """Return the body that carries a link, and the wrench at its origin in its axes."""
         frame = self._model.link(link)
         if frame.body < 0:
             raise ModelError(f'wrench on link {link!r}: the link belongs to the immovable base, '
@@ -76,9 +90,7 @@ class ExternalWrenches:
                                 f'finite numbers below {_ABSURD:g}, force then moment', link=link)
         force = frame.rotation @ values[:3]
         moment = frame.rotation @ values[3:] + np.cross(frame.translation, force)
-        self._at_links[link] = (frame.body, np.concatenate([force, moment]), now + timeout)
-        self._idle = False
-        self._sum_up()
+        return frame.body, np.concatenate([force, moment])
 
     def clear(self) -> None:
         """Forget all wrenches at once."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics, kernels
@@ -115,6 +117,10 @@ class Loads:
     def settled(self) -> bool:
         """Whether the last change is made."""
         return self._elapsed >= self._duration
+
+    def settle(self) -> None:
+        """Reckon at once with what was being blended in."""
+        self.advance(math.inf)
 
     def advance(self, dt: float) -> None:
         """Go on by a cycle."""

@@ -103,8 +103,12 @@ class ControllerNode(LifecycleNode):
 
     def _configure(self) -> None:
         wiring = Wiring(self, self._table)
+        try:
+            be_on_time(self, self.values)
+        except RobodynError:
+            wiring.destroy()
+            raise
         self._open_services(wiring)
-        be_on_time(self, self.values)
         self.wiring = wiring  # the last: from here on it counts as configured
         model = wiring.controller.model
         joints = ', '.join(model.joint_names)

@@ -14,6 +14,8 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.trajectory import TrajectoryPoint
 
+_ABSURD = 1e6  # rad, m, rad/s or m/s that no joint has
+
 TURN = 2.0 * math.pi
 
 
@@ -70,9 +72,9 @@ class JointStateReader:
                 f'{len(message.name)} names, {position.size} positions, {velocity.size} '
                 'velocities; the controller needs position and velocity of every joint')
         q, qd = position[theirs], velocity[theirs]
-        # the squares are a quick look; they may overflow, so the numbers decide
-        if not math.isfinite(q.dot(q) + qd.dot(qd)):
-            finite = np.isfinite(q) & np.isfinite(qd)
+        # the squares are a quick look, the numbers decide
+        if not q.dot(q) + qd.dot(qd) < _ABSURD:
+            finite = (np.abs(q) < _ABSURD) & (np.abs(qd) < _ABSURD)
             if not finite.all():
                 j = int(finite.argmin())
                 return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 import sys
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -24,6 +25,7 @@ from robodyn_ros.nodes.polling import PolledGroup, WaitSet
 
 _SWITCH = 5e-4  # s for which another thread may keep the interpreter from the cycle
 _END = 2.0      # s that the thread may take to end
+_AGAIN = 0.1    # s until the next attempt after an unexpected error
 _FOR_EVER = -1
 
 
@@ -82,13 +84,15 @@ class Inbox:
         self._node.destroy_subscription(self._subscription)
 
     def _run(self) -> None:
-        try:
-            while not self._closing:
+        while not self._closing:
+            try:
                 self._wait_and_take()
-        except Exception:  # when ROS is shut down meanwhile nobody misses it
-            if not self._closing and self._node.context.ok():
+            except Exception:  # when ROS is shut down meanwhile nobody misses it
+                if self._closing or not self._node.context.ok():
+                    return
                 self._node.get_logger().error(
-                    f'no more trajectories are taken: {traceback.format_exc()}')
+                    f'a trajectory could not be taken: {traceback.format_exc()}')
+                time.sleep(_AGAIN)
 
     def _wait_and_take(self) -> None:
         server, subscription = self._server, self._subscription.handle

@@ -116,7 +116,7 @@ def plant_from(values: SimpleNamespace, model: RobotModel) -> Plant:
 
     """
     model = arm_from(values, model)
-    plant = Plant(model, values.step, brakes=True, integrator=values.integrator,
+    plant = Plant(model, values.step, brakes=True, integrator=values.integrator, changeable=True,
                   **joints_from(values, model))
     positions, names = plant.q.copy(), model.joint_names
     for joint, value in joint_values('initial_positions', values.initial_positions).items():

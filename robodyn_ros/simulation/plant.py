@@ -36,6 +36,9 @@ class Plant:
         Whether the brakes hold the arm until `release`.
     integrator : {'midpoint', 'semi_implicit_euler', 'rk4'}
         How the rigid bodies move during a step, see `integrators`.
+    changeable : bool
+        Whether `change` may give the joints friction and stops that they did not have without a
+        compilation, in the midst of motion; costs some of the speed of an arm without them.
     **joints
         Fields of `JointPhysics` that differ from the URDF, such as `friction` or `armature`.
 
@@ -64,14 +67,15 @@ class Plant:
     """
 
     def __init__(self, model: RobotModel, step: float = 1e-3, dynamics: Dynamics | None = None,
-                 brakes: bool = False, integrator: str = 'midpoint', **joints: ArrayLike | None):
+                 brakes: bool = False, integrator: str = 'midpoint', changeable: bool = False,
+                 **joints: ArrayLike | None):
         if not (isinstance(step, (int, float)) and 0.0 < step < math.inf):
             raise ArgumentError(f'step is {step!r}: it must be a number of seconds above 0')
         if integrator not in INTEGRATORS:
             raise ArgumentError(f'there is no integrator {integrator!r}; there are '
                                 f'{", ".join(INTEGRATORS)}', integrator=integrator)
         self.model, self.nv, self.step_size = model, model.nv, float(step)
-        self.integrator = integrator
+        self.integrator, self._changeable = integrator, changeable
         self.dynamics = Dynamics(model) if dynamics is None else dynamics
         self._state = np.ones(state_size(self.nv))
         self._rows = State(*self._state[:-1].reshape(-1, self.nv))
@@ -101,8 +105,8 @@ class Plant:
         """Return which variant of `step.plant_step` this arm needs."""
         joints = self.joints
         return {'integrator': self.integrator, 'backlash': bool(joints.backlash.any()),
-                'friction': bool(joints.stiction.any()),
-                'stops': bool(np.isfinite([joints.lower, joints.upper]).any())}
+                'friction': self._changeable or bool(joints.stiction.any()),
+                'stops': self._changeable or bool(np.isfinite([joints.lower, joints.upper]).any())}
 
     @property
     def time(self) -> float:

@@ -88,3 +88,13 @@ def test_a_joint_that_moves_no_mass_takes_nothing_from_the_others():
     assert not loop.control.fault
     assert np.isfinite(loop.torques).all() and np.isfinite(loop.control.weight()).all()
     assert not loop.control.reference.qd.any()
+
+
+def test_an_arm_that_stood_still_in_a_long_silence_is_not_chased():
+    # as a driver with a watchdog of its own would do: the torque of the motion moved nothing
+    loop = arm(friction=True)
+    loop.moving(share=0.8)
+    for gap in (0.6, *[5e-3] * 100):
+        loop.now += gap
+        torque, _ = loop.control.coast(loop.now)
+        assert np.abs(torque).max() < 20.0

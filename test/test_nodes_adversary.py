@@ -117,6 +117,7 @@ def test_faults_by_hand(probe):
         bench.until(lambda state: 'joint4' not in state.name, 'joint4 to be missing')
         bench.change('faults', ['now silence 30'])
         bench.until_told('faults now', 'silence')
+        probe.spin_for(0.1)  # what is on its way
         count = len(bench.states)
         probe.spin_for(0.3)
         assert len(bench.states) == count
@@ -175,7 +176,7 @@ def test_another_arm_than_the_model_says(probe):
         bench.process.wait_for_output('the arm has changed')
         bench.until(lambda state: np.allclose(state.effort, WEIGHT, atol=1e-9), 'the model')
         stamps = np.array([seconds(state.header.stamp) for state in bench.truth])
-        assert np.diff(stamps).max() < 0.2, 'the arm fell silent'
+        assert np.diff(stamps).max() < 1.0, 'the arm fell silent'
         np.testing.assert_allclose(bench.states[-1].position, HOME, atol=1e-12)
 
 

@@ -183,7 +183,7 @@ class Cycle:
         predicted.advance(dt, self._sent - external, gains)
         self.loads.advance(dt)
         self._motion.advance(now, dt, reference.q, reference.qd)
-        if not predicted.usable:  # then the arm is taken to be where it should
+        if not predicted.believable(dt, reference.q):  # then it is taken to be where it should
             predicted.start(reference.q, reference.qd)
         terms = self._law.coast(predicted.q, predicted.qd, reference, self._authority.value(now),
                                 external)

@@ -11,8 +11,10 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.kernels import forward_dynamics, gravity
 from robodyn_ros.dynamics.trace import sqrt
 
-_STEP = 2e-3   # s, at most
-_CREEP = 1e-3  # rad/s or m/s below which dry friction counts as viscous
+_STEP = 2e-3    # s, at most
+_LONGEST = 0.2  # s for which one torque tells where an arm is
+_FAR = 0.3      # rad or m from the reference; an arm that was followed is nearer
+_CREEP = 1e-3   # rad/s or m/s below which dry friction counts as viscous
 
 
 class Prediction:
@@ -45,10 +47,16 @@ class Prediction:
         """Begin with a state that was seen."""
         self.q[:], self.qd[:] = q, qd
 
-    @property
-    def usable(self) -> bool:
-        """Whether all of it are numbers; the model of a joint that moves no mass gives none."""
-        return bool(np.isfinite(self._state).all())
+    def believable(self, dt: float, reference: np.ndarray) -> bool:
+        """
+        Return whether the arm may well be there, after a step of `dt`.
+
+        What was sent does not tell for long where an arm is, least of all far from where it
+        should be: it may stand in its brakes. A joint that moves no mass in the model gives no
+        numbers at all.
+        """
+        return dt <= _LONGEST and bool((np.abs(self.q - reference) < _FAR).all()
+                                       and np.isfinite(self.qd).all())
 
     def advance(self, dt: float, torque: np.ndarray, gains: Gains) -> None:
         """Let a torque, (nv,), act for `dt` seconds; `gains` tell friction and armature."""

@@ -237,3 +237,12 @@ def test_spreads_have_the_size_that_is_asked_for(plant):
 def test_a_negative_spread_is_refused():
     with pytest.raises(ArgumentError, match='mass'):
         Spread(mass=-0.1)
+
+
+@pytest.mark.parametrize('ref, gains, numbers, word', [
+    (np.zeros((10, 14)), GAINS, range(2), 'reference'),
+    (reference(10), GAINS[:3], range(2), 'gains'),
+    (reference(10), GAINS, range(0), 'one run')])
+def test_bad_arguments_of_a_loop_are_named(loop, ref, gains, numbers, word):
+    with pytest.raises(ArgumentError, match=word):
+        loop.run(ref, gains, Spread(), 0, numbers)

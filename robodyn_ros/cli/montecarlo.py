@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
                     options.velocity_noise, options.start)
     job = Job(Robot.from_options(options), options.duration, options.speed, options.rate,
               options.stiffness, spread, options.seed)
-    with steps('load the robot, plan a motion, compile') as step:
+    with steps('load the robot, plan, compile') as step:
         study = prepare(job)
         model = study.loop.plant.model
         step.result = f'{model.name}, {model.nv} joints, {study.motion.duration:.1f} s of motion'

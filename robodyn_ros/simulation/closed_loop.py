@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.dynamics.trace import absolute, maximum, select
+from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.spread import draw, Spread
 from robodyn_ros.simulation.step import Constants, constants_size, plant_step, state_size
@@ -55,8 +56,10 @@ class ClosedLoop:
     plant : Plant
         The arm without any difference: its model is the law's.
     law : callable
-        `law(tree, runtime, q, qd, reference, gains)` returns the joint torques; `reference` is
-        q, qd, qdd in one list, `gains` what `run` is given.
+        `law(tree, runtime, q, qd, reference, gains)` returns the joint torques, as lists of
+        scalars; `reference` is q, qd, qdd in one list, `gains` what `run` is given. It is traced
+        as the algorithms of `dynamics.kernels` are, and may call them with `tree` and `runtime`:
+        arithmetic, and the functions of `dynamics.trace`, but no NumPy.
     gains : int
         Length of `gains`.
     name : str, optional
@@ -65,7 +68,7 @@ class ClosedLoop:
     """
 
     def __init__(self, plant: Plant, law: Callable, gains: int, name: str | None = None):
-        self.plant, self._law = plant, law
+        self.plant, self._law, self._gains = plant, law, gains
         nv, nb, options = plant.nv, plant.model.nb, plant.options
         self._sizes = nv, state_size(nv) - 1, constants_size(nv), 10 * nb
 
@@ -123,6 +126,12 @@ class ClosedLoop:
         """
         n, size, joints_end, inertias = self._sizes
         reference, gains = np.asarray(reference, dtype=float), np.asarray(gains, dtype=float)
+        for name, array, shape in (('reference', reference, (len(reference), 3 * n)),
+                                   ('gains', gains, (self._gains,))):
+            if array.shape != shape:
+                raise ArgumentError(f'{name} must have shape {shape}, got {array.shape}')
+        if not len(numbers):
+            raise ArgumentError('there must be at least one run')
         specimens = [draw(self.plant, spread, seed, number) for number in numbers]
         state = np.zeros((len(specimens), size + 3 * n + 1))
         state[:, :n] = reference[0, :n] + [each.start for each in specimens]

@@ -98,7 +98,7 @@ def test_neither_hears_of_the_other(probe, arms):
             assert not said(process, 'refused') and not said(process, 'dropped')
     # nothing but what all nodes of a system share is outside of the namespaces
     ours = {name for name, _ in probe.node.get_topic_names_and_types()
-            if not name.startswith(('/left/', '/right/'))}
+            if not name.startswith(('/left/', '/right/', '/node'))}  # /node0: of other tests
     assert ours <= {'/diagnostics', '/parameter_events', '/rosout', '/clock'}
 
 

@@ -17,7 +17,8 @@ from robodyn_ros.cli.findings import Findings
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.robot import (
+    add_motion_arguments, add_robot_arguments, between, Robot)
 from robodyn_ros.cli.story import Story
 from robodyn_ros.dynamics import Dynamics
 
@@ -32,11 +33,8 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_robot_arguments(parser)
+    add_motion_arguments(parser)
     add = parser.add_argument
-    add('--duration', type=between(0.5, 10.0), default=2.0, metavar='SECONDS',
-        help='of the motion; longer where the motors are weak (default 2)')
-    add('--speed', type=between(0.01, 1.0), default=0.6, metavar='PART',
-        help='part of the velocity limits to reach (default 0.6)')
     add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
         help='states per second, and steps of the simulation (default 1000)')
     add('--output', type=Path, default=Path(), metavar='DIR',

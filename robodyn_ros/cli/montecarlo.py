@@ -21,7 +21,8 @@ import numpy as np
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.robot import (
+    add_motion_arguments, add_robot_arguments, between, Robot)
 from robodyn_ros.control import make_gains
 from robodyn_ros.control.law import computed_torque
 from robodyn_ros.exceptions import ParameterError, RobodynError
@@ -80,10 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default = getattr(Spread, name.replace('-', '_'))
         add(f'--{name}', type=between(0.0, 10.0), default=default, metavar='SPREAD',
             help=f'standard deviation: {unit} (default {default:g})')
-    add('--duration', type=between(0.5, 10.0), default=2.0, metavar='SECONDS',
-        help='of the motion (default 2)')
-    add('--speed', type=between(0.01, 1.0), default=0.6, metavar='PART',
-        help='part of the velocity limits to reach (default 0.6)')
+    add_motion_arguments(parser)
     add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
         help='of law and simulation (default 1000)')
     add('--stiffness', type=between(0.1, 500.0), default=40.0, metavar='RAD/S',

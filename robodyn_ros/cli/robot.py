@@ -21,6 +21,15 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
         help='lock a joint; may be repeated')
 
 
+def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the motion, see `motion.plan_motion`."""
+    add = parser.add_argument
+    add('--duration', type=between(0.5, 10.0), default=2.0, metavar='SECONDS',
+        help='of the motion; longer where the motors are weak (default 2)')
+    add('--speed', type=between(0.01, 1.0), default=0.6, metavar='PART',
+        help='part of the velocity limits to reach (default 0.6)')
+
+
 def between(low: float, high: float):
     """Return a checker of numbers in a range, for an option."""
     def number_in_range(text: str) -> float:

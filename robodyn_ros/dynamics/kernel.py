@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 from pathlib import Path
 from threading import Lock
@@ -181,11 +180,7 @@ class Kernel:
             self._interpret(out[row], *(array[row] for array in arrays))
 
     def _load(self, kind: str, make_ir: Callable[[], str]) -> machine.Code:
-        key = self._key
-        if key is None:
-            text = make_ir()
-            make_ir, key = lambda: text, hashlib.sha256(text.encode()).hexdigest()
-        self._code[kind] = machine.load(f'{kind}|{key}', make_ir, self._cache)
+        self._code[kind] = machine.load_kind(kind, self._key, make_ir, self._cache)
         return self._code[kind]
 
     def _compile_single(self) -> Callable:

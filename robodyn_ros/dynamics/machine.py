@@ -86,6 +86,15 @@ def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
     return Code(object_code, False)
 
 
+def load_kind(kind: str, key: str | None, make_ir: Callable[[], str],
+              cache: Path | None) -> Code:
+    """Return machine code of one kind for a key, as `load`; without one its IR is the key."""
+    if key is None:
+        text = make_ir()
+        make_ir, key = lambda: text, hashlib.sha256(text.encode()).hexdigest()
+    return load(f'{kind}|{key}', make_ir, cache)
+
+
 def compile_ir(text: str) -> bytes:
     """
     Return the object file of a module.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from pathlib import Path
 from threading import Lock
 from typing import Callable
@@ -117,11 +116,7 @@ class Rollout:
             return make_ir(programs[0], programs[1] if len(programs) > 1 else None,
                            self.recorded, machine.pointer_type())
 
-        if self._key is not None:
-            return machine.load(f'{form}|{self._key}', text, self._cache)
-        made = text()
-        return machine.load(f'{form}|{hashlib.sha256(made.encode()).hexdigest()}', lambda: made,
-                            self._cache)
+        return machine.load_kind(form, self._key, text, self._cache)
 
     def _make_many(self) -> Callable:
         code = self._load('rollout', loops.rollout_ir)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 
 from rclpy.clock import Clock
+from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.cycle_clock import CycleClock
+from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.safety import Lateness
 
 
-class ControllerClock(CycleClock):
+class ControllerClock:
     """
     The clock of the cycle, and how the other times follow from it.
+
+    It is steady. In lockstep a simulation waits for the answer to each state: time is then what
+    the states say, however long the answer takes, and the torque a function of the states alone.
 
     Silence is judged by the time of the cycle, `now`. The law counts in `moment`s: those in which
     states were measured, so that a state that comes late is compared with the reference of its
@@ -30,16 +34,38 @@ class ControllerClock(CycleClock):
 
     Attributes
     ----------
-    simulated : bool
+    lockstep, simulated : bool
+    stamp : Time or None
+        In lockstep, of the last state; None before.
 
     """
 
     def __init__(self, ros: Clock, lockstep: bool, simulated: bool):
-        super().__init__(lockstep)
+        self.lockstep = lockstep
+        self.stamp = None
+        self._answered: tuple[int, int] | None = None
         self.simulated = lockstep or simulated
         self._ros = ros
         self._offset = self._latest = 0.0
         self._lateness = Lateness()
+
+    def now(self, message: JointState | None = None) -> float:
+        """Return the time in s; in lockstep that of the message, if there is one."""
+        if not self.lockstep:
+            return time.monotonic()
+        if message is not None:
+            self.stamp = message.header.stamp
+        return 0.0 if self.stamp is None else seconds(self.stamp)
+
+    def answer(self) -> None:
+        """Take note that the last state was answered."""
+        if self.stamp is not None:
+            self._answered = (self.stamp.sec, self.stamp.nanosec)
+
+    def was_answered(self) -> bool:
+        """Return whether the last state repeats one that was answered."""
+        return (self.lockstep and self.stamp is not None
+                and self._answered == (self.stamp.sec, self.stamp.nanosec))
 
     def follow(self, now: float, stamp: float) -> None:
         """Take note of the stamp (s, 0 if there is none) of a good state that came `now`."""

@@ -11,10 +11,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.control.takeover import ABSURD
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.trajectory import TrajectoryPoint
-
-_ABSURD = 1e6  # rad, m, rad/s or m/s that no joint has
 
 TURN = 2.0 * math.pi
 
@@ -73,8 +72,8 @@ class JointStateReader:
                 'velocities; the controller needs position and velocity of every joint')
         q, qd = position[theirs], velocity[theirs]
         # the squares are a quick look, the numbers decide
-        if not q.dot(q) + qd.dot(qd) < _ABSURD:
-            finite = (np.abs(q) < _ABSURD) & (np.abs(qd) < _ABSURD)
+        if not q.dot(q) + qd.dot(qd) < ABSURD:
+            finite = (np.abs(q) < ABSURD) & (np.abs(qd) < ABSURD)
             if not finite.all():
                 j = int(finite.argmin())
                 return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "

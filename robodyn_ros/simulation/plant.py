@@ -54,6 +54,8 @@ class Plant:
         Angle of each motor beyond its joint, and its rate, where there is backlash.
     external : (nv,) array
         Torques of what pushes the links, see `push`.
+    options : dict
+        Which variant of `step.plant_step` this arm needs.
     steps : int
         Number of steps since the last reset.
     fault : str
@@ -81,7 +83,7 @@ class Plant:
         self._rows = State(*self._state[:-1].reshape(-1, self.nv))
         self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._rows[:6]
         self.gap, self.gap_rate = self._rows.gap, self._rows.gap_rate
-        self._compiled: dict[str, str | bool] = {}
+        self.options: dict[str, str | bool] = {}
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}
         self._initial = _resting_place(model)
@@ -94,14 +96,14 @@ class Plant:
         inertia = np.diagonal(self.dynamics.mass_matrix(self._initial))
         self.joints = JointPhysics.from_model(self.model, inertia, **joints)
         self.constants = self.joints.constants(self.step_size)
-        if self.options != self._compiled:
+        options = self._needed()
+        if options != self.options:
             self._advance, self._advance_thoroughly = (
-                compile_step(self.dynamics, {**self.options, 'thorough': thorough})
+                compile_step(self.dynamics, {**options, 'thorough': thorough})
                 for thorough in (False, True))
-            self._compiled = self.options
+            self.options = options
 
-    @property
-    def options(self) -> dict[str, str | bool]:
+    def _needed(self) -> dict[str, str | bool]:
         """Return which variant of `step.plant_step` this arm needs."""
         joints = self.joints
         return {'integrator': self.integrator, 'backlash': bool(joints.backlash.any()),

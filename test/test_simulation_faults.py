@@ -4,8 +4,9 @@ import math
 import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.simulation.fault_injection import (
+    emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
-from robodyn_ros.simulation.spoiling import emergency_stop, lost_torque, Spoiler, StateReport
 
 JOINTS = ('hip', 'knee', 'toe')
 
@@ -16,7 +17,7 @@ def report(stamp=10**9, position=(1.0, 2.0, 3.0)):
 
 
 def spoiled(*faults, time=1.0, spoiler=None):
-    return (spoiler or Spoiler()).spoil(time, report(), faults)
+    return (spoiler or FaultInjector()).spoil(time, report(), faults)
 
 
 @pytest.mark.parametrize('entry, fault', [
@@ -134,7 +135,7 @@ def test_what_the_wire_shows_of_each_fault():
 
 
 def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
-    spoiler, fault = Spoiler(), Fault(1.0, 'freeze', ('knee',), 1.0)
+    spoiler, fault = FaultInjector(), Fault(1.0, 'freeze', ('knee',), 1.0)
     for k in range(3):
         told, = spoiler.spoil(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
         assert list(told.position) == [k, 10.0, 0.0] and told.velocity[1] == 0.0
@@ -144,7 +145,7 @@ def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
 
 
 def test_delayed_states_keep_their_stamps_and_their_order():
-    spoiler, fault = Spoiler(), Fault(0.0, 'delay', (), 1.0, 0.003)
+    spoiler, fault = FaultInjector(), Fault(0.0, 'delay', (), 1.0, 0.003)
     came = []
     for k in range(10):
         active = (fault,) if k < 7 else ()

@@ -219,13 +219,13 @@ def test_an_arm_of_the_loop_is_the_model_with_its_parameters(loop, plant):
 def test_spreads_have_the_size_that_is_asked_for(plant):
     spread = Spread(mass=0.1, com=0.01, friction=0.2, start=0.05)
     nominal = plant.dynamics.parameters.reshape(-1, 10)
-    specimens = [draw(plant, spread, 0, k) for k in range(400)]
-    scale = np.array([each.parameters[:, 0] for each in specimens]) / nominal[:, 0]
+    samples = [draw(plant, spread, 0, k) for k in range(400)]
+    scale = np.array([each.parameters[:, 0] for each in samples]) / nominal[:, 0]
     assert scale.std() == pytest.approx(0.1, rel=0.1)
     assert scale.mean() == pytest.approx(1.0, abs=0.02)
-    assert np.log([each.friction for each in specimens]).std() == pytest.approx(0.2, rel=0.1)
-    assert np.std([each.start for each in specimens]) == pytest.approx(0.05, rel=0.1)
-    for each in specimens[:50]:
+    assert np.log([each.friction for each in samples]).std() == pytest.approx(0.2, rel=0.1)
+    assert np.std([each.start for each in samples]) == pytest.approx(0.05, rel=0.1)
+    for each in samples[:50]:
         for m, hx, hy, hz, xx, yy, zz, xy, xz, yz in each.parameters:
             J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             h = np.array([hx, hy, hz])

@@ -11,9 +11,10 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.adversary_parameters import (
     campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
 from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.fault_injection import (
+    emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.sensors import Sensors
-from robodyn_ros.simulation.spoiling import emergency_stop, lost_torque, Spoiler, StateReport
 
 _SENSORS = {row.name for row in SENSOR_PARAMETERS}
 _FAULTS = {row.name for row in FAULT_PARAMETERS}
@@ -47,7 +48,7 @@ class Adversary:
         self._model = model
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
-        self._spoiler = Spoiler()
+        self._injector = FaultInjector()
         self.stopped = False
         self._known: tuple[Fault, ...] = ()
         self._schedule = self._made(values, 0.0, begin=0.0)
@@ -64,7 +65,7 @@ class Adversary:
     @property
     def honest(self) -> bool:
         """Whether states are published as the sensors have them."""
-        return not self._schedule.active and self._spoiler.idle
+        return not self._schedule.active and self._injector.idle
 
     def change(self, values: SimpleNamespace, names: Sequence[str], now: float) -> None:
         """
@@ -97,7 +98,7 @@ class Adversary:
         schedule = self._made(values, 0.0, begin=0.0)
         schedule.counts.update(self._schedule.counts)
         self._schedule = schedule
-        self._spoiler.reset()
+        self._injector.reset()
         self.sensors.reset()
 
     def advance(self, time: float) -> list[Fault]:
@@ -121,7 +122,7 @@ class Adversary:
 
     def spoil(self, time: float, report: StateReport) -> list[StateReport]:
         """Return what is published instead of a report."""
-        return self._spoiler.spoil(time, report, self._schedule.active)
+        return self._injector.spoil(time, report, self._schedule.active)
 
     def figures(self, time: float) -> dict[str, str]:
         """Return what is wrong, as text for diagnostics."""

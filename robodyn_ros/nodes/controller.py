@@ -121,7 +121,7 @@ class ControllerNode(LifecycleNode):
     def leave(self) -> None:
         """Bring the arm to rest, then send the last torque; bounded in time, whatever happens."""
         if self.wiring is not None:
-            self.wiring.parting.leave(self.values)
+            self.wiring.shutdown.leave(self.values)
 
     def _clean_up(self) -> None:
         self.wiring.destroy()

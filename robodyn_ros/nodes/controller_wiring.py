@@ -20,11 +20,11 @@ from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.inputs import Inputs
 from robodyn_ros.nodes.parameters import for_joints, Parameters
-from robodyn_ros.nodes.parting import Parting
 from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.shutdown import Shutdown
 from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.torque_output import TorqueOutput
-from robodyn_ros.nodes.trajectories import TrajectoryDoors
+from robodyn_ros.nodes.trajectories import TrajectoryInterfaces
 from robodyn_ros.safety import StaleMonitor
 
 
@@ -51,9 +51,9 @@ class Wiring:
         What answers it.
     activation : Activation
         How that begins.
-    parting : Parting
+    shutdown : Shutdown
         How it ends.
-    trajectories : TrajectoryDoors
+    trajectories : TrajectoryInterfaces
         What the arm is to follow.
     inputs : Inputs
         What else the law has to reckon with.
@@ -99,13 +99,13 @@ class Wiring:
         self.cycle = cycle = ControlCycle(controller, states, output, clock, log)
         self.activation = Activation(node, controller, cycle, states, output.topic,
                                      values.driver_compensates_gravity)
-        self.parting = Parting(controller, cycle, states, output, clock, log)
+        self.shutdown = Shutdown(controller, cycle, states, output, clock, log)
 
     def _listen(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the topics of those who ask something of the arm."""
         clock = self._clock
-        self.trajectories = TrajectoryDoors(node, self.controller, self.states.reader, values,
-                                            clock.moment, clock.wall)
+        self.trajectories = TrajectoryInterfaces(
+            node, self.controller, self.states.reader, values, clock.moment, clock.wall)
         self.inputs = Inputs(node, self.controller, clock.moment)
 
     def destroy(self) -> None:

@@ -23,6 +23,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.adversary import Adversary
 from robodyn_ros.nodes.adversary_parameters import arm_from, MISMATCH_PARAMETERS
+from robodyn_ros.nodes.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.description import load_robot
@@ -32,7 +33,6 @@ from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.plant_exchange import change_numbers, PlantInTheMaking
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
-from robodyn_ros.nodes.pushes import Pushes
 from robodyn_ros.nodes.realtime import be_on_time
 from robodyn_ros.nodes.simulator_parameters import (
     check, decimation, joints_from, LIVE_JOINT_PARAMETERS, PARAMETERS, period, plant_from)
@@ -81,7 +81,7 @@ class SimulatorNode(Node):
             self.get_logger().warning(warning)
         self.adversary = Adversary(self._robot.model, values)
         self.commands = CommandReader(self.plant.model.joint_names, values.command_joints)
-        self._pushes = Pushes(self.plant, self.commands.refusals)
+        self._pushes = AppliedWrenches(self.plant, self.commands.refusals)
         self.pacer = Pacer(period(values))
         self.paused = values.start_paused
         self._simulated_time = values.real_time_factor != 1.0 or values.lockstep

@@ -15,7 +15,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.adversary import Adversary
 from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.spoiling import StateReport
+from robodyn_ros.simulation.fault_injection import StateReport
 
 _DEPTH = 1000  # of the truth: a recorder may look a few times a second
 

@@ -22,7 +22,7 @@ from robodyn_ros.nodes.inbox import Inbox
 from robodyn_ros.trajectory import Tolerances, Trajectory
 
 
-class TrajectoryDoors:
+class TrajectoryInterfaces:
     """
     Takes trajectories for the arm, and tells how they go on.
 

@@ -52,7 +52,7 @@ class TrajectoryAction:
         Of the arm.
     reader : JointStateReader
         Of its state.
-    doors : TrajectoryDoors
+    doors : TrajectoryInterfaces
         To whom trajectories are submitted; knows the time.
     rate : float
         Feedback messages per second.

@@ -132,16 +132,16 @@ class ClosedLoop:
                 raise ArgumentError(f'{name} must have shape {shape}, got {array.shape}')
         if not len(numbers):
             raise ArgumentError('there must be at least one run')
-        specimens = [draw(self.plant, spread, seed, number) for number in numbers]
-        state = np.zeros((len(specimens), size + 3 * n + 1))
-        state[:, :n] = reference[0, :n] + [each.start for each in specimens]
+        samples = [draw(self.plant, spread, seed, number) for number in numbers]
+        state = np.zeros((len(samples), size + 3 * n + 1))
+        state[:, :n] = reference[0, :n] + [each.start for each in samples]
         state[:, n:2 * n], state[:, -1] = reference[0, n:2 * n], 1.0
         constants = np.array([np.concatenate([
-            self._joints(each.friction), each.parameters.ravel(), gains]) for each in specimens])
+            self._joints(each.friction), each.parameters.ravel(), gains]) for each in samples])
         noisy = spread.position_noise or spread.velocity_noise
-        inputs = np.zeros((len(specimens) if noisy else 1, len(reference), 5 * n))
+        inputs = np.zeros((len(samples) if noisy else 1, len(reference), 5 * n))
         inputs[..., :3 * n] = reference
-        for row, each in zip(inputs, specimens) if noisy else ():
+        for row, each in zip(inputs, samples) if noisy else ():
             noise = each.noise.standard_normal((len(reference), 2, n))
             noise *= np.array([[spread.position_noise], [spread.velocity_noise]])
             row[:, 3 * n:] = noise.reshape(len(reference), 2 * n)

@@ -52,7 +52,7 @@ class Spread:
                                     'number, and not negative', name=field.name)
 
 
-class Specimen(NamedTuple):
+class Sample(NamedTuple):
     """
     One arm.
 
@@ -75,7 +75,7 @@ class Specimen(NamedTuple):
     noise: np.random.Generator
 
 
-def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Specimen:
+def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
     """Return arm number `number` of those for a seed; the same, whatever else is drawn."""
     rng = np.random.default_rng((seed, number))
     phi = plant.dynamics.parameters.reshape(-1, 10).copy()
@@ -87,8 +87,8 @@ def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Specimen:
         center = np.where(mass[:, None] > 0.0, phi[:, 1:4] / mass[:, None], 0.0)
     phi[:, 4:] += mass[:, None] * (_unit_inertia(center + shift) - _unit_inertia(center))
     phi[:, 1:4] += mass[:, None] * shift
-    return Specimen(phi, np.exp(spread.friction * rng.standard_normal(plant.nv)),
-                    spread.start * rng.standard_normal(plant.nv), rng)
+    return Sample(phi, np.exp(spread.friction * rng.standard_normal(plant.nv)),
+                  spread.start * rng.standard_normal(plant.nv), rng)
 
 
 def _unit_inertia(c: NDArray) -> NDArray:

@@ -22,7 +22,7 @@ _LONGEST_FADE = 3.0  # s that this may take if the torque may only change slowly
 _FAR = 0.01      # part of the effort limit beyond which a torque is not yet the weight
 
 
-class Parting:
+class Shutdown:
     """
     Ends the control of an arm; bounded in time, whatever happens.
 

@@ -10,7 +10,7 @@ from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.simulation import Plant
 
 
-class Pushes:
+class AppliedWrenches:
     """
     What pushes the links, until it times out.
 

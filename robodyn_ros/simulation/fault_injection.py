@@ -41,7 +41,7 @@ class StateReport:
                        effort=self.effort[chosen])
 
 
-class Spoiler:
+class FaultInjector:
     """Does to reports what the faults of the moment do; remembers what that takes."""
 
     def __init__(self) -> None:

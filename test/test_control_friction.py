@@ -9,7 +9,7 @@ VISCOUS, COULOMB = np.array([0.5, 0.0, 2.0]), np.array([0.3, 0.4, 0.0])
 
 def at(speed):
     """Return the friction of three joints at one speed."""
-    return np.array(friction(np.full(3, speed), VISCOUS, COULOMB))
+    return np.array(friction(np.full(3, speed), VISCOUS, COULOMB, COULOMB, np.full(3, 0.01)))
 
 
 def test_none_at_rest():

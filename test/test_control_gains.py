@@ -42,9 +42,8 @@ def test_gains_given_outright_come_before_the_design():
 
 def test_gains_in_torque_are_those_of_the_joints_inertia():
     gains, inertia = make_gains(DYN), joint_inertia(DYN)
-    np.testing.assert_array_equal(gains.of('feedforward_pd')[0], gains.kp * inertia)
-    np.testing.assert_array_equal(gains.of('feedforward_pd')[1], gains.kd * inertia)
-    assert gains.of('computed_torque') == (gains.kp, gains.kd)
+    np.testing.assert_array_equal(gains.pd_kp, gains.kp * inertia)
+    np.testing.assert_array_equal(gains.pd_kd, gains.kd * inertia)
     np.testing.assert_array_equal(gains.damping, inertia)
     assert np.all(inertia > 0.0)
 

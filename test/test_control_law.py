@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ControlLaw, make_gains, Term
-from robodyn_ros.control.friction import friction
+from robodyn_ros.control.friction import friction, GAINS
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
@@ -48,7 +48,7 @@ def case(dyn):
 
 
 def smoothed_friction(dyn, gains, velocity):
-    return np.array(friction(velocity, gains.viscous, gains.coulomb))
+    return np.array(friction(velocity, *gains.arrays(GAINS)))
 
 
 def bare(dyn):
@@ -176,10 +176,10 @@ def test_feedback_keeps_its_direction_within_the_limits(dyn, case, law):
     rest = whole[Term.TOTAL] - whole[Term.FEEDBACK]
     limit = np.abs(rest) + 0.5 * np.abs(whole[Term.FEEDBACK])
     terms = ControlLaw(dyn, gains, law, limit).follow(q, qd, reference)
-    shares = terms[Term.FEEDBACK] / whole[Term.FEEDBACK]
+    shares = (terms[Term.FEEDBACK] + terms[Term.LIMIT]) / whole[Term.FEEDBACK]
     assert 0.5 - 1e-9 <= shares.min() and shares.max() < 1.0 and np.ptp(shares) < 1e-9
     assert np.all(np.abs(terms[Term.TOTAL]) <= limit * (1 + 1e-9))
-    assert_close(terms[:Term.FEEDBACK], whole[:Term.FEEDBACK], EXACT)
+    assert_close(terms[:Term.LIMIT], whole[:Term.LIMIT], EXACT)
     assert_close(terms[Term.TOTAL], terms[:Term.TOTAL].sum(axis=0), EXACT)
 
 

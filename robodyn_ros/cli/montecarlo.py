@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 import multiprocessing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -22,9 +23,10 @@ from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import (
-    add_motion_arguments, add_robot_arguments, between, Robot)
-from robodyn_ros.control import make_gains
-from robodyn_ros.control.law import computed_torque
+    add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
+from robodyn_ros.control import make_gains, Term
+from robodyn_ros.control.law import arguments, MODEL_GAINS, tracking_terms
+from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 from robodyn_ros.simulation.closed_loop import Outcome
@@ -36,6 +38,8 @@ EXAMPLES = """examples:
   robodyn montecarlo --runs 100000 --scheduler tcp://cluster:8786
 """
 _PART = 100  # runs that are simulated at once
+_LAW = TRACKING['computed_torque']
+_GAINS = (*_LAW.gains, *MODEL_GAINS)
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_robot_arguments(parser)
     add = parser.add_argument
-    add('--runs', type=_whole, default=1000, help='how many (default 1000)')
+    add('--runs', type=whole_number, default=1000, help='how many (default 1000)')
     add('--seed', type=int, default=0, help='of all that is drawn (default 0)')
     for name, unit in (('mass', 'part of the mass of each link'),
                        ('com', 'm, of each centre of mass'),
@@ -86,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='of law and simulation (default 1000)')
     add('--stiffness', type=between(0.1, 500.0), default=40.0, metavar='RAD/S',
         help='natural frequency of the error (default 40)')
-    add('--workers', type=_whole, default=1, metavar='N', help='processes (default 1)')
+    add('--workers', type=whole_number, default=1, metavar='N', help='processes (default 1)')
     add('--scheduler', metavar='ADDRESS', help='of a Dask scheduler, whose workers have this '
         'package and can read the URDF')
     add('--save', type=Path, metavar='FILE', help='write the figures of all runs as .npz')
@@ -145,8 +149,7 @@ def prepare(job: Job) -> Study:
         at = trajectory.sample(motion.times[0] + k / job.rate)
         rows.append(np.concatenate([at.q, at.qd, at.qdd]))
     gains = make_gains(plant.dynamics, natural_frequency=job.stiffness)
-    kp, kd = gains.of('computed_torque')
-    constants = np.concatenate([kp, kd, gains.viscous, gains.coulomb, plant.joints.effort_limit])
+    constants = np.concatenate([*gains.arrays(_GAINS), plant.joints.effort_limit])
     return Study(motion, ClosedLoop(plant, law, len(constants), 'montecarlo'), np.array(rows),
                  constants)
 
@@ -154,11 +157,13 @@ def prepare(job: Job) -> Study:
 def law(tree, runtime, q, qd, reference, constants):
     """Return the torques of the controller's own computed-torque law."""
     n = tree.nv
-    q_ref, qd_ref, qdd_ref = (reference[k * n:(k + 1) * n] for k in range(3))
-    kp, kd, viscous, coulomb, limit = (constants[k * n:(k + 1) * n] for k in range(5))
-    zero, one = [0.0] * n, [1.0] * n
-    return computed_torque(tree, runtime, q, qd, q_ref, qd_ref, qdd_ref, zero, zero, kp, kd,
-                           viscous, coulomb, zero, one, [1.0], limit)[-1]
+    x = SimpleNamespace(**dict.fromkeys(arguments(_LAW), [0.0] * n))
+    vars(x).update(q=q, qd=qd, authority=[1.0])
+    for k, name in enumerate(('q_ref', 'qd_ref', 'qdd_ref')):
+        setattr(x, name, reference[k * n:(k + 1) * n])
+    for k, name in enumerate((*_GAINS, 'limit')):
+        setattr(x, name, constants[k * n:(k + 1) * n])
+    return tracking_terms(_LAW, tree, runtime, x)[Term.TOTAL]
 
 
 def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Outcome]:
@@ -211,13 +216,3 @@ def report(model, outcome: Outcome) -> list[str]:
         lines.append(f'diverged: runs {", ".join(map(str, bad[:10]))}'
                      + (', ...' if len(bad) > 10 else ''))
     return lines
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} must be a whole number above 0')
-    return value

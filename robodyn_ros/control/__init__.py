@@ -2,9 +2,10 @@
 
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.gains import Gains, make_gains
-from robodyn_ros.control.law import ControlLaw, Term
-from robodyn_ros.control.loads import Loads, with_slots
+from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.loads import Loads, with_slots
 
 __all__ = ['ArmController', 'Bounds', 'ControlLaw', 'CycleSettings', 'Gains', 'Loads', 'Mode',
            'Term', 'make_gains', 'with_slots']

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import brake_at_limits
 
 _DAMPING = 160.0  # 1/s, per unit of the joint's inertia
 _TIME = 0.1       # s in which a floating joint may reach its limit
-
-
-def responses(tree, runtime, q, armature, torque):
-    """Return the accelerations that joint torques above the weight cause at rest."""
-    M = kernels.mass_matrix(tree, runtime, q)
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + armature[i]
-    return kernels.solve(M, list(torque))
 
 
 class LimitBrake:
@@ -25,17 +19,16 @@ class LimitBrake:
 
     Parameters
     ----------
-    dynamics : Dynamics
+    model : RobotModel
         The robot.
+    response : callable
+        Of the robot, see there.
 
     """
 
-    def __init__(self, dynamics: Dynamics):
-        nv, self._model = dynamics.nv, dynamics.model
-        self._brake, self._unit, self._response = np.zeros((3, nv))
-        kernel = dynamics.kernel(responses, dict.fromkeys(('q', 'armature', 'torque'), nv), (nv,),
-                                 'responses')
-        self._responses = kernel.builtin('responses', responses.__doc__)
+    def __init__(self, model: RobotModel, response: Callable):
+        self._model, self._response = model, response
+        self._brake, self._unit, self._answer = np.zeros((3, model.nv))
 
     def add(self, torque: np.ndarray, q, qd, armature, free: bool) -> None:
         """
@@ -55,5 +48,5 @@ class LimitBrake:
             # what 1 N m (N) above the weight would do to the joint while the others are free
             self._unit.fill(0.0)
             self._unit[j] = 1.0
-            self._responses(q, armature, self._unit, out=self._response)
-            torque[j] += brake[j] / self._response[j]
+            self._response(q, armature, self._unit, out=self._answer)
+            torque[j] += brake[j] / self._answer[j]

@@ -8,9 +8,9 @@ import numpy as np
 
 from robodyn_ros.control.following import Following
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.loads import check_gravity
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state
+from robodyn_ros.dynamics.loads import check_gravity
 from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
 
@@ -64,6 +64,7 @@ class ArmController(Following):
         self._sent[:] = self._supervisor.last
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
+        self._memory.reset()
         self._motion.anchor(q, qd)
         self._motion.stop('')
         self._transition.begin()
@@ -125,8 +126,8 @@ class ArmController(Following):
 
         Parameters
         ----------
-        mode : {'computed_torque', 'feedforward_pd', 'gravity_compensation'}
-            A law for tracking takes over the motion that is under way; an arm that floats is
+        mode : str
+            'gravity_compensation', or a law of `laws.TRACKING`. A law for tracking takes over the motion that is under way; an arm that floats is
             held. While the controller is inactive only its next activation is affected.
 
         Raises
@@ -161,6 +162,7 @@ class ArmController(Following):
     def set_gains(self, gains: Gains) -> None:
         """Use other gains from the next cycle on; the torque goes over smoothly."""
         self._law.gains = gains
+        self._law.stiffness.change(gains.stiffness, self.settings.transition_time)
         self._transition.begin()
 
     def set_bounds(self, settings: CycleSettings) -> None:

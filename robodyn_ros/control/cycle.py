@@ -11,15 +11,18 @@ import numpy as np
 from robodyn_ros.control.braking import LimitBrake
 from robodyn_ros.control.external import ExternalWrenches
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.law import ControlLaw, Term
-from robodyn_ros.control.loads import Loads
+from robodyn_ros.control.law import ControlLaw
+from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
 from robodyn_ros.control.prediction import Prediction
+from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
-from robodyn_ros.control.takeover import ABSURD, unusable_state
+from robodyn_ros.control.takeover import unusable_state
+from robodyn_ros.control.terms import Term
 from robodyn_ros.control.transition import Transition
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.safety import Ramp, Supervisor, Verdict
+from robodyn_ros.dynamics.loads import Loads
+from robodyn_ros.safety import ABSURD, Ramp, Supervisor, Verdict
 from robodyn_ros.trajectory import Reference, ResultCode
 
 
@@ -45,11 +48,14 @@ class Cycle:
         self._supervisor = Supervisor(bounds.effort, bounds.rate, model.joint_names,
                                       bounds.margin)
         self._dynamics = dynamics
-        self._law = ControlLaw(dynamics, gains, settings.tracking, bounds.usable)
+        self._law = ControlLaw(dynamics, gains, settings.tracking, bounds.usable,
+                               settings.energy_tank)
         self._motion = Motion(model, settings)
         self._authority = Ramp(settings.activation_time)
         self._transition = Transition(bounds.usable, settings.transition_time)
-        self._brake = LimitBrake(dynamics)
+        response = compile_response(dynamics)
+        self._brake = LimitBrake(model, response)
+        self._memory = Memory(self._law, response)
         self._prediction = Prediction(dynamics)
         self.loads, self.wrenches = Loads(dynamics), ExternalWrenches(dynamics)
         self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
@@ -84,10 +90,11 @@ class Cycle:
     @property
     def terms(self) -> np.ndarray:
         """
-        Terms of the last torque, (10, nv), rows as in `Term`.
+        Terms of the last torque, (12, nv), rows as in `Term`.
 
-        TOTAL is what was sent; LIMIT is all that keeps it from being what the law says: brakes
-        in front of position limits, transitions, and the limits of rate and effort.
+        TOTAL is what was sent; LIMIT is all that keeps it from being what the law says:
+        saturation, brakes in front of position limits, transitions, and the limits of rate and
+        effort.
         """
         return self._law.terms
 
@@ -155,14 +162,18 @@ class Cycle:
             terms = self._law.compensate(q, qd)
         else:
             motion.advance(now, dt, q, qd)
-            terms = self._law.follow(q, qd, motion.reference, self._authority.value(now), external)
+            terms = self._law.follow(q, qd, motion.reference, self._authority.value(now), external,
+                                     self._memory.integral.value)
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
         self._brake.add(self._desired, q, qd, gains.armature, motion.free)
         self._dynamics.gravity(q, out=self._fallback)
         self._fallback *= gains.weight_scale
         self._fallback -= gains.damping * qd
-        return self._send(now)
+        answer = self._send(now)
+        undisturbed = self._authority.value(now) == 1.0 and not self._transition.under_way
+        self._memory.advance(Past(dt, q, qd, motion.reference, not motion.free, undisturbed))
+        return answer
 
     def coast(self, now: float) -> tuple[np.ndarray, Verdict]:
         """
@@ -211,8 +222,14 @@ class Cycle:
         self._motion.stop(message)
         # feedback is not there yet to make up for what is left of another torque
         self._transition.cancel()
+        self._memory.reset()
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
+
+    def start_from(self, torque: np.ndarray) -> None:
+        """Go on from a torque, (nv,), that somebody else has sent."""
+        self._supervisor.reset(torque)
+        self._sent[:] = self._supervisor.last
 
     def stop(self, message: str) -> None:
         """Decelerate from the present motion, then hold; never raises."""
@@ -241,6 +258,6 @@ class Cycle:
             self.fail(verdict.fault)
         self._sent[:] = torque
         terms = self._law.terms
-        np.subtract(torque, terms[Term.TOTAL], out=terms[Term.LIMIT])
+        terms[Term.LIMIT] += torque - terms[Term.TOTAL]
         terms[Term.TOTAL] = torque
         return torque, verdict

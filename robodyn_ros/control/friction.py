@@ -1,15 +1,24 @@
-"""Friction of the joints, compensated along the reference velocity."""
+"""Friction of the joints, as it is compensated: along a reference velocity, or along the hand."""
 
 from __future__ import annotations
 
 from robodyn_ros.dynamics.trace import sqrt
 
-# below this speed (rad/s or m/s) Coulomb friction is taken as proportional: the reference has no
+GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity')
+# below this speed (rad/s or m/s) dry friction is taken as proportional: the reference has no
 # noise, so little smoothing is enough, and at rest there is no buzz
 SMOOTHING = 0.001
+# the same for a measured velocity
+MEASURED_SMOOTHING = 0.05
 
 
-def friction(velocity, viscous, coulomb):
-    """Return b v + f v / sqrt(v^2 + s^2): viscous and smoothed Coulomb friction."""
-    return [b * v + f * v / sqrt(v * v + SMOOTHING * SMOOTHING)
-            for b, f, v in zip(viscous, coulomb, velocity)]
+def friction(velocity, viscous, coulomb, stiction, stribeck_velocity, smoothing=SMOOTHING):
+    """
+    Return `b v + F(v) v / sqrt(v^2 + s^2)`: viscous, and smoothed dry friction.
+
+    Dry friction falls from stiction to Coulomb friction, `F = Fc + (Fs - Fc) vs^2 / (vs^2 + v^2)`
+    (Hess and Soom 1990; Armstrong-Helouvry, Dupont, Canudas de Wit 1994, 2.1).
+    """
+    return [b * v + (f + (fs - f) * vs * vs / (vs * vs + v * v)) * v
+            / sqrt(v * v + smoothing * smoothing)
+            for v, b, f, fs, vs in zip(velocity, viscous, coulomb, stiction, stribeck_velocity)]

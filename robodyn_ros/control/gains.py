@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -11,6 +12,9 @@ from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
 
+_LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
+
+
 @dataclass(frozen=True)
 class Gains:
     """
@@ -18,14 +22,26 @@ class Gains:
 
     Attributes
     ----------
-    kp, kd : (nv,)
-        Of computed torque, in 1/s^2 and 1/s: they act on accelerations.
+    kp, kd, ki : (nv,)
+        Of computed torque, in 1/s^2, 1/s and 1/s^3: they act on accelerations.
     pd_kp, pd_kd : (nv,)
         Of feedforward_pd, in N m/rad and N m s/rad (N/m and N s/m).
+    inertia : (nv,)
+        Of each joint alone, rotor included, in the middle of its range, in kg m^2 (kg).
+    stiffness, joint_damping : (nv,)
+        Of the joint impedances, in N m/rad and N m s/rad (N/m and N s/m).
+    impedance_ratio : (nv,)
+        Damping ratio of the joint impedances, on top of `joint_damping`.
+    apparent_inertia : (nv,)
+        That a joint shows under inertia shaping, in kg m^2 (kg).
     damping : (nv,)
         Of gravity compensation and safe states, in N m s/rad (N s/m).
-    viscous, coulomb : (nv,)
+    float_friction : (nv,)
+        Part of the friction that is taken from the hand that moves a floating arm.
+    viscous, coulomb, stiction : (nv,)
         Friction that is compensated along the reference, in N m s/rad and N m (N s/m and N).
+    stribeck_velocity : (nv,)
+        At which friction is halfway from stiction to Coulomb friction, in rad/s (m/s).
     armature : (nv,)
         Inertia of the rotors, seen at the joints, in kg m^2 (kg).
     gravity_scale : (nv,)
@@ -37,11 +53,20 @@ class Gains:
 
     kp: np.ndarray
     kd: np.ndarray
+    ki: np.ndarray
     pd_kp: np.ndarray
     pd_kd: np.ndarray
+    inertia: np.ndarray
+    stiffness: np.ndarray
+    joint_damping: np.ndarray
+    impedance_ratio: np.ndarray
+    apparent_inertia: np.ndarray
     damping: np.ndarray
+    float_friction: np.ndarray
     viscous: np.ndarray
     coulomb: np.ndarray
+    stiction: np.ndarray
+    stribeck_velocity: np.ndarray
     armature: np.ndarray
     gravity_scale: np.ndarray
     weight_scale: np.ndarray
@@ -59,14 +84,17 @@ class Gains:
                                      f'{self.kp.shape}; each has one number per joint',
                                      parameter=field.name)
 
-    def of(self, law: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the position and velocity gains of a tracking law."""
-        return (self.kp, self.kd) if law == 'computed_torque' else (self.pd_kp, self.pd_kd)
+    def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
+        """Return gains by name."""
+        return tuple(getattr(self, name) for name in names)
 
 
-def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp=(), kd=(),
-               damping=(), friction_scale: float = 1.0, gravity_scale=1.0, armature=0.0,
-               driver_compensates_gravity: bool = False) -> Gains:
+def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp=(), kd=(), *,
+               ki=0.0, damping=(), gravity_scale=1.0, armature=0.0,
+               driver_compensates_gravity: bool = False, friction_scale: float = 1.0, viscous=(),
+               coulomb=(), stiction=(), stribeck_velocity=0.01, float_friction=0.0, stiffness=(),
+               impedance_frequency=10.0, impedance_ratio=1.0, joint_damping=(),
+               apparent_inertia=()) -> Gains:
     """
     Return gains from design values; each one number, or one per joint.
 
@@ -79,10 +107,10 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         times the joint's own inertia.
     kp, kd : (nv,), optional
         In place of the two above.
+    ki : float or (nv,)
+        Integral gain, in 1/s^3; the error is stable below kp kd.
     damping : (nv,), optional
         While floating; by default a joint loses its speed in about a second.
-    friction_scale : float
-        Part of the URDF's friction that is compensated.
     gravity_scale : float or (nv,)
         Part of the modelled gravity that is commanded while the arm follows or floats. Less than
         all is a choice for experiments: what makes the arm safe carries all of its weight.
@@ -91,28 +119,59 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         without, its feedback is far too weak for the rotor that it has to move.
     driver_compensates_gravity : bool
         Whether the driver adds gravity itself; then none is commanded, ever.
+    friction_scale : float
+        Part of the friction that is compensated along the reference.
+    viscous, coulomb : (nv,), optional
+        Friction, in place of that in the URDF.
+    stiction : (nv,), optional
+        Friction at rest; by default Coulomb friction, so that there is no Stribeck effect.
+    stribeck_velocity : float or (nv,)
+        At which friction is halfway between the two.
+    float_friction : float or (nv,)
+        Part of the friction that is taken from the hand that moves a floating arm; below 1.
+    stiffness : (nv,), optional
+        Of the joint impedances; by default `impedance_frequency`^2 times the joint's inertia.
+    impedance_frequency, impedance_ratio : float or (nv,)
+        Natural frequency in rad/s, and damping ratio, of the joint impedances.
+    joint_damping : (nv,), optional
+        Of the joint impedances, in place of the damping ratio.
+    apparent_inertia : (nv,), optional
+        That joints show under inertia shaping; by default their own in the middle of their range.
 
     Raises
     ------
     ParameterError
-        A wrong length, or a value that is negative or not finite.
+        A wrong length, or a value that is negative, not finite, or makes the arm unstable.
 
     """
     model = dynamics.model
-    wn = not_negative('natural_frequency', natural_frequency, model)
-    zeta = not_negative('damping_ratio', damping_ratio, model)
-    kp = _given('kp', kp, model, wn ** 2)
-    kd = _given('kd', kd, model, 2.0 * zeta * wn)
-    rotors = not_negative('armature', armature, model)
+    given = _Values(model)
+    rotors = given('armature', armature)
     inertia = joint_inertia(dynamics) + rotors
-    scale = not_negative('gravity_scale', gravity_scale, model)
+    wn = given('natural_frequency', natural_frequency)
+    kp = given('kp', kp, wn ** 2)
+    kd = given('kd', kd, 2.0 * given('damping_ratio', damping_ratio) * wn)
     own = 0.0 if driver_compensates_gravity else 1.0
-    part = not_negative('friction_scale', friction_scale, model)
+    scale = given('gravity_scale', gravity_scale)
+    part = given('friction_scale', friction_scale)
+    coulomb = given('coulomb', coulomb, model.friction)
     return Gains(
-        kp=kp, kd=kd, pd_kp=kp * inertia, pd_kd=kd * inertia,
-        damping=_given('damping', damping, model, inertia),
-        viscous=model.damping * part, coulomb=model.friction * part, armature=rotors,
-        gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0))
+        kp=kp, kd=kd, ki=_stable(model, given('ki', ki), kp, kd),
+        pd_kp=kp * inertia, pd_kd=kd * inertia, inertia=inertia,
+        stiffness=given('stiffness', stiffness,
+                        given('impedance_frequency', impedance_frequency) ** 2 * inertia),
+        joint_damping=given('joint_damping', joint_damping, 0.0 * inertia),
+        impedance_ratio=given('impedance_ratio', 0.0 if np.size(joint_damping)
+                              else impedance_ratio),
+        apparent_inertia=_positive(model, 'apparent_inertia', given(
+            'apparent_inertia', apparent_inertia, np.maximum(inertia, _LEAST_INERTIA))),
+        damping=given('damping', damping, inertia),
+        float_friction=_part(model, 'float_friction', given('float_friction', float_friction)),
+        viscous=part * given('viscous', viscous, model.damping), coulomb=part * coulomb,
+        stiction=part * np.maximum(given('stiction', stiction, coulomb), coulomb),
+        stribeck_velocity=_positive(model, 'stribeck_velocity',
+                                    given('stribeck_velocity', stribeck_velocity)),
+        armature=rotors, gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0))
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:
@@ -161,8 +220,45 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
     return values
 
 
-def _given(name: str, value, model: RobotModel, default: np.ndarray) -> np.ndarray:
-    return not_negative(name, value, model) if _numbers(name, value).size else default
+class _Values:
+    """Reads design values of one robot."""
+
+    def __init__(self, model: RobotModel):
+        self._model = model
+
+    def __call__(self, name: str, value, default: np.ndarray | None = None) -> np.ndarray:
+        """Return one number per joint, each finite and 0 or more; the default for none."""
+        if default is not None and not _numbers(name, value).size:
+            return default
+        return not_negative(name, value, self._model)
+
+
+def _stable(model: RobotModel, ki: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
+    """Return `ki` if an error with e''' + kd e'' + kp e' + ki e = 0 dies out (Hurwitz)."""
+    _check(model, 'ki', ki, (ki == 0.0) | (ki < kp * kd), 'the error dies out only below kp kd: '
+           'lower it, or raise the other gains')
+    return ki
+
+
+def _positive(model: RobotModel, name: str, values: np.ndarray) -> np.ndarray:
+    _check(model, name, values, values > 0.0, 'it must be above 0')
+    return values
+
+
+def _part(model: RobotModel, name: str, values: np.ndarray) -> np.ndarray:
+    _check(model, name, values, values < 1.0, 'it must be below 1: a joint without any friction '
+           'left may start to move by itself')
+    return values
+
+
+def _check(model: RobotModel, name: str, values: np.ndarray, good: np.ndarray,
+           remedy: str) -> None:
+    """Raise `ParameterError` for the first joint whose value is not good."""
+    if not good.all():
+        j = int(np.argmin(good))
+        raise ParameterError(f"{name} of joint '{model.joint_names[j]}' is {values[j]:g}; "
+                             f'{remedy}', parameter=name, joint=model.joint_names[j],
+                             value=float(values[j]))
 
 
 def _numbers(name: str, value) -> np.ndarray:

@@ -32,8 +32,8 @@ class CycleSettings:
 
     Attributes
     ----------
-    tracking : {'computed_torque', 'feedforward_pd'}
-        The law that follows references.
+    tracking : str
+        The law that follows references, a key of `laws.TRACKING`.
     start_floating : bool
         Whether activation enters gravity compensation instead of a hold.
     activation_time : float
@@ -42,6 +42,8 @@ class CycleSettings:
         In which the torque goes over when law, gains or limits change.
     load_time : float
         In which a payload, or another gravity, is taken over.
+    energy_tank : float
+        Energy in J that a change of stiffness may feed into the arm, see `VaryingStiffness`.
     wrench_timeout : float
         For which a known external wrench counts.
     stop_time : float
@@ -71,6 +73,7 @@ class CycleSettings:
     activation_time: float = 0.5
     transition_time: float = 0.2
     load_time: float = 1.0
+    energy_tank: float = 1.0
     wrench_timeout: float = 0.1
     stop_time: float = 0.3
     effort_limit: Sequence[float] | None = None

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.control.handshake import contradiction, RestingArm, tip_of, unusable
-from robodyn_ros.control.loads import Loads
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.safety import ABSURD
 
-ABSURD = 1e6         # rad, m, rad/s or m/s that no joint has
 _LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
 _STILL = 0.05        # rad/s or m/s; what moves is held by more than its weight
 

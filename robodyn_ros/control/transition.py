@@ -39,6 +39,11 @@ class Transition:
         """Let the next torque be the last one sent, whatever the law says."""
         self._begins = self._next_duration > 0.0
 
+    @property
+    def under_way(self) -> bool:
+        """Whether the torque is not yet the law's."""
+        return self._begins or self._under_way
+
     def cancel(self) -> None:
         """Take the law's torque from now on."""
         self._begins = self._under_way = False

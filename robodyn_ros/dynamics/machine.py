@@ -111,18 +111,28 @@ def compile_ir(text: str) -> bytes:
 
 
 def source_digest(function: Callable | None = None) -> str:
-    """Return a digest of this package's source, and of the folder of a function."""
+    """Return a digest of this folder's source, and of all that a function may build on."""
     folders = [Path(__file__).parent]
     if function is not None:
-        folders.append(Path(inspect.getfile(function)).parent)
+        folders.append(_part(Path(inspect.getfile(function))))
     return _folders_digest(tuple(folders))
+
+
+def _part(file: Path) -> Path:
+    """Return the part of a package that a file belongs to: the folder right below the package."""
+    folder = file.parent
+    while len(folder.parents) > 1 and (folder.parents[1] / '__init__.py').is_file():
+        folder = folder.parent
+    return folder
 
 
 @lru_cache(maxsize=None)
 def _folders_digest(folders: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for path in sorted({path for folder in folders for path in folder.glob('*.py')}):
-        digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
+    for folder in folders:
+        packaged = (folder.parent / '__init__.py').is_file()
+        for path in sorted(folder.rglob('*.py') if packaged else folder.glob('*.py')):
+            digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
     return digest.hexdigest()
 
 

@@ -1,0 +1,78 @@
+"""The robot as the laws see it, in symbols: itself, its rotors, and what its payloads add."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robodyn_ros.control.terms import difference, product, sums, Term
+from robodyn_ros.dynamics import kernels
+
+
+class Arm:
+    """
+    The equation of motion, term by term.
+
+    Parameters
+    ----------
+    tree, runtime
+        As kernels take them.
+    armature : list of scalar
+        Inertia of the rotors, seen at the joints.
+    gravity_scale : list of scalar
+        Part of the gravity that is commanded.
+
+    """
+
+    def __init__(self, tree, runtime, armature, gravity_scale):
+        self.tree, self.runtime, self.nv = tree, runtime, tree.nv
+        self._armature, self._gravity_scale = armature, gravity_scale
+        self._bare = tree.without_payloads()
+        # payloads on a robot without mass
+        self._load = replace(
+            tree, mass=tuple(0.0 for _ in tree.bodies),
+            first_moment=tuple((0.0,) * 3 for _ in tree.bodies),
+            inertia=tuple(((0.0,) * 3,) * 3 for _ in tree.bodies))
+
+    def motion(self, q, qd, qdd, velocity=None):
+        """
+        Return the terms of `M(q) qdd + C(q, qd) velocity + g(q)`.
+
+        `velocity` is `qd` by default. Gravity is scaled; all that payloads add is one term.
+        """
+        g, load = (kernels.gravity(part, self.runtime, q) for part in (self._bare, self._load))
+        velocities = [self._velocity_forces(part, q, qd, velocity)
+                      for part in (self._bare, self._load)]
+        return {
+            Term.INERTIA: sums([self._inertial(self._bare, q, qdd),
+                                product(self._armature, qdd)]),
+            Term.CORIOLIS: velocities[0],
+            Term.GRAVITY: product(self._gravity_scale, g),
+            Term.PAYLOAD: sums([self._inertial(self._load, q, qdd), velocities[1],
+                                product(self._gravity_scale, load)])}
+
+    def inertial(self, q, qdd):
+        """Return `M(q) qdd` of all that moves."""
+        return sums([self._inertial(self.tree, q, qdd), product(self._armature, qdd)])
+
+    def mass_matrix(self, q):
+        """Return `M(q)` of all that moves."""
+        M = kernels.mass_matrix(self.tree, self.runtime, q)
+        for i in range(self.nv):
+            M[i][i] = M[i][i] + self._armature[i]
+        return M
+
+    def _inertial(self, part, q, qdd):
+        return kernels.inertial(part, self.runtime, q, qdd)
+
+    def _velocity_forces(self, part, q, qd, velocity):
+        """Return `C(q, qd) velocity` with the C of the Christoffel symbols."""
+        weightless = [0.0, 0.0, 0.0, *self.runtime[3:]]
+
+        def forces(v):
+            return kernels.bias(part, weightless, q, v)
+
+        if velocity is None:
+            return forces(qd)
+        # quadratic in the velocity, and symmetric: C(q, a) b = (c(a + b) - c(a - b)) / 4
+        more, less = forces(sums([qd, velocity])), forces(difference(qd, velocity))
+        return [0.25 * (a - b) for a, b in zip(more, less)]

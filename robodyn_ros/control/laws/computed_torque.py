@@ -1,0 +1,25 @@
+"""Computed torque: the model makes every joint a unit mass, feedback shapes it."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.terms import sums, Term
+
+GAINS = ('kp', 'kd')
+
+
+def computed_torque(arm, x):
+    """
+    Return the terms of `M (qdd_ref + Kp e + Kd e' + Ki int e) + C qd + g`.
+
+    With a perfect model the error obeys e'' + Kd e' + Kp e = 0 (Craig 10.20; Lynch and Park
+    11.37).
+    """
+    return {**arm.motion(x.q, x.qd, x.qdd_ref),
+            Term.FEEDBACK: arm.inertial(x.q, pd(x, x.kp, x.kd)),
+            Term.INTEGRAL: sums([arm.inertial(x.q, x.integral), x.disturbance])}
+
+
+def pd(x, kp, kd):
+    """Return Kp e + Kd e' with e = q_ref - q."""
+    return [p * (r - q) + d * (rd - qd)
+            for p, d, r, q, rd, qd in zip(kp, kd, x.q_ref, x.q, x.qd_ref, x.qd)]

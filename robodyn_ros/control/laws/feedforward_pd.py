@@ -1,0 +1,19 @@
+"""Feedforward along the reference, with feedback that needs no model."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.laws.computed_torque import pd
+from robodyn_ros.control.terms import product, sums, Term
+
+GAINS = ('pd_kp', 'pd_kd', 'inertia')
+
+
+def feedforward_pd(arm, x):
+    """
+    Return the terms of `RNEA(q_ref, qd_ref, qdd_ref) + Kp e + Kd e' + Ki int e`.
+
+    The torque that the model asks for is a function of the reference alone (Lynch and Park
+    11.4.2). `inertia` is what turns the integral, an acceleration, into a torque.
+    """
+    return {**arm.motion(x.q_ref, x.qd_ref, x.qdd_ref), Term.FEEDBACK: pd(x, x.pd_kp, x.pd_kd),
+            Term.INTEGRAL: sums([product(x.inertia, x.integral), x.disturbance])}

@@ -1,0 +1,54 @@
+"""
+Joint impedance: every joint is a spring and a damper about the reference.
+
+Without inertia shaping the arm keeps its own inertia, and the law is passive from an external
+torque to the velocity of the error: with V = 1/2 e'^T M e' + 1/2 e^T K e,
+
+    dV/dt = -e'^T D e' - e'^T tau_ext,    e = q_ref - q.
+
+With it, a joint shows the inertia that was asked for to an external torque, as far as the
+momentum observer sees it.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.laws.computed_torque import pd
+from robodyn_ros.control.terms import difference, sums, Term
+from robodyn_ros.dynamics.trace import sqrt
+
+GAINS = ('stiffness', 'joint_damping', 'impedance_ratio')
+SHAPED_GAINS = (*GAINS, 'apparent_inertia')
+
+
+def joint_impedance(arm, x):
+    """
+    Return the terms of `M qdd_ref + C(q, qd) qd_ref + g + K e + D e'` (Paden and Panja 1988).
+
+    D is `joint_damping + 2 zeta sqrt(K_i M_ii(q))`: the damping ratio of each joint alone, in any
+    pose (Albu-Schaeffer, Ott, Hirzinger 2007, about the choice of D).
+    """
+    M = arm.mass_matrix(x.q)
+    return {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),
+            Term.FEEDBACK: pd(x, x.stiffness, damping(x, [M[i][i] for i in range(arm.nv)]))}
+
+
+def shaped_impedance(arm, x):
+    """
+    Return the terms of `M (qdd_ref + (K e + D e' + tau_ext) / m_d) + C qd + g - tau_ext`.
+
+    What remains is m_d e'' + D e' + K e = -tau_ext, joint by joint (Hogan 1985). `contact` is
+    the external torque that the momentum observer sees.
+    """
+    def moved(torque):
+        return arm.inertial(x.q, [t / m for t, m in zip(torque, x.apparent_inertia)])
+
+    spring = pd(x, x.stiffness, damping(x, x.apparent_inertia))
+    return {**arm.motion(x.q, x.qd, x.qdd_ref), Term.FEEDBACK: moved(spring),
+            # what is known of outside is part of what the observer sees
+            Term.EXTERNAL: difference(moved(x.contact), x.contact)}
+
+
+def damping(x, inertia):
+    """Return D from the damping that is given, and from the damping ratio."""
+    return sums([x.joint_damping, [2.0 * z * sqrt(k * m) for z, k, m in zip(
+        x.impedance_ratio, x.stiffness, inertia)]])

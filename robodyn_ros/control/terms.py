@@ -1,0 +1,70 @@
+"""The terms that a torque consists of."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from robodyn_ros.control.saturation import within_limits
+
+
+class Term(IntEnum):
+    """
+    Rows of what a law returns, in N m or N; TOTAL is the sum of the others.
+
+    LIMIT is what saturation takes from the law, and what supervision changes, see
+    `ArmController.terms`.
+    """
+
+    INERTIA = 0
+    CORIOLIS = 1
+    GRAVITY = 2
+    FRICTION = 3
+    PAYLOAD = 4
+    FEEDBACK = 5
+    INTEGRAL = 6
+    NULL_SPACE = 7
+    EXTERNAL = 8
+    EFFORT = 9
+    LIMIT = 10
+    TOTAL = 11
+
+
+_REDUCED = (Term.FEEDBACK, Term.NULL_SPACE)  # by saturation
+
+
+def compose(nv, terms, limit=None):
+    """
+    Return all rows, over scalars.
+
+    Parameters
+    ----------
+    nv : int
+        Number of joints.
+    terms : mapping of Term to list
+        Those that a law has.
+    limit : list, optional
+        Within which feedback stays, see `within_limits`.
+
+    """
+    rows = [list(terms.get(term, [0.0] * nv)) for term in Term]
+    if limit:
+        wanted = sums([rows[term] for term in _REDUCED])
+        rest = sums([row for term, row in zip(Term, rows) if term not in _REDUCED])
+        rows[Term.LIMIT] = difference(within_limits(wanted, rest, limit), wanted)
+    rows[Term.TOTAL] = sums(rows[:Term.TOTAL])
+    return rows
+
+
+def sums(rows):
+    """Return the sum of rows, joint by joint."""
+    return [sum(column) for column in zip(*rows)]
+
+
+def difference(a, b):
+    """Return a - b, joint by joint."""
+    return [x - y for x, y in zip(a, b)]
+
+
+def product(a, b):
+    """Return a times b, joint by joint."""
+    return [x * y for x, y in zip(a, b)]

@@ -65,13 +65,18 @@ def test_what_is_not_empty_is_set(name):
         key for key, row in table.items() if row.default not in ('', ())}
 
 
+def plain(block):
+    """Return a commented block as one line."""
+    return ' '.join(line.strip(' #') for line in block.splitlines())
+
+
 @pytest.mark.parametrize('name', TABLES)
 def test_comments_tell_unit_range_and_choices(name):
     blocks = read(name).split('\n\n')
     for row in TABLES[name][2]:
-        key = row.name.rpartition('.')[2]
-        block, = (block for block in blocks
-                  if f'\n{key}:' in '\n'.join(line.lstrip(' #') for line in block.splitlines()))
+        key, beginning = row.name.rpartition('.')[2], row.description[:40]
+        block, = (block for block in blocks if beginning in plain(block)
+                  and f'\n{key}:' in '\n'.join(line.lstrip(' #') for line in block.splitlines()))
         told = [row.unit, *row.choices]
         if row.minimum is not None:
             told += [f'{row.minimum:g} ']

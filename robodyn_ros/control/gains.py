@@ -11,8 +11,8 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
-
 _LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
+_POSES = 64            # that tell what inertia is usual
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Gains:
     pd_kp, pd_kd : (nv,)
         Of feedforward_pd, in N m/rad and N m s/rad (N/m and N s/m).
     inertia : (nv,)
-        Of each joint alone, rotor included, in the middle of its range, in kg m^2 (kg).
+        Of each joint alone as it is usual, rotor included, in kg m^2 (kg).
     stiffness, joint_damping : (nv,)
         Of the joint impedances, in N m/rad and N m s/rad (N/m and N s/m).
     impedance_ratio : (nv,)
@@ -136,7 +136,7 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     joint_damping : (nv,), optional
         Of the joint impedances, in place of the damping ratio.
     apparent_inertia : (nv,), optional
-        That joints show under inertia shaping; by default their own in the middle of their range.
+        That joints show under inertia shaping; by default their usual own.
 
     Raises
     ------
@@ -175,11 +175,18 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:
-    """Return the inertia that each joint feels in the middle of its range; (nv,)."""
+    """
+    Return the inertia that each joint alone usually feels; (nv,).
+
+    The geometric mean of M_ii over poses from everywhere: what is heavy stretched out and light
+    drawn in is felt as often either way.
+    """
     model = dynamics.model
-    bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
-    lower, upper = np.where(bounded, model.lower, 0.0), np.where(bounded, model.upper, 0.0)
-    return np.diag(dynamics.mass_matrix(0.5 * (lower + upper))).copy()
+    lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
+    upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
+    poses = np.random.default_rng(0).uniform(lower, upper, (_POSES, model.nv))
+    felt = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
+    return np.exp(np.log(np.maximum(felt, np.finfo(float).tiny)).mean(axis=0))
 
 
 def per_joint(name: str, value, model: RobotModel) -> np.ndarray:

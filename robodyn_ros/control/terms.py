@@ -29,7 +29,7 @@ class Term(IntEnum):
     TOTAL = 11
 
 
-_REDUCED = (Term.FEEDBACK, Term.NULL_SPACE)  # by saturation
+_REDUCED = (Term.FEEDBACK, Term.INTEGRAL, Term.NULL_SPACE)  # by saturation
 
 
 def compose(nv, terms, limit=None):

@@ -1,0 +1,32 @@
+"""
+Sliding feedback about a model whose payload is being learned (Slotine and Li 1987).
+
+In the words of their book (Applied Nonlinear Control, 9.2): with e = q_ref - q,
+
+    qd_r = qd_ref + L e,    s = qd - qd_r,
+    tau = M qdd_r + C(q, qd) qd_r + g - K_D s,
+
+where M, C and g are those of the arm with the payload as it is estimated. `control.adaptation`
+lets the estimate go along -Y^T s, so that V = 1/2 s^T M s + 1/2 |error of the estimate|^2 falls
+with dV/dt = -s^T K_D s; C of the Christoffel symbols is what makes it fall.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.terms import difference, product, sums, Term
+
+GAINS = ('pd_kd', 'sliding')
+
+
+def adaptive(arm, x):
+    """
+    Return the terms of `M qdd_r + C(q, qd) qd_r + g - K_D s`.
+
+    What would be there without an error is told apart from what the error adds, which is the
+    feedback. K_D is the damping of feedforward_pd, and K_D L its stiffness unless L is given.
+    """
+    e, ed = difference(x.q_ref, x.q), difference(x.qd_ref, x.qd)
+    Le, Led = product(x.sliding, e), product(x.sliding, ed)
+    return {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),
+            Term.FEEDBACK: sums([arm.inertial(x.q, Led), arm.coriolis(x.q, x.qd, Le),
+                                 product(x.pd_kd, sums([ed, Le]))])}

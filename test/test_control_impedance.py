@@ -1,0 +1,207 @@
+"""Joint impedance: the equations, passivity, and stiffness that pays for its energy."""
+
+from pathlib import Path
+
+from closed_loop import arm, BENT, Loop, MODEL
+import numpy as np
+import pytest
+from random_trees import Mixture, random_tree
+from robodyn_ros.control import ControlLaw, CycleSettings, make_gains, Term
+from robodyn_ros.control.stiffness import VaryingStiffness
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import Reference
+from tolerance import assert_close
+
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+TREE = random_tree(3, 6, Mixture(prismatic=0.4))
+EXACT = 1e-9
+HOLDING = CycleSettings(tracking='joint_impedance', activation_time=0.05)
+
+
+@pytest.fixture(scope='module', params=[ARM.read_text(), TREE], ids=['arm', 'tree'])
+def dyn(request):
+    return Dynamics(RobotModel.from_urdf(request.param, gravity=(1.0, -2.0, -9.0)))
+
+
+def case(dyn, seed=0):
+    """Return a state, a reference, an external torque, and gains that all differ."""
+    rng = np.random.default_rng(seed)
+    n = dyn.nv
+    q, qd, q_ref, qd_ref, qdd_ref, torque = rng.uniform(-1.5, 1.5, (6, n))
+    k, z, armature, m = rng.uniform(0.1, 2.0, (4, n))
+    gains = make_gains(dyn, friction_scale=0.0, stiffness=60.0 * k, impedance_ratio=z,
+                       armature=0.2 * armature, apparent_inertia=m)
+    return q, qd, Reference(q_ref, qd_ref, qdd_ref, np.zeros(n)), torque, gains
+
+
+def inertia(dyn, gains, q):
+    return dyn.mass_matrix(q) + np.diag(gains.armature)
+
+
+def accelerations(dyn, gains, q, qd, torque):
+    return np.linalg.solve(inertia(dyn, gains, q), torque - dyn.bias(q, qd))
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_storage_function_loses_what_the_dampers_take(dyn, seed):
+    # dV/dt = -e'^T D e' - e'^T tau_ext, with V = 1/2 e'^T M e' + 1/2 e^T K e: passive
+    q, qd, ref, external, gains = case(dyn, seed)
+    M = inertia(dyn, gains, q)
+    terms = ControlLaw(dyn, gains, 'joint_impedance').follow(q, qd, ref)
+    qdd = accelerations(dyn, gains, q, qd, terms[Term.TOTAL] + external)
+    e, ed, edd = ref.q - q, ref.qd - qd, ref.qdd - qdd
+    C = dyn.coriolis_matrix(q, qd)
+    rate = ed @ M @ edd + 0.5 * ed @ (C + C.T) @ ed + e @ (gains.stiffness * ed)
+    D = 2.0 * gains.impedance_ratio * np.sqrt(gains.stiffness * np.diag(M))
+    assert_close(rate, -ed @ (D * ed) - ed @ external, EXACT)
+    assert ed @ (D * ed) > 0.0
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_shaped_joints_are_masses_on_springs(dyn, seed):
+    # m e'' + D e' + K e = -tau_ext, joint by joint
+    q, qd, ref, external, gains = case(dyn, seed)
+    terms = ControlLaw(dyn, gains, 'shaped_impedance').follow(q, qd, ref, contact=external)
+    qdd = accelerations(dyn, gains, q, qd, terms[Term.TOTAL] + external)
+    m, k = gains.apparent_inertia, gains.stiffness
+    left = (m * (ref.qdd - qdd) + 2.0 * gains.impedance_ratio * np.sqrt(k * m) * (ref.qd - qd)
+            + k * (ref.q - q))
+    assert_close(left, -external, EXACT)
+
+
+def test_damping_in_place_of_the_ratio():
+    dyn = Dynamics(MODEL)
+    gains = make_gains(dyn, joint_damping=3.0, friction_scale=0.0)
+    assert not gains.impedance_ratio.any()
+    law, qd = ControlLaw(dyn, gains, 'joint_impedance'), np.linspace(-1.0, 1.0, 7)
+    feedback = law.follow(BENT, qd, Reference.at_rest(BENT))[Term.FEEDBACK]
+    assert_close(feedback, -3.0 * qd, EXACT)
+
+
+def test_a_push_deflects_each_joint_by_its_spring():
+    loop = arm(settings=HOLDING, gains={'stiffness': 200.0})
+    push = np.array([10.0, -8.0, 6.0, 5.0, 2.0, -2.0, 1.0])
+    loop.run(0.2)
+    for _ in range(3000):
+        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+        loop.send(torque + push)
+    np.testing.assert_allclose(loop.plant.q - BENT, push / 200.0, rtol=1e-3, atol=1e-6)
+
+
+def test_no_energy_is_to_be_had_over_a_closed_motion():
+    # a hand leads every joint around and back, at several speeds: it always has to do work
+    for frequency in (0.5, 1.0, 2.0):
+        # 10 rad/s: what is sampled every millisecond is as good as continuous
+        loop = arm(settings=HOLDING, gains={'impedance_frequency': 10.0, 'impedance_ratio': 0.1})
+        loop.run(0.2)
+        work, start, inertia = 0.0, loop.now, loop.gains.inertia
+        for k in range(round(2000.0 / frequency)):
+            phase = 2.0 * np.pi * frequency * (loop.now - start)
+            lead = BENT + 0.1 * np.sin(phase + np.arange(7)) * (1.0 - np.cos(0.5 * phase))
+            hand = inertia * (400.0 * (lead - loop.plant.q) - 20.0 * loop.plant.qd)
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            before = loop.plant.q.copy()
+            loop.send(torque + hand)
+            work += hand @ (loop.plant.q - before)
+        assert work > 0.0, frequency
+
+
+# --- stiffness that changes --------------------------------------------------------------------
+
+@pytest.mark.parametrize('seed', range(5))
+def test_stiffness_feeds_in_no_more_than_the_tank_holds(seed):
+    rng = np.random.default_rng(seed)
+    spring, injected, dissipated = VaryingStiffness(np.full(3, 100.0), tank=0.5), 0.0, 0.0
+    for k in range(4000):
+        if k % 200 == 0:
+            spring.change(rng.uniform(10.0, 4000.0, 3), 0.1)
+        error, power = rng.uniform(-0.3, 0.3, 3), rng.uniform(0.0, 0.5)
+        before = spring.value.copy()
+        spring.advance(1e-3, error, power)
+        injected += 0.5 * (spring.value - before) @ error ** 2
+        dissipated += power * 1e-3
+        assert injected <= 0.5 + dissipated + 1e-9
+        assert 0.0 <= spring.energy <= 0.5
+
+
+def test_a_relaxed_spring_goes_over_in_time_and_exactly():
+    spring = VaryingStiffness(np.array([100.0, 50.0]), tank=0.0)
+    spring.change(np.array([300.0, 20.0]), 0.2)
+    for _ in range(100):
+        spring.advance(1e-3, np.zeros(2), 0.0)
+    np.testing.assert_allclose(spring.value, [200.0, 35.0])
+    for _ in range(101):
+        spring.advance(1e-3, np.zeros(2), 0.0)
+    np.testing.assert_array_equal(spring.value, [300.0, 20.0])
+
+
+def test_softer_is_free_and_pays_for_what_comes_later():
+    spring = VaryingStiffness(np.full(1, 100.0), tank=2.0)
+    for _ in range(5):
+        spring.advance(1.0, np.ones(1), -10.0)  # dampers never feed in
+    spring.change(np.zeros(1), 0.01)
+    spring.advance(0.01, np.full(1, 0.1), 0.0)
+    assert spring.value[0] == 0.0 and spring.energy == 2.0
+    spring.change(np.full(1, 1000.0), 0.01)
+    spring.advance(0.01, np.full(1, 0.1), 0.0)  # would take 5 J
+    np.testing.assert_allclose(spring.value, 400.0)
+    assert spring.energy == 0.0
+
+
+def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
+    settings = CycleSettings(tracking='joint_impedance', activation_time=0.05, energy_tank=0.2)
+    loop = arm(settings=settings, gains={'stiffness': 100.0, 'impedance_ratio': 0.7})
+    push = np.array([20.0, 20.0, 10.0, 10.0, 2.0, 2.0, 1.0])
+    loop.run(0.1)
+
+    def pushed(seconds):
+        for _ in range(round(seconds * 1000.0)):
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            loop.send(torque + push)
+
+    pushed(1.5)
+    error = loop.control.reference.q - loop.plant.q
+    wanted = 0.5 * (900.0 * error ** 2).sum()
+    assert wanted > 10.0 * settings.energy_tank  # all at once would feed in far more
+    loop.control.set_gains(make_gains(loop.dynamics, stiffness=1000.0, impedance_ratio=0.7,
+                                      friction_scale=0.0))
+    before = len(loop.log)
+    pushed(0.3)
+    steps = np.abs(np.diff(loop.torques[before - 1:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 0.012
+    fed = 0.5 * ((loop.control._law.stiffness.value - 100.0) * error ** 2).sum()
+    assert 0.0 < fed < 3.0 * settings.energy_tank  # what dampers took since counts as well
+
+
+def test_gains_of_impedances_are_checked_by_name():
+    dyn = Dynamics(MODEL)
+    with pytest.raises(ParameterError, match="stiffness of joint 'joint3' is -1"):
+        make_gains(dyn, stiffness=[1, 1, -1, 1, 1, 1, 1])
+    with pytest.raises(ParameterError, match='apparent_inertia.*above 0'):
+        make_gains(dyn, apparent_inertia=0.0)
+    with pytest.raises(ParameterError, match='float_friction.*below 1'):
+        make_gains(dyn, float_friction=1.0)
+    with pytest.raises(ParameterError, match='stribeck_velocity.*above 0'):
+        make_gains(dyn, stribeck_velocity=0.0)
+
+
+def test_stiffness_by_natural_frequency_is_that_of_the_joints_own_inertia():
+    dyn = Dynamics(MODEL)
+    gains = make_gains(dyn, impedance_frequency=5.0, armature=0.1)
+    np.testing.assert_allclose(gains.stiffness, 25.0 * gains.inertia)
+
+
+def test_friction_taken_from_the_hand_lets_a_floating_arm_go_on_for_longer():
+    travelled = {}
+    for part in (0.0, 0.8):
+        settings = CycleSettings(start_floating=True, activation_time=0.05)
+        loop = Loop(MODEL, settings, {'float_friction': part}, q=BENT,
+                    friction=True)
+        loop.plant.qd[:] = 0.5
+        loop.run(1.0)
+        travelled[part] = np.abs(loop.plant.q - BENT)
+        loop.run(9.0)
+        assert np.abs(loop.plant.qd).max() < 1e-2  # it comes to rest all the same
+    assert np.all(travelled[0.8][3:] > 1.5 * travelled[0.0][3:])

@@ -1,0 +1,100 @@
+"""Integral action: no offset under unknown loads, and no winding up."""
+
+from closed_loop import arm, BENT, HEAVY, Loop, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control.integral import Integral
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+
+# with a triple pole at -20/s: kp = 3 p^2, kd = 3 p, ki = p^3
+TRIPLE = {'kp': 1200.0, 'kd': 60.0, 'ki': 8000.0}
+LAWS = ('computed_torque', 'feedforward_pd')
+
+
+def held(law, gains):
+    """Return a loop around an arm with an unknown load, after five seconds of holding it."""
+    loop = Loop(MODEL, CycleSettings(tracking=law), gains, q=BENT, plant=HEAVY)
+    loop.run(5.0)
+    return loop
+
+
+@pytest.mark.parametrize('law', LAWS)
+def test_an_unknown_load_leaves_no_offset(law):
+    without = held(law, {**TRIPLE, 'ki': 0.0})
+    assert np.abs(without.error[-1]).max() > 1e-3
+    loop = held(law, TRIPLE)
+    assert np.abs(loop.error[-1]).max() < 1e-6
+    # the integral is then what the model does not know of
+    unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
+    np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL], unknown, atol=1e-3)
+
+
+def test_the_error_of_a_perfect_model_has_the_poles_that_were_asked_for():
+    loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.0, transition_time=0.0))
+    offset = 0.01
+    loop.plant.q[:] -= offset
+    loop.log.clear()
+    loop.run(0.5)
+    t = loop.times - loop.times[0]
+    # e''' + 60 e'' + 1200 e' + 8000 e = 0 from e = offset, e' = 0, e'' = -kp e
+    a = offset
+    b = 20.0 * a
+    c = 0.5 * (-1200.0 * a + 40.0 * b - 400.0 * a)
+    expected = (a + b * t + c * t * t) * np.exp(-20.0 * t)
+    # one millisecond from state to state
+    np.testing.assert_allclose(loop.error, expected[:, None] * np.ones(7), atol=0.06 * offset)
+
+
+def test_it_does_not_wind_up_while_a_motor_gives_all_it_has():
+    overshoot = {}
+    for used in (True, False):
+        loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.05))
+        if not used:
+            loop.control._memory._response = lambda q, armature, torque: 0.0 * torque
+        loop.run(0.2)
+        push = np.zeros(7)
+        push[0] = 1.2 * MODEL.effort_limit[0]  # more than the motor has
+        for _ in range(150):
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            loop.send(torque - push)
+        begin = len(loop.log)
+        loop.run(3.0)
+        overshoot[used] = -loop.error[begin:, 0].min()
+        if used:
+            assert np.abs(loop.error[-1]).max() < 1e-6
+    assert overshoot[True] < 0.1 * overshoot[False], overshoot
+
+
+def test_back_calculation_ends_where_the_limit_is_just_met():
+    # a constant error at a saturated joint: i = -ki e Tt below what is wanted, no further
+    gains = make_gains(Dynamics(MODEL), **TRIPLE)
+    integral, room = Integral(7), 50.0
+    for _ in range(5000):
+        cut = np.minimum(room - integral.value, 0.0)
+        integral.advance(1e-3, np.full(7, 0.02), cut, gains)
+    expected = room + 8000.0 * 0.02 * np.sqrt(60.0 / 8000.0)
+    np.testing.assert_allclose(integral.value, expected, rtol=1e-6)
+
+
+def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
+    loop = held('computed_torque', TRIPLE)
+    control = loop.control
+    for forget in (control.compensate_gravity,
+                   lambda: control.resume(loop.now, loop.plant.q, loop.plant.qd),
+                   lambda: control.enter('joint_impedance')):
+        assert control.terms[Term.INTEGRAL].any()
+        forget()
+        loop.cycle()
+        assert not control.terms[Term.INTEGRAL].any() or control.mode is Mode.FLOAT
+        loop.run(0.01)
+        assert not control._memory.integral.value.any() or control.mode is not Mode.FLOAT
+        control.enter('computed_torque')
+        loop.run(3.0)
+
+
+def test_an_unstable_integral_gain_is_refused():
+    with pytest.raises(ParameterError, match="ki of joint 'joint1' is 80000; the error dies out "
+                                             'only below kp kd'):
+        make_gains(Dynamics(MODEL), kp=1200.0, kd=60.0, ki=80000.0)

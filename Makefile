@@ -1,6 +1,6 @@
 # Everything runs in .venv, which .ci/venv makes and fills.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint clean
+.PHONY: help demo test test-all bench docs lint clean
 BIN := .venv/bin
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
@@ -9,6 +9,7 @@ help:
 	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
 	@echo 'make test-all [ARGS=...]               all tests'
 	@echo 'make bench                             measure the speed, beside Pinocchio, MuJoCo and an echo node'
+	@echo 'make docs                              build the pages: docs/_build/index.html'
 	@echo 'make lint                              check style and structure only'
 	@echo 'make clean                             remove all that these made'
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
@@ -31,10 +32,15 @@ bench:
 	@$(BIN)/python benchmark/acceptance.py
 	@$(BIN)/python benchmark/round_trip.py
 
+docs:
+	@.ci/venv docs
+	@$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
+	@echo 'built: docs/_build/index.html'
+
 lint:
 	@.ci/venv plot,test
 	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .pytest_cache .hypothesis build install log robodyn_ros.egg-info
+	rm -rf .venv .pytest_cache .hypothesis build install log docs/_build robodyn_ros.egg-info
 	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

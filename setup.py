@@ -49,6 +49,7 @@ lint = [
     'ros-ament-pep257',
 ]
 record = ['rosbags']
+docs = ['furo', 'myst-parser', 'sphinx>=7', 'sphinxcontrib-mermaid']
 oracles = [
     'example-robot-data',
     'mujoco',
@@ -76,6 +77,7 @@ setup(
         'ros': ros,
         'plot': ['matplotlib'],
         'record': record,
+        'docs': docs,
         'test': ['pytest', 'pytest-timeout', 'hypothesis', *record, *oracles, *lint],
     },
     zip_safe=False,

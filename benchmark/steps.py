@@ -5,13 +5,13 @@ Both have viscous and dry friction and stops, and no contacts; or rigid bodies a
 are those of a smooth motion, so that both arms make nearly that motion, by their own integrators
 and models of friction.
 """
-from cases import check
 import numpy as np
-from own import Own
 from robots import load, OWN
 from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
+from robodyn_ros.cli.bench_cases import check
+from robodyn_ros.cli.bench_own import Own
 from robodyn_ros.dynamics import kernels
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
 

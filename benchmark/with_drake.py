@@ -6,8 +6,9 @@ import numpy as np
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
-from robots import Order
 from timing import Call
+
+from robodyn_ros.cli.bench_robot import Order
 
 logging.getLogger('drake').setLevel(logging.ERROR)
 

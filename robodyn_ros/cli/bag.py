@@ -43,6 +43,8 @@ def check_bag(path: Path) -> None:
     ------
     RobodynError
         The library is missing, or the folder is there already.
+    OSError
+        The folder cannot be made.
 
     """
     try:
@@ -53,6 +55,8 @@ def check_bag(path: Path) -> None:
     if path.exists():
         raise RobodynError(f'{path} is there already: a bag is a new folder, name another one',
                            path=str(path))
+    path.mkdir(parents=True)
+    path.rmdir()  # the writer wants to make it
 
 
 def write_bag(path: Path, topics: Iterable[Topic]) -> Path:

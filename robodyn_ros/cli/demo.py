@@ -90,7 +90,8 @@ def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> i
                 step.result = f'no picture: {error}; pip install matplotlib'
     criteria = findings.criteria()
     for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(),
-                 *verdict(criteria), '', 'written: ' + ', '.join(map(str, written))):
+                 *verdict(criteria, findings.reserve()), '',
+                 'written: ' + ', '.join(map(str, written))):
         steps.say(line)
     return 1 if any(each.passed is False for each in criteria) else 0
 

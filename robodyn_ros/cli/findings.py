@@ -9,13 +9,15 @@ from textwrap import wrap
 import numpy as np
 
 from robodyn_ros.cli.evaluation import percentiles, Tracking
-from robodyn_ros.cli.motion import joint_slides, Motion
+from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.report import Criterion, number, table, WIDTH
 from robodyn_ros.cli.take import Take
+from robodyn_ros.cli.units import force_unit, large_unit, small_unit
 from robodyn_ros.model import RobotModel
 
 TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # rad or m that are allowed
 MISSED = 0.25  # of the states: a virtual machine may lose that much to its neighbours
+FAULT = 'fault: '  # how the controller logs one
 BUSY = 0.3      # cores, from which on other programs are mentioned
 
 
@@ -146,6 +148,14 @@ class Findings:
             f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
         return lines
 
+    def reserve(self) -> str:
+        """Return what the last line of the verdict must not hide; empty if nothing."""
+        count = sum(text.startswith(FAULT) for text in self.news)
+        if not count:
+            return ''
+        return ('a fault was' if count == 1 else f'{count} faults were') + (
+            ' latched and reset on the way, see above')
+
     def notes(self) -> list[str]:
         """Return what else should be known about the figures."""
         notes = [f'the controller said: {text}' for text in self.news]
@@ -179,19 +189,3 @@ class Findings:
 def _compact(values: np.ndarray) -> np.ndarray:
     """Return an array in half of its size, times excepted; seven digits are enough."""
     return values.astype(np.float32) if values.ndim == 2 else values
-
-
-def small_unit(model: RobotModel) -> str:
-    """Return the unit of a thousandth of the joints' positions."""
-    slides = joint_slides(model)
-    return 'mm' if slides.all() else 'mrad|mm' if slides.any() else 'mrad'
-
-
-def large_unit(small: str) -> str:
-    """Return the unit of positions that belongs to that of their thousandths."""
-    return {'mrad': 'rad', 'mm': 'm'}.get(small, 'rad|m')
-
-
-def force_unit(small: str) -> str:
-    """Return the unit of torques that belongs to that of positions."""
-    return {'mrad': 'N m', 'mm': 'N'}.get(small, 'N m|N')

@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module, metadata
+import os
+from pathlib import Path
 import sys
+from types import ModuleType
 
 from robodyn_ros.exceptions import RobodynError
 
-SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 # name: what it does. Each is a module here with `add_arguments(parser)` and `run(options) -> int`.
 COMMANDS = {
+    'check': 'preflight of an arm: what is wrong with its URDF, or with the running one',
+    'explain': 'mass matrix, torque term by term and ellipsoids of a state',
+    'bench': 'how fast the dynamics of an arm are on this machine',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
     'montecarlo': 'many simulated arms that differ from their model',
+    'excite': 'plan a motion that tells much about an arm',
+    'identify': 'find friction, inertia and payload in a recording',
 }
 _EPILOG = """examples:
+  robodyn check arm.urdf               what is wrong with your arm, and what it can carry
   robodyn demo                         the arm that comes with the package
   robodyn demo --urdf arm.urdf         your own arm
   robodyn COMMAND --help               what a command can do, with examples
@@ -26,36 +35,46 @@ exit codes: 0 done, 1 a criterion failed or a defect, 2 a mistake in what was gi
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = make_parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options, unknown = make_parser(arguments).parse_known_args(arguments)
+    if unknown:  # the parser of all commands would tell the usage of all commands
+        options.parser.error('unrecognized arguments: ' + ' '.join(unknown))
     try:
         return options.run(options)
     except KeyboardInterrupt:
         print('\ninterrupted', file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # as by `| head`: nobody wants to know the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except (RobodynError, OSError, ImportError) as error:
         if options.debug or _is_ours(error):
             raise
-        print(f'robodyn {options.command}: {_explained(error)}', file=sys.stderr)
+        print(f'robodyn {options.command}: {_explained(error, options)}', file=sys.stderr)
         return USER_MISTAKE
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all sub-commands."""
+def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser of all sub-commands, with the options of the one that is asked for."""
     parser = argparse.ArgumentParser(
         prog='robodyn', epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description='Rigid-body dynamics and torque control of an arm from its URDF.')
     parser.add_argument('--version', action='version', version=f'robodyn_ros {_version()}')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
-        module = import_module(f'robodyn_ros.cli.{name}')
         command = commands.add_parser(
-            name, help=summary, description=(module.__doc__ or '').strip(), epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter)
-        module.add_arguments(command)
-        command.add_argument('--debug', action='store_true',
-                             help='show the stack trace of an error')
-        command.set_defaults(run=module.run)
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name in arguments:  # the others would only take time to import
+            _fill(command, import_module(f'robodyn_ros.cli.{name}'))
     return parser
+
+
+def _fill(command: argparse.ArgumentParser, module: ModuleType) -> None:
+    """Give the parser of a sub-command its options."""
+    command.description, command.epilog = (module.__doc__ or '').strip(), module.EXAMPLES
+    module.add_arguments(command)
+    command.add_argument('--debug', action='store_true', help='show the stack trace of an error')
+    command.set_defaults(run=module.run, parser=command)
 
 
 def _version() -> str:
@@ -71,7 +90,7 @@ def _is_ours(error: Exception) -> bool:
     return isinstance(error, ImportError) and str(name).startswith('robodyn_ros')
 
 
-def _explained(error: Exception) -> str:
+def _explained(error: Exception, options: argparse.Namespace) -> str:
     """Return the message of an error, with a remedy where it has none."""
     if isinstance(error, ImportError):
         missing = getattr(error, 'name', None) or 'a library'
@@ -81,8 +100,24 @@ def _explained(error: Exception) -> str:
                   else 'install it with pip')
         return f'{missing} cannot be imported ({error}): {remedy}'
     if isinstance(error, OSError) and error.filename is not None:
-        return f'{error.filename}: {error.strerror}'
+        return f'{_option_of(error.filename, options)}{error.filename}: {error.strerror}'
     return str(error) or type(error).__name__
+
+
+def _option_of(filename: str | bytes | int, options: argparse.Namespace) -> str:
+    """Return which option led to a file that cannot be written, and what to do about it."""
+    for name, value in vars(options).items():
+        option = f'--{name.replace("_", "-")}'
+        # a folder that is missing may be above the one that was asked for
+        if isinstance(value, Path) and isinstance(filename, str) and (
+                _below(filename, value) or _below(value, filename)
+                ) and option in options.parser.format_usage():
+            return f'{option} {value}: choose a place that can be written; '
+    return ''
+
+
+def _below(path: str | Path, folder: str | Path) -> bool:
+    return Path(path).absolute().is_relative_to(Path(folder).absolute())
 
 
 _ROS = ('rclpy', 'std_srvs', 'rcl_interfaces', 'rpyutils', 'ament_index_python')

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.findings import Findings, force_unit, large_unit
+from robodyn_ros.cli.findings import Findings
 from robodyn_ros.cli.report import number
+from robodyn_ros.cli.units import force_unit, large_unit
 
 # colours that differ for all kinds of eyes (Okabe and Ito)
 _COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
+STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
+         'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
+         'axes.titlelocation': 'left'}
 _MOST_POINTS = 1200
 _MOST_JOINTS = 12  # in a legend
 
@@ -29,10 +33,7 @@ def plot(findings: Findings, path: Path) -> None:
     matplotlib.use('Agg')
     from matplotlib import pyplot
 
-    style = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
-             'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
-             'axes.titlelocation': 'left'}
-    with pyplot.rc_context(style):
+    with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(2, 2, figsize=(16, 10), dpi=100, sharex='col')
         # by hand: layout engines differ among the versions of matplotlib that are around
         figure.subplots_adjust(left=0.055, right=0.985, bottom=0.105, top=0.905, wspace=0.13,
@@ -63,7 +64,7 @@ def _draw_motion(axis, findings: Findings) -> None:
     tracking = findings.tracking
     thin, start = _thinned(tracking.time), tracking.reference[0]
     for j in range(findings.model.nv):
-        axis.plot(tracking.time[thin], (tracking.q - start)[thin, j], color=_colour(j), lw=2.5,
+        axis.plot(tracking.time[thin], (tracking.q - start)[thin, j], color=colour(j), lw=2.5,
                   alpha=0.85)
     for j in range(findings.model.nv):
         axis.plot(tracking.time[thin], (tracking.reference - start)[thin, j], color='black',
@@ -75,7 +76,7 @@ def _draw_motion(axis, findings: Findings) -> None:
 def _draw_error(axis, findings: Findings, tracking, title: str) -> None:
     thin = _thinned(tracking.time)
     for j in range(findings.model.nv):
-        axis.plot(tracking.time[thin], 1e3 * tracking.error[thin, j], color=_colour(j), lw=1.4)
+        axis.plot(tracking.time[thin], 1e3 * tracking.error[thin, j], color=colour(j), lw=1.4)
     axis.set_title(title)
     axis.set_ylabel(f'reference - measured ({findings.unit})')
 
@@ -93,7 +94,7 @@ def _draw_terms(axis, findings: Findings) -> None:
         for k, (name, part) in enumerate(parts.items()):
             for side, base in stack.items():
                 stack[side] = base + side(part, 0.0)
-                axis.fill_between(time, base, stack[side], color=_colour(k), alpha=0.65, lw=0,
+                axis.fill_between(time, base, stack[side], color=colour(k), alpha=0.65, lw=0,
                                   label=name if side is np.maximum else None)
         axis.plot(time, sum(parts.values()), color='black', lw=1.5, label='sum')
     for limit in (limits[j], -limits[j]):
@@ -105,7 +106,8 @@ def _draw_terms(axis, findings: Findings) -> None:
                 fontsize=10, handlelength=1.2, columnspacing=1.0)
 
 
-def _colour(k: int) -> str:
+def colour(k: int) -> str:
+    """Return one of the colours that differ for all kinds of eyes."""
     return _COLOURS[k % len(_COLOURS)]
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+import re
+from textwrap import wrap
 from typing import NamedTuple
 
 WIDTH = 100
+_KEPT = '\u00a0'
 
 
 class Criterion(NamedTuple):
@@ -39,7 +42,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[
     heads : sequence of str
         Of the columns.
     rows : iterable of sequences of str
-        Cells; those of the first column are cut where the table would get too wide.
+        Cells; those of the first column are cut where the table would get too wide. Where that
+        makes them ambiguous they are numbered, and told in full below.
     groups : sequence of str, optional
         A line above the heads: for each column the text of its group; columns with the same text
         that follow each other are one group.
@@ -54,11 +58,24 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[
         lacking = len(groups[span[0]]) + 2 - _extent(sizes, span)
         sizes[span[0]] += max(0, lacking) if span[0] else 0
     sizes[0] = max(8, min(sizes[0], width - _extent(sizes, range(1, len(sizes))) - 2))
-    lines = ['  '.join((shortened(row[0], sizes[0]).ljust(sizes[0]),
+    labels, legend = _labels([row[0] for row in cells], sizes[0], width)
+    lines = ['  '.join((label.ljust(sizes[0]),
                         *(cell.rjust(size) for cell, size in zip(row[1:], sizes[1:]))))
-             for row in cells]
+             for label, row in zip(labels, cells)]
     above = ['  '.join(groups[span[0]].rjust(_extent(sizes, span)) for span in spans).rstrip()]
-    return [*(above if groups else ()), lines[0], '-' * len(lines[0]), *lines[1:]]
+    return [*(above if groups else ()), lines[0], '-' * len(lines[0]), *lines[1:], *legend]
+
+
+def _labels(texts: Sequence[str], size: int, width: int) -> tuple[list[str], list[str]]:
+    """Return the cells of the first column, and what must be told below the table."""
+    cut = [shortened(text, size) for text in texts]
+    if len(set(cut)) == len(set(texts)):
+        return cut, []
+    names = texts[1:]
+    labels = [f'{k} ' + shortened(name, size - len(f'{k} ')) for k, name in enumerate(names, 1)]
+    legend = [line for k, name in enumerate(names, 1)
+              for line in wrap(f'{k} {name}', width, subsequent_indent='  ')]
+    return [cut[0], *labels], ['', *legend]
 
 
 def _extent(sizes: Sequence[int], columns: Sequence[int]) -> int:
@@ -71,8 +88,17 @@ def shortened(text: str, size: int) -> str:
     return text if len(text) <= size else '~' + text[len(text) - size + 1:]
 
 
-def verdict(criteria: Sequence[Criterion]) -> list[str]:
-    """Return one line for each criterion, and one for all of them."""
+def paragraph(label: str, text: str, width: int = WIDTH) -> list[str]:
+    """Return the lines of a text that hangs on its label."""
+    # no line ends between a number and its unit
+    kept = re.sub(r'(?<=[\d)]) (?=[a-zA-Z%|])', _KEPT, text).replace('N m', f'N{_KEPT}m')
+    rows = wrap(kept, width, initial_indent=label, subsequent_indent=' ' * len(label),
+                break_on_hyphens=False)
+    return [row.replace(_KEPT, ' ') for row in rows] or [label]
+
+
+def verdict(criteria: Sequence[Criterion], reserve: str = '') -> list[str]:
+    """Return one line for each criterion, and one for all of them, with a reserve if any."""
     size = max(len(each.text) for each in criteria)
     words = {True: 'pass', False: 'FAIL', None: 'busy'}
     lines = [f'{words[each.passed]}  {each.text:<{size}}  {each.measured}' for each in criteria]
@@ -81,6 +107,7 @@ def verdict(criteria: Sequence[Criterion]) -> list[str]:
     lines.append(f'{failed} of {judged} criteria failed' if failed else
                  f'all {judged} criteria hold' if judged == len(criteria) else
                  f'{judged} of {len(criteria)} criteria hold, the rest needs a less busy machine')
+    lines[-1] += f'; but {reserve}' if reserve else ''
     return lines
 
 

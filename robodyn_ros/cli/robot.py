@@ -6,19 +6,26 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.named_values import joint_values
 from robodyn_ros.share import share_path
+
+EARTH = (0.0, 0.0, -9.81)  # m/s^2, for an arm that stands on the floor
 
 
 def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that name a robot."""
     add = parser.add_argument
-    add('--urdf', type=Path, help='the arm; default the seven joints that come with the package')
+    add('path', type=Path, nargs='?', metavar='URDF',
+        help='the arm; default the seven joints that come with the package')
+    add('--urdf', type=Path, metavar='URDF', help='the same')
     add('--base', default='', metavar='LINK', help='link that is the immovable base')
     add('--tip', default='', metavar='LINK', help='link at the end of the chain that moves')
     add('--lock', action='append', default=[], metavar='JOINT:POSITION',
         help='lock a joint; may be repeated')
+    add('--gravity', type=finite, nargs=3, default=EARTH, metavar=('X', 'Y', 'Z'),
+        help='m/s^2, in the frame of the base (default 0 0 -9.81)')
 
 
 def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +35,22 @@ def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
         help='of the motion; longer where the motors are weak (default 2)')
     add('--speed', type=between(0.01, 1.0), default=0.6, metavar='PART',
         help='part of the velocity limits to reach (default 0.6)')
+
+
+def finite(text: str) -> float:
+    """Return a finite number, for an option."""
+    return between(-1e30, 1e30)(text)
+
+
+def whole_number(text: str) -> int:
+    """Return a whole number above 0, for an option."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} must be a whole number above 0')
+    return value
 
 
 def between(low: float, high: float):
@@ -55,6 +78,8 @@ class Robot:
         Links, or empty.
     locked : tuple of str
         Each as joint:position.
+    gravity : tuple of float
+        m/s^2, in the frame of the base.
 
     """
 
@@ -62,20 +87,36 @@ class Robot:
     base: str = ''
     tip: str = ''
     locked: tuple[str, ...] = ()
+    gravity: tuple[float, ...] = EARTH
 
     @classmethod
     def from_options(cls, options: argparse.Namespace) -> Robot:
-        """Return the robot that the options of `add_robot_arguments` name."""
-        return cls(options.urdf or share_path('urdf', 'robodyn7.urdf'), options.base, options.tip,
-                   tuple(options.lock))
+        """
+        Return the robot that the options of `add_robot_arguments` name.
+
+        Raises
+        ------
+        ParameterError
+            Two URDFs are given.
+
+        """
+        if options.urdf and options.path:
+            raise ParameterError(f'two URDFs are given, {options.path} and --urdf {options.urdf}: '
+                                 'leave one out')
+        return cls(options.urdf or options.path or share_path('urdf', 'robodyn7.urdf'),
+                   options.base, options.tip, tuple(options.lock), tuple(options.gravity))
 
     def load(self) -> RobotModel:
         """Return the model (raises as `RobotModel.from_urdf`)."""
-        return RobotModel.from_urdf(self.urdf, base=self.base or None, tip=self.tip or None,
-                                    locked=joint_values('--lock', self.locked))
+        return RobotModel.from_urdf(self.urdf, gravity=self.gravity, **self.selection())
+
+    def selection(self) -> dict[str, object]:
+        """Return base, tip and locked joints as `RobotModel.from_urdf` takes them."""
+        return {'base': self.base or None, 'tip': self.tip or None,
+                'locked': joint_values('--lock', self.locked)}
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters for a node."""
         values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
-                  'locked': list(self.locked)}
+                  'locked': list(self.locked), 'gravity': list(self.gravity)}
         return {name: value for name, value in values.items() if value}

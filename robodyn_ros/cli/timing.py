@@ -5,11 +5,14 @@ The machine is never quiet, and its clock rate changes: so all of them take shor
 the other, and every round of turns gives one ratio. A disturbance hits one turn, or all of a
 round alike; the median of the ratios hardly notices either.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-import sys
 import time
 import timeit
-from typing import Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,16 +60,16 @@ class Call:
 
     text: str
     names: dict
-    convert: Callable = field(default=lambda result: result)
+    convert: Callable[[Any], Any] = field(default=lambda result: result)
     size: int = 1
 
-    def result(self):
+    def result(self) -> Any:
         """Run once; return the result, converted."""
         *statements, last = self.text.split('\n')
         exec('\n'.join(statements), self.names)  # noqa: S102
         return self.convert(eval(last, self.names))  # noqa: S307
 
-    def timer(self):
+    def timer(self) -> Callable[[int], float]:
         """Return a function of a number of runs that returns how many seconds they took."""
         return timeit.Timer(self.text, globals=self.names).timeit
 
@@ -92,13 +95,13 @@ class Row(NamedTuple):
     rounds: int
 
 
-def compare(group, robot, joints, quantity, calls, effort=Effort()):
+def compare(group: str, robot: str, joints: int, quantity: str, calls: dict[str, Call],
+            effort: Effort = Effort()) -> list[Row]:
     """
     Let calls take turns, by library; return a row of figures for each.
 
     The first is ours.
     """
-    progress(f'{robot}: {quantity}')
     seconds = by_turns([call.timer() for call in calls.values()], effort)
     seconds /= [call.size for call in calls.values()]
     return [Row(group, robot, joints, quantity, library, quartiles(1e6 * own),
@@ -106,7 +109,7 @@ def compare(group, robot, joints, quantity, calls, effort=Effort()):
             for library, own in zip(calls, seconds.T)]
 
 
-def by_turns(timers, effort):
+def by_turns(timers: Sequence[Callable[[int], float]], effort: Effort) -> np.ndarray:
     """Return the seconds per call of each timer in each round; (rounds, timers)."""
     counts = [enough(timer, effort.turn) for timer in timers]
     rows, end = [], time.perf_counter() + effort.patience
@@ -115,7 +118,7 @@ def by_turns(timers, effort):
     return np.array(rows)
 
 
-def enough(timer, seconds):
+def enough(timer: Callable[[int], float], seconds: float) -> int:
     """Return how many calls take so long, after they have warmed up."""
     count = 1
     while (took := timer(count)) < seconds:
@@ -123,12 +126,6 @@ def enough(timer, seconds):
     return max(1, round(count * seconds / took))
 
 
-def quartiles(values):
+def quartiles(values: np.ndarray) -> tuple[float, float, float]:
     """Return lower quartile, median and upper quartile."""
     return tuple(np.percentile(values, (25, 50, 75)).tolist())
-
-
-def progress(text=''):
-    """Say what is being done; nothing erases it."""
-    if sys.stderr.isatty():
-        print(f'\r{text:70}' + ('' if text else '\r'), end='', file=sys.stderr, flush=True)

@@ -16,6 +16,7 @@ from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates
 from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.problems import Problems
 from robodyn_ros.model.review import review_description, review_fields
 from robodyn_ros.model.selection import select, Selection
 
@@ -80,12 +81,15 @@ class _Bodies:
 
     def check_inertias(self, notes: Notes) -> None:
         """Refuse links with impossible inertia, unless the body they belong to is sound."""
+        problems = Problems()
         for link in self.flawed:
             slot = self.links[link.name].body + 1
-            if slot > 0 and not _sound(self.mass[slot], self.first_moment[slot],
-                                       self.inertia[slot]):
-                raise ModelError(link.flaw, link=link.name, inertia=link.inertia.tolist())
-            notes.add(f'{link.flaw}; it is fixed to others that make up for it')
+            with problems.gathered():
+                if slot > 0 and not _sound(self.mass[slot], self.first_moment[slot],
+                                           self.inertia[slot]):
+                    raise ModelError(link.flaw, link=link.name, inertia=link.inertia.tolist())
+                notes.add(f'{link.flaw}; it is fixed to others that make up for it')
+        problems.raise_any()
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of the model that describe its bodies."""

@@ -13,6 +13,7 @@ from robodyn_ros.model.attributes import check_attributes
 from robodyn_ros.model.joints import check_type, Joint, read_joint
 from robodyn_ros.model.links import Link, read_link
 from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.problems import Problems
 from robodyn_ros.model.urdf import read_urdf
 
 NOT_FOR_FIXED = ('axis', 'limit', 'dynamics', 'mimic')
@@ -41,36 +42,43 @@ def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Descrip
     Raises
     ------
     ModelError
-        Naming the link or joint, the value and the remedy.
+        Naming the link or joint, the value and the remedy; of several mistakes all, see
+        `Problems`.
 
     """
+    problems = Problems()
     robot = read_urdf(source, notes)
     name = robot.get('name', '').strip()
     if not name:
         notes.add('the <robot> element has no name; it is called "robot" here')
     if robot.get('version', '1.0') != '1.0':
         notes.add(f'URDF version {shown(robot.get("version"))} is read as version 1.0')
-    links = _read_all(robot, 'link', urdf.Link, read_link, notes)
+    links = _read_all(robot, 'link', urdf.Link, read_link, notes, problems)
+    joints = _read_all(robot, 'joint', urdf.Joint, read_joint, notes, problems)
+    if problems.found:  # whether other links make up for a flaw is not known then
+        problems.found += [ModelError(link.flaw, link=name) for name, link in links.items()
+                           if link.flaw]
+    problems.raise_any()
     if not links:
         raise ModelError('the URDF has no links; a robot needs at least two, and a joint')
-    return Description(name or 'robot', links,
-                       _read_all(robot, 'joint', urdf.Joint, read_joint, notes))
+    return Description(name or 'robot', links, joints)
 
 
 def _read_all(robot: ElementTree.Element, tag: str, kind: type,
-              read: Callable, notes: Notes) -> dict:
+              read: Callable, notes: Notes, problems: Problems) -> dict:
     found = {}
     for element in robot.findall(tag):
         name = element.get('name', '')
-        if element.get('type') == 'fixed':
-            _strip_fixed(element, notes)
-        check_attributes(element)
-        if tag == 'joint':
-            check_type(name, element.get('type'))
-        if name in found:
-            raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a name '
-                             'of its own', **{tag: name})
-        found[name] = read(_parse(kind, element), notes)
+        with problems.gathered():
+            if element.get('type') == 'fixed':
+                _strip_fixed(element, notes)
+            check_attributes(element)
+            if tag == 'joint':
+                check_type(name, element.get('type'))
+            if name in found:
+                raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a '
+                                 'name of its own', **{tag: name})
+            found[name] = read(_parse(kind, element), notes)
     return found
 
 

@@ -80,5 +80,6 @@ def _review_inertia(name: str, tensor: NDArray, notes: Notes) -> str:
                 'wants tensor elements, so ixy = -integral of x y dm)')
     if triangle_excess(moments) > ROUNDING:
         notes.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
-                  'inequality (the largest exceeds the sum of the others), no real body has them')
+                  'inequality (the largest exceeds the sum of the others), no real body has them: '
+                  'check that they are about the centre of mass, in kg m^2, with enough digits')
     return ''

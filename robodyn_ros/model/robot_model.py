@@ -157,6 +157,12 @@ class RobotModel:
         return len(self.joint_names)
 
     @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Return the unit of each joint's effort: N m of what turns, N of what slides."""
+        first = [list(self.coordinate).index(j) for j in range(self.nv)]
+        return tuple('N' if self.prismatic[body] else 'N m' for body in first)
+
+    @property
     def nb(self) -> int:
         """Return the number of moving bodies."""
         return len(self.body_names)

@@ -91,8 +91,10 @@ def _checked_locks(description: Description, joints: list[Joint], mimics: dict[s
     positions = {}
     for name, value in locked.items():
         if name not in description.joints:
+            lockable = [joint.name for joint in joints
+                        if joint.kind != 'fixed' and joint.name not in mimics]
             raise ModelError(f'locked joint {shown(name)} does not exist; '
-                             + near_matches(name, description.joints), joint=name)
+                             + near_matches(name, lockable), joint=name)
         if name in mimics:
             raise ModelError(f'locked joint {name!r} mimics {mimics[name].joint!r}; lock that one '
                              'and this one is locked with it', joint=name)

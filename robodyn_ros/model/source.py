@@ -5,7 +5,7 @@ import stat
 
 from robodyn_ros.exceptions import ModelError, shown
 
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 
 
 def read_source(source: str | bytes | os.PathLike) -> str | bytes:
@@ -21,7 +21,7 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     Raises
     ------
     ModelError
-        If there is no such regular file, or it is empty, unreadable or larger than 32 MiB.
+        If there is no such regular file, or it is empty, unreadable or larger than 8 MiB.
 
     """
     if isinstance(source, (bytes, bytearray)):

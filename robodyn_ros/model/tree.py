@@ -4,6 +4,7 @@ from __future__ import annotations
 from robodyn_ros.exceptions import ModelError, near_matches
 from robodyn_ros.model.description import Description
 from robodyn_ros.model.joints import Joint
+from robodyn_ros.model.problems import Problems
 
 Children = dict[str, list[Joint]]
 
@@ -20,20 +21,27 @@ def joints_below(description: Description) -> tuple[str, Children]:
     """
     children: Children = {name: [] for name in description.links}
     above: dict[str, Joint] = {}
+    problems = Problems()
     for joint in description.joints.values():
-        for role in ('parent', 'child'):
-            name = getattr(joint, role)
-            if name not in children:
-                raise ModelError(f'joint {joint.name!r}: {role} link {name!r} does not exist; '
-                                 + near_matches(name, children), joint=joint.name, link=name)
-        if joint.child in above:
-            raise ModelError(
-                f'link {joint.child!r} hangs on two joints, {above[joint.child].name!r} and '
-                f'{joint.name!r}; a URDF is a tree, a link has one joint above it',
-                link=joint.child, joints=(above[joint.child].name, joint.name))
-        above[joint.child] = joint
-        children[joint.parent].append(joint)
+        with problems.gathered():
+            _check_ends(joint, children, above)
+            above[joint.child] = joint
+            children[joint.parent].append(joint)
+    problems.raise_any()
     return _root(description, children, above), children
+
+
+def _check_ends(joint: Joint, children: Children, above: dict[str, Joint]) -> None:
+    for role in ('parent', 'child'):
+        name = getattr(joint, role)
+        if name not in children:
+            raise ModelError(f'joint {joint.name!r}: {role} link {name!r} does not exist; '
+                             + near_matches(name, children), joint=joint.name, link=name)
+    if joint.child in above:
+        raise ModelError(
+            f'link {joint.child!r} hangs on two joints, {above[joint.child].name!r} and '
+            f'{joint.name!r}; a URDF is a tree, a link has one joint above it',
+            link=joint.child, joints=(above[joint.child].name, joint.name))
 
 
 def descend(base: str, children: Children) -> list[Joint]:

@@ -14,7 +14,8 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.source import read_source
 
-MAX_ELEMENTS = 100_000
+MAX_ELEMENTS = 500_000  # of all kinds; each takes a microsecond, whatever it is
+MAX_KEPT = 50_000  # of links, joints and what is in them
 
 CHILDREN = {
     'robot': {'link', 'joint'},
@@ -77,7 +78,7 @@ class _Reader:
         self.open: list[Element] = []
         self.root: Element | None = None
         self.skipped = 0  # depth below an element that is left out
-        self.kept = 0
+        self.seen = self.kept = 0
 
     def read(self, text: str | bytes) -> Element:
         parser = expat.ParserCreate()
@@ -105,6 +106,10 @@ class _Reader:
             '<!DOCTYPE ...> part', name=name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.seen += 1
+        if self.seen > MAX_ELEMENTS:
+            raise ModelError(f'the URDF has more than {MAX_ELEMENTS} elements; is this really a '
+                             'robot?')
         if self.skipped:
             self.skipped += 1
         elif not self.open:
@@ -140,8 +145,8 @@ class _Reader:
 
     def _keep(self, tag: str, attributes: dict[str, str]) -> None:
         self.kept += 1
-        if self.kept > MAX_ELEMENTS:
-            raise ModelError(f'the URDF has more than {MAX_ELEMENTS} elements for links and '
+        if self.kept > MAX_KEPT:
+            raise ModelError(f'the URDF has more than {MAX_KEPT} elements for links and '
                              'joints; is this really a robot?')
         owner = attributes.get('name', '') if len(self.open) == 1 else self._owner()
         known = self._known(tag, attributes, owner)

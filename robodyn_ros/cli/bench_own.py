@@ -1,10 +1,13 @@
 """What this package offers, as calls; what they return is the measure of the others."""
-import checkout  # noqa: F401  (before the package, which it makes known)
-import numpy as np
-from timing import Call
 
-from robodyn_ros import Dynamics
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.cli.bench_robot import BenchRobot
+from robodyn_ros.cli.timing import Call
 from robodyn_ros.control import ControlLaw, make_gains, Term
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.trajectory import Reference
 
 STEP_AWAY = 0.1  # rad, or m: how far the law's reference is from the state
@@ -14,7 +17,7 @@ BATCH = 10_000   # states
 class Own:
     """Our side of a robot."""
 
-    def __init__(self, robot):
+    def __init__(self, robot: BenchRobot):
         self.robot, self.dynamics = robot, Dynamics(robot.model)
 
     def gains(self):

@@ -1,8 +1,12 @@
 """The same by Pinocchio's Python bindings."""
+
+from __future__ import annotations
+
 import numpy as np
 import pinocchio as pin
-from robots import Order
-from timing import Call
+
+from robodyn_ros.cli.bench_robot import BenchRobot, Order
+from robodyn_ros.cli.timing import Call
 
 
 class Pinocchio:
@@ -11,7 +15,7 @@ class Pinocchio:
 
     Parameters
     ----------
-    robot : Robot
+    robot : BenchRobot
     law : dict
         State, reference and gains of the law.
 
@@ -19,7 +23,7 @@ class Pinocchio:
 
     name, version = 'Pinocchio', pin.__version__
 
-    def __init__(self, robot, law):
+    def __init__(self, robot: BenchRobot, law: dict[str, np.ndarray]):
         self.robot, self.model = robot, pin.buildModelFromXML(robot.text)
         self.order = Order(robot.model.joint_names, list(self.model.names)[1:])
         self.names = {

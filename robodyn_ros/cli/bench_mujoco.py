@@ -1,8 +1,12 @@
 """The same by MuJoCo's Python bindings."""
+
+from __future__ import annotations
+
 import mujoco
 import numpy as np
-from robots import Order
-from timing import Call
+
+from robodyn_ros.cli.bench_robot import BenchRobot, Order
+from robodyn_ros.cli.timing import Call
 
 # what it adds to rigid bodies
 ADDED = ('CONSTRAINT', 'CONTACT', 'LIMIT', 'FRICTIONLOSS', 'EQUALITY', 'SPRING', 'DAMPER')
@@ -16,7 +20,7 @@ class Mujoco:
 
     Parameters
     ----------
-    robot : Robot
+    robot : BenchRobot
     law : dict
         State, reference and gains of the law.
 
@@ -24,7 +28,7 @@ class Mujoco:
 
     name, version = 'MuJoCo', mujoco.__version__
 
-    def __init__(self, robot, law):
+    def __init__(self, robot: BenchRobot, law: dict[str, np.ndarray]):
         self.robot, self.law = robot, law
         self.model = mujoco.MjModel.from_xml_string(robot.text)
         self.model.opt.disableflags |= sum(

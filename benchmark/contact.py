@@ -1,0 +1,185 @@
+"""
+What the momentum observer tells of a simulated arm whose pushes are known, and how fast.
+
+    python benchmark/contact.py [--motions 100]
+
+Seven joints under computed torque. Dry friction of 2 %, viscous friction of 1 % per rad/s of the
+effort limits, where friction is said to be there. Figures are parts of the effort limit of the
+joint that has most.
+"""
+import argparse
+
+from checkout import ROOT
+import numpy as np
+
+from robodyn_ros import Dynamics, RobotModel, RobodynError
+from robodyn_ros.control import (
+    ArmController, CollisionSettings, CycleSettings, make_gains, ObserverSettings)
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.mismatch import mismatched
+from robodyn_ros.trajectory import TrajectoryPoint
+
+MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
+LIMIT = np.array(MODEL.effort_limit)
+BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
+COULOMB, VISCOUS = 0.02 * LIMIT, 0.01 * LIMIT
+THRESHOLD = 0.05   # of the effort limits; what docs/contact.md advises
+BANDWIDTH = 30.0
+FAST = 0.9         # of the velocity limits
+TIP = 'tool0'
+
+
+class Trial:
+    """
+    A simulated arm under control, and what is seen of it.
+
+    Parameters
+    ----------
+    period : float
+        Seconds between states.
+    mass, friction : float
+        Of the arm, as multiples of what the controller believes; `friction` 0: there is none,
+        and it knows.
+    threshold : float
+        Of collisions, as a part of the effort limits.
+    **gains
+        Design values.
+
+    """
+
+    def __init__(self, period=1e-3, mass=1.0, friction=0.0, threshold=THRESHOLD, **gains):
+        self.period, self.now = period, 0.0
+        known = bool(friction)
+        self.dynamics = Dynamics(MODEL)
+        gains = make_gains(self.dynamics, viscous=known * VISCOUS, coulomb=known * COULOMB, **gains)
+        self.control = ArmController(self.dynamics, gains, CycleSettings(observer=ObserverSettings(
+            collision=CollisionSettings(threshold * LIMIT, reaction='report'))))
+        self.plant = Plant(mismatched(MODEL, mass), 1e-3, friction=friction * COULOMB,
+                           damping=friction * VISCOUS)
+        self.plant.reset(BENT)
+        self.control.activate(0.0, self.plant.q, self.plant.qd)
+        self.seen = self.control.observation
+        self.run(1.0)
+
+    def cycle(self):
+        """Answer a state, and let the arm move on."""
+        torque = self.control.update(self.now, self.plant.q, self.plant.qd)[0].copy()
+        for _ in range(round(self.period / self.plant.step_size)):
+            self.plant.step(torque)
+        self.now += self.period
+
+    def run(self, seconds):
+        """Return what is seen in every cycle of a while, as parts of the effort limits."""
+        rows = []
+        for _ in range(round(seconds / self.period)):
+            self.cycle()
+            rows.append(self.seen.torque / LIMIT)
+        return np.array(rows)
+
+    def go(self, goal):
+        """Begin to move as fast as velocity limits and motors allow; return the duration."""
+        way = np.abs(goal - self.control.reference.q)
+        duration = (15.0 / 8.0 * way / (FAST * MODEL.velocity_limit)).max()
+        while True:
+            try:
+                zero = np.zeros(MODEL.nv)
+                return self.control.follow(self.now, MODEL.joint_names, [
+                    TrajectoryPoint(goal, zero, zero, (), duration)])
+            except RobodynError:
+                duration *= 1.2
+
+    def move(self, goal):
+        """Move there; return what is seen on the way."""
+        return self.run(self.go(goal) + 0.1)
+
+
+def goals(count, seed=1):
+    """Return goals far from each other."""
+    rng = np.random.default_rng(seed)
+    low, high = np.maximum(MODEL.lower, -1.6), np.minimum(MODEL.upper, 1.6)
+    return rng.uniform(0.8 * low, 0.8 * high, (count, MODEL.nv))
+
+
+def time_constant(period, bandwidth):
+    """Return the time constant of a step times the bandwidth, joint with the most force."""
+    trial = Trial(period, observer_bandwidth=bandwidth)
+    # the same torque at each joint wherever the arm goes: no link is pushed
+    trial.plant.external[:] = 0.02 * LIMIT
+    seen = trial.run(3.0 / bandwidth) / 0.02
+    t = period * np.arange(len(seen))
+    part = (seen[:, 0] > 0.05) & (seen[:, 0] < 0.95)
+    return -bandwidth / np.polyfit(t[part], np.log(1.0 - seen[part, 0]), 1)[0]
+
+
+def bias(period, **arm):
+    """Return the largest residual at rest, and in fast motion."""
+    trial = Trial(period, **arm)
+    rest = np.abs(trial.run(0.5)).max()
+    return rest, max(np.abs(trial.move(goal)).max() for goal in goals(5))
+
+
+def false_alarms(motions, **arm):
+    """Return the number of alarms, and the largest residual."""
+    trial = Trial(**arm)
+    worst = max(np.abs(trial.move(goal)).max() for goal in goals(motions, seed=2))
+    return trial.seen.collision.count, worst
+
+
+def detection(force, seed, **arm):
+    """Return the seconds from a push at the tip in fast motion to the alarm; NaN if none."""
+    trial = Trial(**arm)
+    goal = goals(1, seed)[0]
+    trial.run(0.5 * trial.go(goal))
+    before, start = trial.seen.collision.count, trial.now
+    velocity = (trial.dynamics.jacobian(trial.plant.q, TIP) @ trial.plant.qd)[:3]
+    trial.plant.push(TIP, [*(-force * velocity / np.linalg.norm(velocity)), 0.0, 0.0, 0.0])
+    while trial.seen.collision.count == before and trial.now < start + 0.5:
+        trial.cycle()
+    return trial.now - start if trial.seen.collision.count > before else np.nan
+
+
+def wrench_error(**arm):
+    """Return the largest error of the tip's force and moment, as parts of their size."""
+    trial, errors = Trial(**arm), []
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        force, moment = 10.0 * rng.normal(size=3), 1.0 * rng.normal(size=3)
+        trial.plant.push(TIP, [*force, *moment])
+        trial.run(1.0)
+        found = trial.seen.wrench()
+        errors.append((np.linalg.norm(found[:3] - force) / np.linalg.norm(force),
+                       np.linalg.norm(found[3:] - moment) / np.linalg.norm(moment)))
+    return np.max(errors, axis=0)
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
+    parser.add_argument('--motions', type=int, default=100)
+    motions = parser.parse_args().motions
+    for period in (1e-3, 5e-3):
+        for bandwidth in (BANDWIDTH, 100.0):
+            print(f'{1.0 / period:5.0f} Hz, bandwidth {bandwidth:3.0f} rad/s: time constant '
+                  f'{time_constant(period, bandwidth):.3f} / bandwidth')
+    arms = {'perfect model': {}, 'friction 1.5 times': {'friction': 1.5},
+            'mass 1.05 times': {'mass': 1.05}, 'both': {'mass': 1.05, 'friction': 1.5}}
+    for name, arm in arms.items():
+        for period in (1e-3, 5e-3):
+            rest, motion = bias(period, **arm)
+            print(f'{name:20} {1.0 / period:5.0f} Hz: at rest {rest:.1e}, in motion {motion:.1e}')
+    for name, arm in arms.items():
+        alarms, worst = false_alarms(motions, **arm)
+        print(f'{name:20} {alarms} alarms in {motions} motions, largest residual {worst:.1e}')
+    for force in (20.0, 40.0, 80.0):
+        times = [detection(force, seed, friction=1.5, mass=1.05) for seed in range(20)]
+        seen = np.isfinite(times)
+        middle = 1e3 * np.median(np.array(times)[seen]) if seen.any() else np.nan
+        print(f'{force:4.0f} N at the tip: {seen.sum()} of 20 seen, median {middle:.0f} ms, '
+              f'longest {1e3 * np.max(times, where=seen, initial=0.0):.0f} ms')
+    for name, arm in arms.items():
+        force, moment = wrench_error(**arm)
+        print(f'{name:20} wrench at the tip: force within {force:.1e}, moment within {moment:.1e}')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,21 @@
+"""How `robodyn bench` measures, with a word about what is being measured."""
+import sys
+
+import checkout  # noqa: F401  (before the package, which it makes known)
+
+from robodyn_ros.cli import timing
+from robodyn_ros.cli.timing import Call, Effort, OURS, quartiles
+
+__all__ = ['Call', 'Effort', 'OURS', 'compare', 'progress', 'quartiles']
+
+
+def compare(group, robot, joints, quantity, calls, effort=Effort()):
+    """Let calls take turns, by library; return a row of figures for each."""
+    progress(f'{robot}: {quantity}')
+    return timing.compare(group, robot, joints, quantity, calls, effort)
+
+
+def progress(text=''):
+    """Say what is being done; nothing erases it."""
+    if sys.stderr.isatty():
+        print(f'\r{text:70}' + ('' if text else '\r'), end='', file=sys.stderr, flush=True)

@@ -1,0 +1,200 @@
+"""
+Recordings of an arm as files: bags of ROS 2, in MCAP or SQLite, and tables of comma-separated values.
+
+Messages may be in any order, name the joints in any order, name other joints as well, come twice
+or not at all. Nothing here needs ROS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.exceptions import near_matches, RobodynError
+from robodyn_ros.identification.recording import Recording
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+FLOATS = 'std_msgs/msg/Float64MultiArray'
+
+
+class Topics(NamedTuple):
+    """
+    Where positions and efforts are.
+
+    Attributes
+    ----------
+    states : str
+        Topic of JointState messages with the positions.
+    effort : str or None
+        Topic of JointState or Float64MultiArray messages with the efforts; None: as the positions.
+    effort_joints : sequence of str
+        Order of the efforts in a Float64MultiArray.
+
+    """
+
+    states: str
+    effort: str | None
+    effort_joints: Sequence[str]
+
+
+class _Rows(NamedTuple):
+    """What a topic said: stamps and times of recording (ns), values; NaN where it did not say."""
+
+    stamp: np.ndarray
+    logged: np.ndarray
+    values: np.ndarray
+
+
+def read_recording(path: Path, joint_names: Sequence[str], topics: Topics) -> Recording:
+    """
+    Return what a file or folder says about some joints.
+
+    Raises
+    ------
+    RobodynError
+        It cannot be read, or lacks a topic, a joint or the efforts; the message says what there
+        is instead.
+
+    """
+    if not path.exists():
+        raise RobodynError(f'{path} does not exist: name the folder of a bag, its .mcap or .db3 '
+                           'file, or a .csv file', path=str(path))
+    if path.suffix.lower() == '.csv':
+        return _read_table(path, joint_names)
+    with _opened(path) as reader:
+        positions = _joint_rows(reader, topics.states, joint_names, 'position')
+        if topics.effort is None:
+            efforts = _joint_rows(reader, topics.states, joint_names, 'effort')
+        elif _kind(reader, topics.effort) == FLOATS:
+            efforts = _array_rows(reader, topics.effort, joint_names, topics.effort_joints)
+        else:
+            efforts = _joint_rows(reader, topics.effort, joint_names, 'effort')
+        _check_there(reader, topics, positions, efforts)
+    # where one of them has no stamps, both are as old as when they were recorded
+    stamped = (positions.stamp > 0).all() and (efforts.stamp > 0).all()
+    times = [rows.stamp if stamped else rows.logged for rows in (positions, efforts)]
+    begin = min(each.min() for each in times)
+    return Recording(tuple(joint_names), 1e-9 * (times[0] - begin), positions.values,
+                     1e-9 * (times[1] - begin), efforts.values)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator:
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise RobodynError(f'a bag is read with the library rosbags, and {error}: '
+                           "pip install rosbags (or 'robodyn_ros[record]')") from error
+    # metadata stand beside the file
+    folder = path if path.is_dir() else path.parent
+    try:
+        with AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
+            yield reader
+    except (AnyReaderError, OSError) as error:
+        raise RobodynError(f'{path} cannot be read as a bag: {error}. A bag is a folder with a '
+                           'metadata.yaml; `ros2 bag reindex` makes one anew',
+                           path=str(path)) from error
+
+
+def _connections(reader, topic: str) -> list:
+    name = '/' + topic.lstrip('/')
+    found = [each for each in reader.connections if each.topic == name]
+    if not found:
+        there = sorted({f'{each.topic} ({each.msgtype})' for each in reader.connections
+                        if each.msgtype in (JOINT_STATE, FLOATS)})
+        names = sorted({each.topic for each in reader.connections})
+        usable = ', '.join(there) if there else 'none; ' + near_matches(name, names)
+        raise RobodynError(f'the bag has no topic {name}. Of joint states and arrays it has: '
+                           f'{usable}', topic=name)
+    return found
+
+
+def _kind(reader, topic: str) -> str:
+    return _connections(reader, topic)[0].msgtype
+
+
+def _messages(reader, topic: str, kind: str) -> Iterator[tuple[int, object]]:
+    connections = _connections(reader, topic)
+    if connections[0].msgtype != kind:
+        raise RobodynError(f'topic {topic} has messages of {connections[0].msgtype}; {kind} is '
+                           'needed', topic=topic, kind=connections[0].msgtype)
+    for connection, logged, data in reader.messages(connections):
+        yield logged, reader.deserialize(data, connection.msgtype)
+
+
+def _joint_rows(reader, topic: str, joint_names: Sequence[str], field: str) -> _Rows:
+    """Return a field of the messages that name all joints."""
+    stamps, logged, rows, seen = [], [], [], set()
+    for time, message in _messages(reader, topic, JOINT_STATE):
+        values = getattr(message, field)
+        column = {name: k for k, name in enumerate(message.name)}
+        seen.update(message.name)
+        if not all(name in column for name in joint_names):
+            continue
+        stamps.append(1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec)
+        logged.append(time)
+        rows.append([values[column[name]] if column[name] < len(values) else np.nan
+                     for name in joint_names])
+    if not rows:
+        missing = [name for name in joint_names if name not in seen]
+        what = (f'joint {missing[0]!r} is never named; {near_matches(missing[0], sorted(seen))}'
+                if missing else 'no message names all joints at once')
+        raise RobodynError(f'topic {topic}: {what}. Lock joints that are not recorded with --lock, '
+                           'or name the topic of the arm', topic=topic, missing=missing)
+    return _Rows(np.array(stamps), np.array(logged), np.array(rows, dtype=float))
+
+
+def _array_rows(reader, topic: str, joint_names: Sequence[str],
+                order: Sequence[str]) -> _Rows:
+    """Return arrays of efforts, which have no stamps."""
+    order = list(order or joint_names)
+    for name in joint_names:
+        if name not in order:
+            raise RobodynError(f'--effort-joints does not name joint {name!r}; it names '
+                               + ', '.join(order), joint=name)
+    columns = [order.index(name) for name in joint_names]
+    logged, rows = [], []
+    for time, message in _messages(reader, topic, FLOATS):
+        if len(message.data) != len(order):
+            raise RobodynError(
+                f'topic {topic} has {len(message.data)} numbers in a message, and {len(order)} '
+                'joints are expected: name them in their order with --effort-joints', topic=topic)
+        logged.append(time)
+        rows.append(message.data[columns])
+    values = np.array(rows, dtype=float).reshape(-1, len(columns))
+    return _Rows(np.zeros(len(logged), dtype=np.int64), np.array(logged, dtype=np.int64), values)
+
+
+def _check_there(reader, topics: Topics, positions: _Rows, efforts: _Rows) -> None:
+    for what, rows, topic in (('positions', positions, topics.states),
+                              ('efforts', efforts, topics.effort or topics.states)):
+        if np.isfinite(rows.values).all(axis=1).any():
+            continue
+        others = sorted({each.topic for each in reader.connections
+                         if each.msgtype in (JOINT_STATE, FLOATS)} - {topic})
+        raise RobodynError(f'topic {topic} has no {what} of all joints: '
+                           + (f'record {what}' if what == 'positions' else
+                              'name the topic that has them with --effort-topic; there are '
+                              + (', '.join(others) or 'no others')), topic=topic)
+
+
+def _read_table(path: Path, joint_names: Sequence[str]) -> Recording:
+    """Read columns `time`, and for each joint NAME.position and NAME.effort."""
+    with path.open(encoding='utf-8') as file:
+        heads = [head.strip() for head in file.readline().split(',')]
+    wanted = ['time', *(f'{name}.{what}' for what in ('position', 'effort')
+                        for name in joint_names)]
+    for head in wanted:
+        if head not in heads:
+            raise RobodynError(f'{path} has no column {head!r}; {near_matches(head, heads)}',
+                               path=str(path), column=head)
+    rows = np.genfromtxt(path, delimiter=',', skip_header=1, ndmin=2)
+    table = rows[:, [heads.index(head) for head in wanted]]
+    n = len(joint_names)
+    return Recording(tuple(joint_names), table[:, 0], table[:, 1:n + 1], table[:, 0],
+                     table[:, n + 1:])

@@ -1,0 +1,121 @@
+"""What was identified, as files: parameters for the controller, and a URDF with other inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.identification.estimate import Estimate
+from robodyn_ros.identification.log_cholesky import to_matrix
+from robodyn_ros.model import RobotModel
+
+NODE = 'computed_torque_controller'
+# parameter of the controller for what is estimated of each joint; offsets have none
+JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb',
+                    'armature': 'armature', 'scale': 'torque_scale'}
+# and for the payload: which of its ten numbers
+PAYLOAD_PARAMETERS = {'payload.mass': slice(0, 1), 'payload.com': slice(1, 4),
+                      'payload.inertia': slice(4, 10)}
+
+
+def parameters(found: Estimate, payload_link: str | None) -> dict[str, object]:
+    """Return the parameters of the controller by name: numbers, lists and texts."""
+    made: dict[str, object] = {}
+    for kind, name in JOINT_PARAMETERS.items():
+        if kind in found.joints:
+            made[name] = [each.value for each in found.joints[kind]]
+    if found.carries:
+        made['payload.link'] = payload_link
+        for name, where in PAYLOAD_PARAMETERS.items():
+            values = [each.value for each in found.payload[where]]
+            made[name] = values[0] if len(values) == 1 else values
+    return made
+
+
+def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
+    """Return a file of parameters for ROS 2; names with dots are nested."""
+    lines = [*(f'# {line}'.rstrip() for line in head), f'/**/{NODE}:', '  ros__parameters:']
+    group = ''
+    for name, value in values.items():
+        above, _, own = name.rpartition('.')
+        if above and above != group:
+            lines.append(f'    {above}:')
+        group = above
+        lines.append(f'    {"  " if above else ""}{own}: {_yaml(value)}')
+    return '\n'.join(lines) + '\n'
+
+
+def _yaml(value: object) -> str:
+    if isinstance(value, list):
+        return f'[{", ".join(map(_yaml, value))}]'
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    # with a dot, or ROS would take it for a whole number
+    mantissa, e, exponent = f'{value:.6g}'.partition('e')
+    return (mantissa if '.' in mantissa else f'{mantissa}.0') + e + exponent
+
+
+def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
+    """
+    Return a URDF whose moving links have the inertias that were found.
+
+    What is fixed to a moving link is part of it: its own <inertial> is left out.
+
+    Parameters
+    ----------
+    source : Path
+        The URDF that the model was made from.
+    model : RobotModel
+    phi : (10 nb,) array
+        As `Dynamics.parameters`.
+
+    Raises
+    ------
+    ParameterError
+        A joint that the URDF lets move was locked.
+
+    """
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    root = ElementTree.parse(source, parser).getroot()
+    _check_not_locked(root, model)
+    bodies = dict(zip(model.body_names, np.reshape(phi, (-1, 10))))
+    for link in root.findall('link'):
+        frame = model.links.get(link.get('name'))
+        if frame is None or frame.body < 0:
+            continue
+        for inertial in link.findall('inertial'):
+            link.remove(inertial)
+        if link.get('name') in bodies and bodies[link.get('name')][0] > 0.0:
+            link.insert(0, _inertial(bodies[link.get('name')]))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding='unicode', xml_declaration=False) + '\n'
+
+
+def _check_not_locked(root: ElementTree.Element, model: RobotModel) -> None:
+    for joint in root.findall('joint'):
+        parent, child = (model.links.get(joint.find(end).get('link'))
+                         for end in ('parent', 'child'))
+        if (joint.get('type') != 'fixed' and parent is not None and child is not None
+                and parent.body == child.body >= 0):
+            raise ParameterError(
+                f'joint {joint.get("name")!r} was locked, so that the inertia beyond it is known '
+                'only together with that before it: a URDF can be written for the whole arm alone, '
+                'leave --urdf-output out', joint=joint.get('name'))
+
+
+def _inertial(phi: np.ndarray) -> ElementTree.Element:
+    """Return the element of a body."""
+    P, mass = to_matrix(phi), float(phi[0])
+    com = P[:3, 3] / mass
+    spread = P[:3, :3] - mass * np.outer(com, com)
+    J = np.trace(spread) * np.eye(3) - spread
+    element = ElementTree.Element('inertial')
+    ElementTree.SubElement(element, 'origin', xyz=' '.join(f'{x:.9g}' for x in com), rpy='0 0 0')
+    ElementTree.SubElement(element, 'mass', value=f'{mass:.9g}')
+    ElementTree.SubElement(element, 'inertia', {
+        'i' + 'xyz'[i] + 'xyz'[k]: f'{J[i, k]:.9g}' for i in range(3) for k in range(i, 3)})
+    return element

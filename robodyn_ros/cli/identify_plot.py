@@ -1,0 +1,51 @@
+"""Pictures of an identification: recorded and predicted torque of each joint, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robodyn_ros.identification.estimate import Estimate
+from robodyn_ros.model import RobotModel
+
+_RECORDED, _PREDICTED, _REST = '#7F7F7F', '#0072B2', '#D55E00'
+
+
+def plot(model: RobotModel, found: Estimate, path: Path) -> None:
+    """
+    Write the picture.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    """
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    with pyplot.rc_context({'axes.grid': True, 'grid.alpha': 0.3}):
+        figure, axes = pyplot.subplots(model.nv, 1, figsize=(14, 2.2 * model.nv + 1.0), dpi=90,
+                                       sharex=True, squeeze=False)
+        for j, axis in enumerate(axes[:, 0]):
+            _draw(axis, found, j)
+            axis.set_ylabel(model.joint_names[j])
+            axis.set_title(f'residual {100.0 * found.fitted[j]:.2g} %, on held-back data '
+                           f'{100.0 * found.held_back[j]:.2g} %, with the URDF '
+                           f'{100.0 * found.urdf[j]:.2g} %', loc='left', fontsize=10)
+        axes[-1, 0].set_xlabel('time (s)')
+        axes[0, 0].legend(loc='upper right', ncol=3, frameon=False, fontsize=9)
+        figure.suptitle(f'{model.name}: recorded effort and that of the identified model (N m or '
+                        'N); held back: shaded')
+        figure.tight_layout()
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def _draw(axis, found: Estimate, j: int) -> None:
+    times, measured, predicted = found.times[j], found.measured[j], found.predicted[j]
+    axis.plot(times, measured, color=_RECORDED, lw=2.5, label='recorded')
+    axis.plot(times, predicted, color=_PREDICTED, lw=1.0, label='predicted')
+    axis.plot(times, measured - predicted, color=_REST, lw=1.0, label='rest')
+    if len(times):
+        axis.axvspan(found.split, times[-1], color='black', alpha=0.06, lw=0)

@@ -1,0 +1,192 @@
+"""Listens to a running arm for `robodyn check --live`: what is seen, not what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from rcl_interfaces.srv import GetParameters
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.nodes import controller
+from robodyn_ros.nodes.commanders import Commanders
+from robodyn_ros.nodes.conversions import seconds
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.qos import newest
+
+_DEPTH = 4000    # messages that can wait
+_LOOK = 0.1      # s between two looks around while nothing comes
+_DISCOVERY = 2.0  # s until the others are known; joint states may come sooner
+_ANSWER = 3.0    # s that a node may take to tell its parameters
+_JOINT_STATE = 'sensor_msgs/msg/JointState'
+
+
+class SeenState(NamedTuple):
+    """
+    One message.
+
+    Attributes
+    ----------
+    arrived, clock, stamp : float
+        Seconds: when it came, on the steady clock and on the clock of the machine; what its
+        header says.
+    names : tuple of str
+    position, velocity, effort : array
+        As they came, maybe empty.
+
+    """
+
+    arrived: float
+    clock: float
+    stamp: float
+    names: tuple[str, ...]
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+class Seen(NamedTuple):
+    """
+    What was seen of a running arm.
+
+    Attributes
+    ----------
+    topic : str
+        Where joint states were expected.
+    messages : list of SeenState
+    publishers : tuple of str
+        Nodes that publish joint states there.
+    elsewhere : tuple of str
+        Other topics with joint states.
+    commands : str
+        Topic of the commands.
+    commanders, listeners : tuple of str
+        Nodes that publish and take commands.
+    effort_controller : str
+        Name of the node that is thought to take the commands.
+    parameters : dict or None
+        Its `joints` and `interface_name`; None if there is no such node, or no answer.
+    command_joints : tuple of str or None
+        Parameter of the controller of this package, if it is there.
+
+    """
+
+    topic: str
+    messages: list[SeenState]
+    publishers: tuple[str, ...]
+    elsewhere: tuple[str, ...]
+    commands: str
+    commanders: tuple[str, ...]
+    listeners: tuple[str, ...]
+    effort_controller: str
+    parameters: dict[str, Any] | None
+    command_joints: tuple[str, ...] | None
+
+
+def observe(joint_states: str, commands: str, timeout: float, duration: float,
+            look: Callable[[], None] = lambda: None) -> Seen:
+    """
+    Listen to an arm with a node of its own.
+
+    Parameters
+    ----------
+    joint_states, commands : str
+        Topics.
+    timeout : float
+        Seconds to wait for the first joint state.
+    duration : float
+        Seconds to listen from then on.
+    look : callable
+        Called now and then.
+
+    Raises
+    ------
+    ParameterError
+        A topic has a name that ROS does not allow.
+
+    """
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = Node('robodyn_check', context=context, use_global_arguments=False,
+                    enable_rosout=False, start_parameter_services=False)
+        return _observe(node, joint_states, commands, timeout, duration, look)
+    except rclpy.exceptions.InvalidTopicNameException as error:
+        raise ParameterError(f'{joint_states!r} or {commands!r} is no name of a topic: '
+                             + str(error).partition('\n')[0]) from error
+    finally:
+        context.try_shutdown()
+
+
+def _observe(node: Node, joint_states: str, commands: str, timeout: float, duration: float,
+             look: Callable[[], None]) -> Seen:
+    states = PolledSubscription(node, JointState, joint_states, newest(_DEPTH))
+    topic = node.resolve_topic_name(commands)
+    begin = time.monotonic()
+    messages = _collect(states, begin + timeout, look, first=True)
+    if messages:
+        messages += _collect(states, max(time.monotonic() + duration, begin + _DISCOVERY), look)
+    commanders = Commanders(node, [topic])
+    commanders.look()
+    effort_controller = topic.rpartition('/')[0]
+    own = f'/{controller.NAME}'
+    told = _parameters(node, own, ['command_joints']) if own in commanders.names else None
+    return Seen(
+        states.topic, messages, _names(node.get_publishers_info_by_topic(states.topic)),
+        _elsewhere(node, states.topic), topic, commanders.names,
+        _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
+        _parameters(node, effort_controller, ['joints', 'interface_name']),
+        None if told is None else tuple(told['command_joints'] or ()))
+
+
+def _collect(states: PolledSubscription, end: float, look: Callable[[], None],
+             first: bool = False) -> list[SeenState]:
+    """Return what comes until a time, or only the first message."""
+    found = []
+    while (left := end - time.monotonic()) > 0.0 and not (first and found):
+        message = states.wait(min(left, _LOOK))
+        if message is not None:
+            found.append(SeenState(
+                time.monotonic(), time.time(), seconds(message.header.stamp), tuple(message.name),
+                *(np.array(row, dtype=float)
+                  for row in (message.position, message.velocity, message.effort))))
+        look()
+    return found
+
+
+def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] | None:
+    """Return parameters of another node, None if it is not there or does not answer."""
+    known = {f'{space.rstrip("/")}/{each}' for each, space in node.get_node_names_and_namespaces()}
+    if name not in known:
+        return None
+    client = node.create_client(GetParameters, f'{name}/get_parameters')
+    try:
+        if not run(node, client.service_is_ready, _ANSWER):
+            return None
+        found = dict.fromkeys(wanted)
+        for each in wanted:  # asked for several, a node that lacks one of them tells none
+            future = client.call_async(GetParameters.Request(names=[each]))
+            if not run(node, future.done, _ANSWER):
+                return None
+            for value in future.result().values:
+                found[each] = parameter_value_to_python(value)
+        return found
+    finally:
+        node.destroy_client(client)
+
+
+def _elsewhere(node: Node, topic: str) -> tuple[str, ...]:
+    return tuple(name for name, kinds in node.get_topic_names_and_types()
+                 if _JOINT_STATE in kinds and name != topic and node.count_publishers(name))
+
+
+def _names(infos) -> tuple[str, ...]:
+    return tuple(sorted(f'{info.node_namespace.rstrip("/")}/{info.node_name}' for info in infos))

@@ -1,0 +1,85 @@
+"""What all sub-commands share: usage of the right command, broken pipes, places to write to."""
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+from robodyn_ros.cli.main import BROKEN_PIPE, COMMANDS, main, USER_MISTAKE
+from robodyn_ros.cli.report import Criterion, paragraph, table, verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_help_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, '--help'])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert 'examples:' in said and f'  robodyn {command}' in said and '--debug' in said
+
+
+@pytest.mark.parametrize('command', ['check', 'explain', 'bench', 'demo', 'montecarlo'])
+def test_usage_errors_name_the_command(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, '--wrong'])
+    said = capsys.readouterr().err
+    assert ended.value.code == USER_MISTAKE
+    assert f'usage: robodyn {command}' in said and '--wrong' in said
+
+
+def test_a_place_that_cannot_be_written_names_its_option(capsys):
+    path = '/proc/nothing/runs.npz'
+    assert main(['montecarlo', '--save', path]) == USER_MISTAKE
+    said = capsys.readouterr().err
+    assert f'--save {path}' in said and 'choose a place' in said
+
+
+def test_debug_shows_the_stack_trace():
+    with pytest.raises(ValueError, match='nowhere'):
+        main(['check', 'nowhere.urdf', '--debug'])
+
+
+def test_a_reader_that_goes_away_is_no_mistake():
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'PYTHONUNBUFFERED': '1'}
+    with subprocess.Popen(
+            [sys.executable, '-m', 'robodyn_ros.cli.main', 'explain',
+             str(ROOT / 'urdf' / 'robodyn7.urdf')], env=environment, cwd=ROOT,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(60) == BROKEN_PIPE, said
+    assert not said
+
+
+def test_names_that_would_be_cut_alike_are_numbered():
+    names = [f'{side}_manipulator_with_a_long_name_joint' for side in ('left', 'right')]
+    lines = table(('joint', 'torque'), [(name, '1') for name in names], width=30)
+    assert {line.split()[0] for line in lines[2:4]} == {'1', '2'}
+    legend = ''.join(line.strip() for line in lines[4:])
+    assert all(f'{k} {name}' in legend for k, name in enumerate(names, 1))
+
+
+def test_no_line_ends_before_a_unit():
+    lines = paragraph('note  ', 'weight ' + '12.5 N m, ' * 40, width=53)
+    assert max(map(len, lines)) <= 53
+    assert all(line.rstrip(',').endswith('N m') for line in lines)
+    assert ' '.join(line.strip() for line in lines).count('12.5 N m') == 40
+
+
+def test_a_fault_on_the_way_is_told_with_the_verdict():
+    good = [Criterion('error below 1', '0.5', True)]
+    assert verdict(good)[-1] == 'all 1 criteria hold'
+    assert verdict(good, 'a fault was latched')[-1] == (
+        'all 1 criteria hold; but a fault was latched')
+
+
+def test_a_demo_tells_of_the_faults_that_it_reset():
+    from robodyn_ros.cli.findings import Findings
+    findings = Findings(model=None, motion=None, news=['fault: no data', 'it was refused'])
+    assert 'a fault was latched and reset' in findings.reserve()
+    findings.news.append('fault: again')
+    assert findings.reserve().startswith('2 faults')
+    assert Findings(None, None, news=['refused']).reserve() == ''

@@ -120,7 +120,8 @@ def report(model: RobotModel, bounds: Bounds, found: Excitation) -> list[str]:
     columns = (q.min(axis=0), q.max(axis=0), used, np.abs(qdd).max(axis=0), torque)
     rows = [(name, *(number(column[j]) for column in columns))
             for j, name in enumerate(model.joint_names)]
-    return [*table(('joint', 'from', 'to', 'velocity (%)', 'acceleration', 'torque (%)'), rows), '',
+    heads = ('joint', 'from', 'to', 'velocity (%)', 'acceleration', 'torque (%)')
+    return [*table(heads, rows), '',
             f'condition number of the base regressor: {found.before:.3g} for the best motion '
             f'drawn at random, {found.after:.3g} now']
 

@@ -11,7 +11,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.recorder import Recorder, Stream
 
-_HEARD = 10.0    # s until somebody must be heard
+_HEARD = 20.0    # s until somebody must be heard
 _BEGIN = 3.0     # s in which the motion must begin, or was refused
 _STILL = 0.5     # s of rest that are recorded after it
 _MOVES = 1e-4    # rad/s or m/s asked for by a controller that follows
@@ -60,7 +60,8 @@ class Sender:
         recorder = self._recorder
         if not recorder.wait(lambda: recorder.states and recorder.references, _HEARD):
             what = 'controller' if recorder.states else 'joint states'
-            raise StateError(f'no {what} heard within {_HEARD:g} s: start it on this ROS_DOMAIN_ID')
+            raise StateError(f'no {what} heard within {_HEARD:g} s: start it, on '
+                             'this ROS_DOMAIN_ID')
         recorder.send(self._model.joint_names, *points)
         if not recorder.wait(self._moves, _BEGIN):
             raise StateError('the controller does not begin the motion; its log says why')

@@ -29,7 +29,7 @@ EXAMPLES = """examples:
   robodyn identify run1 arm.urdf --output identified.yaml
   robodyn identify run1 arm.urdf --estimate friction,inertia --urdf-output better.urdf --plot
   robodyn identify run2 better.urdf --payload tool0 --output tool.yaml
-  robodyn identify run1 arm.urdf --estimate friction,scale --effort-topic effort_controller/commands
+  robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
@@ -86,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
         data = excerpt(dynamics, recording, options.cutoff)
         step.result = (f'{data.used:.1f} of {data.recorded:.1f} s used, in {data.segments} '
                        f'pieces; up to {data.filters.equation:.3g} Hz')
-    with steps('estimate ' + ', '.join([*groups, *(['payload'] if options.payload else [])])) as step:
+    what = [*groups, *(['payload'] if options.payload else [])]
+    with steps('estimate ' + ', '.join(what)) as step:
         found = estimate(dynamics, data, groups, options.payload, options.trust,
                          options.hold_back, options.delay)
         step.result = f'condition number {found.condition:.3g}'
@@ -135,7 +136,7 @@ def report(model: RobotModel, found: Estimate, everything: bool = False) -> list
         lines += ['', 'payload', *(f'  {name:<14} {_cell(value)}'
                                    for name, value in zip(_PAYLOAD, found.payload))]
         if not found.carries:
-            lines.append('  that is none: it weighs less than what can be told, and is not written')
+            lines.append('  that is none: it weighs less than can be told, and is not written')
     if found.base:
         lines += ['', *_base_lines(found, everything)]
     for kind, j in found.unexcited:
@@ -162,7 +163,7 @@ def _base_lines(found: Estimate, everything: bool) -> list[str]:
 def _better(found: Estimate) -> bool:
     """Return whether held-back torque is predicted better than by the URDF, over all joints."""
     good = np.isfinite(found.held_back)
-    return bool(np.mean(found.held_back[good]) < np.mean(found.urdf[good])) if good.any() else False
+    return bool(good.any() and np.mean(found.held_back[good]) < np.mean(found.urdf[good]))
 
 
 def _verdict(found: Estimate) -> str:

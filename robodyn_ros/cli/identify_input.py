@@ -1,5 +1,5 @@
 """
-Recordings of an arm as files: bags of ROS 2, in MCAP or SQLite, and tables of comma-separated values.
+Recordings of an arm as files: bags of ROS 2, in MCAP or SQLite, and tables (CSV).
 
 Messages may be in any order, name the joints in any order, name other joints as well, come twice
 or not at all. Nothing here needs ROS.
@@ -144,8 +144,8 @@ def _joint_rows(reader, topic: str, joint_names: Sequence[str], field: str) -> _
         missing = [name for name in joint_names if name not in seen]
         what = (f'joint {missing[0]!r} is never named; {near_matches(missing[0], sorted(seen))}'
                 if missing else 'no message names all joints at once')
-        raise RobodynError(f'topic {topic}: {what}. Lock joints that are not recorded with --lock, '
-                           'or name the topic of the arm', topic=topic, missing=missing)
+        raise RobodynError(f'topic {topic}: {what}. Lock joints that are not recorded with '
+                           '--lock, or name the topic of the arm', topic=topic, missing=missing)
     return _Rows(np.array(stamps), np.array(logged), np.array(rows, dtype=float))
 
 

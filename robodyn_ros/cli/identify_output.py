@@ -70,6 +70,7 @@ def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
     source : Path
         The URDF that the model was made from.
     model : RobotModel
+        As it was read from it.
     phi : (10 nb,) array
         As `Dynamics.parameters`.
 
@@ -103,8 +104,8 @@ def _check_not_locked(root: ElementTree.Element, model: RobotModel) -> None:
                 and parent.body == child.body >= 0):
             raise ParameterError(
                 f'joint {joint.get("name")!r} was locked, so that the inertia beyond it is known '
-                'only together with that before it: a URDF can be written for the whole arm alone, '
-                'leave --urdf-output out', joint=joint.get('name'))
+                'only together with that before it: a URDF can be written for the whole arm '
+                'alone, leave --urdf-output out', joint=joint.get('name'))
 
 
 def _inertial(phi: np.ndarray) -> ElementTree.Element:

@@ -112,7 +112,10 @@ class Session:
             # JSON is YAML, as which ROS reads it: quotes keep a path or a name a text
             arguments += ['-p', f'{key}:={json.dumps(value)}']
         return self._children.start(name, f'robodyn_ros.nodes.{name}', arguments,
-                                    self._logs / f'robodyn_demo_{name}.log')
+                                    self._log_of(name))
+
+    def _log_of(self, name: str) -> Path:
+        return self._logs / f'robodyn_demo_{name}.log'
 
     def _alive(self) -> None:
         self._children.check()

@@ -1,0 +1,224 @@
+"""
+Weighted least squares over all joints, with the URDF as prior.
+
+Minimised is, with joint j's residual e_j of standard deviation s_j,
+
+    sum_j |e_j|^2 / s_j^2 + sum_k (z_k - z_k^URDF)^2 / spread_k^2,
+
+by Gauss and Newton: the mode of the posterior of z. The s_j come from the residuals of a first
+solution (weighted inverse-dynamic identification: Gautier, Dynamic identification of robots with
+power model, 1997; Khalil and Dombre, Modeling, Identification and Control of Robots, ch. 12). For
+the inertias the second sum is the entropic distance from the URDF, see `log_cholesky`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.identification.equations import Equations, JOINT_TERMS
+from robodyn_ros.identification.unknowns import Physical, Unknowns
+
+_ROUNDS = 3              # of weights
+_SMALLEST_ERROR = 1e-6   # part of the torque: of a joint, in a world without noise
+_TERMS = len(JOINT_TERMS)
+# of the iterations: most, first damping and the one at which no step helps, and the change of
+# the sum of squares that is none
+_STEPS, _DAMPING, _HOPELESS, _PRECISION = 200, 1.0, 1e12, 1e-4
+
+
+class Fit(NamedTuple):
+    """
+    A solution.
+
+    Attributes
+    ----------
+    unknowns : Unknowns
+    z : (p,) array
+    covariance : (p, p) array
+        Of z, given the data and the prior.
+    spread : (p,) array
+        Standard deviations of z before the data.
+    data : (rows, p) array
+        Derivative of the weighted residuals of the data.
+    deviation : (nv,) array
+        Standard deviation of the joints' residuals.
+
+    """
+
+    unknowns: Unknowns
+    z: NDArray
+    covariance: NDArray
+    spread: NDArray
+    data: NDArray
+    deviation: NDArray
+
+    @property
+    def physical(self) -> Physical:
+        """Return what the solution stands for."""
+        return self.unknowns.physical(self.z)
+
+
+def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = None,
+          deviation: NDArray | None = None) -> Fit:
+    """
+    Return the solution of the equations of all joints.
+
+    Parameters
+    ----------
+    unknowns : Unknowns
+        What is to be found.
+    joints : list of Equations
+        In model order.
+    near, deviation : (p,), (nv,) array, optional
+        Solution and residuals of nearly the same unknowns, to begin with.
+
+    """
+    compressed = [_compressed(joint) for joint in joints]
+    usual = usual_terms(joints)
+    torque = np.array([_rms(joint.effort) for joint in joints])
+    # at first as if each joint's torque were known to a tenth
+    rounds = _ROUNDS if deviation is None else 1
+    deviation = 0.1 * torque if deviation is None else deviation
+    z, freedom = unknowns.start if near is None else near, unknowns.size / len(joints)
+    for _ in range(rounds):
+        problem = _Problem(unknowns, compressed, deviation, unknowns.spreads(usual))
+        z = problem.solution(z)
+        predicted = unknowns.physical(z)
+        errors = [residual(joint, j, predicted, unknowns.payload_body)
+                  for j, joint in enumerate(joints)]
+        deviation = np.array([
+            max(np.sqrt(np.sum(e ** 2) / max(len(e) - freedom, 1.0)), _SMALLEST_ERROR * size,
+                1e-12) for e, size in zip(errors, torque)])
+    inflation = np.array([np.sqrt(repetition(e, joint.segment))
+                          for e, joint in zip(errors, joints)])
+    problem = _Problem(unknowns, compressed, deviation * inflation, problem.spread)
+    z = problem.solution(z)
+    data = problem.data_derivative(z)
+    information = data.T @ data + np.diag(problem.spread ** -2.0)
+    return Fit(unknowns, z, np.linalg.inv(information), problem.spread, data, deviation)
+
+
+def usual_terms(joints: list[Equations]) -> NDArray:
+    """Return values of `JOINT_TERMS` that would explain a joint's torque alone; (4, nv)."""
+    usual = np.ones((_TERMS, len(joints)))
+    for j, joint in enumerate(joints):
+        for k in range(_TERMS):
+            size = _rms(joint.columns[:, k - _TERMS])
+            if size > 0.0:
+                usual[k, j] = _rms(joint.effort) / size
+    return np.maximum(usual, 1e-9)
+
+
+def residual(joint: Equations, j: int, arm: Physical, payload_body: int) -> NDArray:
+    """Return the effort of a joint that an arm would have, less what was recorded."""
+    return (arm.scale[j] * (joint.columns @ coefficients(arm, j, payload_body))
+            - joint.effort - arm.delay * joint.slope)
+
+
+def coefficients(arm: Physical, j: int, payload_body: int) -> NDArray:
+    """Return what the columns of joint j are multiplied with."""
+    phi = arm.phi.copy()
+    if payload_body >= 0:
+        phi.reshape(-1, 10)[payload_body] += arm.payload
+    return np.concatenate([phi, arm.terms[:, j]])
+
+
+def repetition(errors: NDArray, segment: NDArray) -> float:
+    """
+    Return how many successive errors count as one independent error; 1 or more.
+
+    1 + 2 sum of the autocorrelation up to where it first vanishes (Sokal, Monte Carlo methods in
+    statistical mechanics, 1997).
+    """
+    variance, total = np.mean(errors ** 2) if len(errors) else 0.0, 1.0
+    if variance == 0.0:
+        return total
+    for lag in range(1, len(errors) // 5):
+        same = segment[lag:] == segment[:-lag]
+        correlation = np.mean((errors[lag:] * errors[:-lag])[same]) / variance if same.any() else 0
+        if not correlation > 0.0:
+            break
+        total += 2.0 * correlation
+    return total
+
+
+class _Problem:
+    """Least squares with given weights."""
+
+    def __init__(self, unknowns: Unknowns, compressed: list[NDArray], deviation: NDArray,
+                 spread: NDArray):
+        self.unknowns, self.spread = unknowns, spread
+        self._weighted = [R / s for R, s in zip(compressed, deviation)]
+
+    def solution(self, z: NDArray) -> NDArray:
+        """Return the minimum that is reached from z (Levenberg and Marquardt, in spreads)."""
+        z = np.maximum(z, self.unknowns.lower)
+        cost, damping = self._cost(z), _DAMPING
+        for _ in range(_STEPS):
+            new = np.maximum(z + self._step(z, damping), self.unknowns.lower)
+            reached = self._cost(new)
+            if reached < cost:
+                done = cost - reached < _PRECISION
+                z, cost, damping = new, reached, 0.1 * damping
+                if done:
+                    break
+            elif damping > _HOPELESS:
+                break
+            else:
+                damping *= 10.0
+        return z
+
+    def _step(self, z: NDArray, damping: float) -> NDArray:
+        data = self.data_derivative(z) * self.spread
+        from_start = (z - self.unknowns.start) / self.spread
+        gradient = data.T @ self._data(z) + from_start
+        # what is at its bound and would go beyond stays
+        free = (z > self.unknowns.lower) | (gradient < 0.0)
+        data = data[:, free]
+        step = np.zeros_like(z)
+        step[free] = -np.linalg.solve(
+            data.T @ data + (1.0 + damping) * np.eye(data.shape[1]), gradient[free])
+        return step * self.spread
+
+    def _cost(self, z: NDArray) -> float:
+        from_start = (z - self.unknowns.start) / self.spread
+        return 0.5 * float(np.sum(self._data(z) ** 2) + np.sum(from_start ** 2))
+
+    def _data(self, z: NDArray) -> NDArray:
+        """Return the weighted residuals of the data."""
+        arm, body = self.unknowns.physical(z), self.unknowns.payload_body
+        return np.concatenate([
+            R @ np.append(arm.scale[j] * coefficients(arm, j, body), (-1.0, -arm.delay))
+            for j, R in enumerate(self._weighted)])
+
+    def data_derivative(self, z: NDArray) -> NDArray:
+        """Return the derivative of the data's residuals, (rows, p)."""
+        unknowns = self.unknowns
+        arm, body = unknowns.physical(z), unknowns.payload_body
+        phi, payload = unknowns.inertia_derivative(z)
+        if body >= 0:
+            phi[10 * body:10 * (body + 1)] += payload
+        blocks = []
+        for j, R in enumerate(self._weighted):
+            block = arm.scale[j] * (R[:, :-2 - _TERMS] @ phi)
+            for k, kind in enumerate(JOINT_TERMS):
+                if (at := unknowns.number(kind, j)) is not None:
+                    block[:, at] = arm.scale[j] * R[:, k - 2 - _TERMS]
+            if (at := unknowns.number('scale', j)) is not None:
+                block[:, at] = R[:, :-2] @ coefficients(arm, j, body)
+            if unknowns.delayed:
+                block[:, -1] = -R[:, -1]
+            blocks.append(block)
+        return np.vstack(blocks)
+
+
+def _compressed(joint: Equations) -> NDArray:
+    """Return the triangle that gives the same squares as the equations; slope last."""
+    return np.linalg.qr(np.column_stack([joint.columns, joint.effort, joint.slope]), mode='r')
+
+
+def _rms(values: NDArray) -> float:
+    return float(np.sqrt(np.mean(values ** 2))) if len(values) else 0.0

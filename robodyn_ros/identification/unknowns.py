@@ -1,0 +1,203 @@
+"""What is to be found: its names, where the URDF has it, and how the physics depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError, near_matches
+from robodyn_ros.identification.equations import JOINT_TERMS
+from robodyn_ros.identification.log_cholesky import LogCholesky, SIZE, WEIGHTS
+
+# what can be asked for, and the numbers per joint that it consists of
+GROUPS = {'friction': ('viscous', 'coulomb', 'offset'), 'armature': ('armature',),
+          'scale': ('scale',), 'inertia': ()}
+NOT_NEGATIVE = ('viscous', 'coulomb', 'armature')
+SCALE_SPREAD = 0.5
+# entropic distance of a payload from the guess it starts from: as good as free
+PAYLOAD_SPREAD = 3.0
+DELAY_SPREAD = 0.01  # s
+
+
+class Physical(NamedTuple):
+    """
+    An arm: what all the unknowns stand for.
+
+    Attributes
+    ----------
+    phi : (10 nb,) array
+        Inertial parameters of the bodies without the payload, as `Dynamics.parameters`.
+    terms : (4, nv) array
+        Viscous and Coulomb friction, offset and armature.
+    scale : (nv,) array
+        Recorded effort per effort at the joint.
+    payload : (10,) array
+        In its body, about the body's origin.
+    delay : float
+        Of the recorded efforts (s).
+
+    """
+
+    phi: NDArray
+    terms: NDArray
+    scale: NDArray
+    payload: NDArray
+    delay: float
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body that may be any, around a nominal one; `index` is -1 for the payload."""
+
+    index: int
+    around: LogCholesky
+    spread: float
+
+
+class Unknowns:
+    """
+    The unknowns as one vector z: ten for each free body, single numbers of joints, the delay.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The arm as in the URDF.
+    groups : collection of str
+        Of `GROUPS`.
+    inertia_spread : float
+        How far inertias may be from the URDF: entropic distance that counts as usual, about the
+        part by which a mass may be wrong.
+    payload : (int, (10,) array), optional
+        Body that holds a payload, and a guess of it.
+    delay : float, optional
+        Of the efforts (s), where it is known.
+
+    Raises
+    ------
+    ArgumentError
+        No group is named, a name is unknown, or two cannot be told apart.
+    ModelError
+        A body without mass.
+
+    """
+
+    def __init__(self, dynamics: Dynamics, groups: Collection[str], inertia_spread: float = 0.5,
+                 payload: tuple[int, NDArray] | None = None, delay: float | None = None):
+        _check_groups(groups, payload is not None)
+        model = dynamics.model
+        self.joint_names, self.nb = model.joint_names, model.nb
+        self.payload_body = -1 if payload is None else payload[0]
+        none = np.zeros(SIZE) if payload is None else np.asarray(payload[1], dtype=float)
+        self.nominal = Physical(
+            dynamics.parameters, np.array([model.damping, model.friction, np.zeros(model.nv),
+                                           np.zeros(model.nv)]), np.ones(model.nv), none,
+            delay or 0.0)
+        self.bodies: list[Body] = []
+        if 'inertia' in groups:
+            self.bodies = [Body(b, LogCholesky(phi, model.body_names[b]), inertia_spread)
+                           for b, phi in enumerate(self.nominal.phi.reshape(-1, SIZE))
+                           if phi[0] > 0.0]
+        if payload is not None:
+            self.bodies.append(Body(-1, LogCholesky(none, 'payload'), PAYLOAD_SPREAD))
+        self.numbers: list[tuple[str, int]] = [
+            (kind, j) for group in groups for kind in GROUPS[group] for j in range(model.nv)]
+        self.delayed = delay is None
+
+    @property
+    def size(self) -> int:
+        """Length of z."""
+        return SIZE * len(self.bodies) + len(self.numbers) + self.delayed
+
+    @property
+    def start(self) -> NDArray:
+        """Return z of the URDF."""
+        return np.concatenate([np.zeros(SIZE * len(self.bodies)),
+                               [self._of(self.nominal, kind)[j] for kind, j in self.numbers],
+                               np.zeros(int(self.delayed))])
+
+    @property
+    def lower(self) -> NDArray:
+        """Return the least values, (size,)."""
+        return np.concatenate([np.full(SIZE * len(self.bodies), -np.inf), [
+            0.0 if kind in NOT_NEGATIVE else -np.inf for kind, _ in self.numbers],
+            np.full(int(self.delayed), -np.inf)])
+
+    def spreads(self, usual: NDArray) -> NDArray:
+        """
+        Return how far from the URDF each unknown usually is, (size,).
+
+        Parameters
+        ----------
+        usual : (4, nv) array
+            The same for the terms of the joints.
+
+        """
+        bodies = [body.spread / WEIGHTS for body in self.bodies]
+        return np.concatenate([*bodies, [SCALE_SPREAD if kind == 'scale' else
+                                         usual[JOINT_TERMS.index(kind), j]
+                                         for kind, j in self.numbers],
+                               np.full(int(self.delayed), DELAY_SPREAD)])
+
+    def without(self, dropped: Collection[tuple[str, int]]) -> Unknowns:
+        """Return the same with some numbers of joints left as in the URDF."""
+        other = object.__new__(Unknowns)
+        other.__dict__.update(self.__dict__)
+        other.numbers = [each for each in self.numbers if each not in dropped]
+        return other
+
+    def number(self, kind: str, j: int) -> int | None:
+        """Return where in z a number of a joint is; None if it is not asked for."""
+        at = (kind, j)
+        return (SIZE * len(self.bodies) + self.numbers.index(at) if at in self.numbers else None)
+
+    def physical(self, z: NDArray) -> Physical:
+        """Return what z stands for."""
+        phi, terms, scale, payload = (np.array(each) for each in self.nominal[:4])
+        for k, body in enumerate(self.bodies):
+            values = body.around.parameters(z[SIZE * k:SIZE * (k + 1)])
+            if body.index < 0:
+                payload = values
+            else:
+                phi[SIZE * body.index:SIZE * (body.index + 1)] = values
+        made = Physical(phi, terms, scale, payload,
+                        float(z[-1]) if self.delayed else self.nominal.delay)
+        for (kind, j), value in zip(self.numbers, z[SIZE * len(self.bodies):]):
+            self._of(made, kind)[j] = value
+        return made
+
+    def inertia_derivative(self, z: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the derivatives of phi and of the payload; (10 nb, size) and (10, size)."""
+        phi, payload = np.zeros((SIZE * self.nb, self.size)), np.zeros((SIZE, self.size))
+        for k, body in enumerate(self.bodies):
+            columns = slice(SIZE * k, SIZE * (k + 1))
+            rows = payload if body.index < 0 else phi[SIZE * body.index:SIZE * (body.index + 1)]
+            rows[:, columns] = body.around.derivative(z[columns])
+        return phi, payload
+
+    @staticmethod
+    def _of(physical: Physical, kind: str) -> NDArray:
+        return (physical.scale if kind == 'scale'
+                else physical.terms[JOINT_TERMS.index(kind)])
+
+
+def _check_groups(groups: Collection[str], payload: bool) -> None:
+    for group in groups:
+        if group not in GROUPS:
+            raise ArgumentError(f'{group!r} cannot be estimated; {near_matches(group, GROUPS)}',
+                                group=group)
+    if not groups and not payload:
+        raise ArgumentError('nothing is to be estimated: name ' + ', '.join(GROUPS)
+                            + ', or a payload')
+    if 'inertia' in groups and payload:
+        raise ArgumentError(
+            'the inertia of a link and that of a payload on it cannot be told apart: find the '
+            'inertia without the payload first, then the payload with the URDF that results')
+    if 'inertia' in groups and 'scale' in groups:
+        raise ArgumentError(
+            'heavier links and a larger scale of the torque look the same: estimate scale with '
+            'the inertia of the URDF, or inertia without scale')

@@ -1,0 +1,200 @@
+"""The command `robodyn identify`: bags as they come, files that others load, clear mistakes."""
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rosbags', reason='bags need the library rosbags')
+
+from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
+from identification_data import arm, recorded, URDF, waves  # noqa: E402
+from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
+from robodyn_ros.cli.identify_output import (  # noqa: E402
+    JOINT_PARAMETERS, NODE, parameter_file, PAYLOAD_PARAMETERS)
+from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.model import RobotModel  # noqa: E402
+from robodyn_ros.simulation import mismatched  # noqa: E402
+import yaml  # noqa: E402
+
+STATE, FLOATS = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
+ARM = URDF / 'robodyn6.urdf'
+TRUE = {'viscous': np.array([0.3, 0.3, 0.2, 0.05, 0.04, 0.01]),
+        'coulomb': np.array([0.2, 0.15, 0.1, 0.03, 0.02, 0.005])}
+
+
+@pytest.fixture(scope='module')
+def recording():
+    return recorded(arm().model, arm(), waves(arm().model, 1), damping=TRUE['viscous'],
+                    friction=TRUE['coulomb'])
+
+
+@pytest.fixture(scope='module')
+def bags(recording, tmp_path_factory):
+    """Return the folder of bags of one recording, tidy and not."""
+    folder, types, names = tmp_path_factory.mktemp('bags'), store(), arm().model.joint_names
+    rows = list(zip(recording.position_time, recording.position, recording.effort))
+    tidy = [joint_state(types, t, names, q, u) for t, q, u in rows]
+    write_bag(folder / 'tidy', [Topic('/joint_states', STATE, False, tidy)])
+    write_sqlite(folder / 'untidy', {'/arm/joint_states': (STATE, untidy(types, names, rows))})
+    write_bag(folder / 'apart', [
+        Topic('/joint_states', STATE, False,
+              [joint_state(types, t, names, q) for t, q, _ in rows]),
+        Topic('/effort_controller/commands', FLOATS, False,
+              [array(types, t, u[::-1]) for t, _, u in rows])])
+    return folder
+
+
+def untidy(types, names, rows):
+    """Return joint states with all that goes wrong with them."""
+    rng, made = np.random.default_rng(0), []
+    for k, (t, q, u) in enumerate(rows):
+        order = rng.permutation(len(names))
+        held = [*(names[i] for i in order), 'finger']
+        position, effort = [*q[order], 0.02], [*u[order], 0.0]
+        if k % 50 == 7:
+            position[3] = np.nan
+        if k % 11 == 0:
+            made.append(joint_state(types, t + 1e-4, ['finger'], [0.02], [0.0]))
+        if not 7.0 < t < 7.4:
+            made += [joint_state(types, t, held, position, effort)] * (1 + (k % 20 == 3))
+    # logged at the times of the stamps, but in any order
+    return [made[i] for i in rng.permutation(len(made))]
+
+
+def identify(bag, *options):
+    return main(['identify', str(bag), str(ARM), *options])
+
+
+def values(path):
+    return yaml.safe_load(path.read_text(encoding='utf-8'))[f'/**/{NODE}']['ros__parameters']
+
+
+@pytest.mark.parametrize('bag, options', [
+    ('tidy', ()), ('tidy/tidy.mcap', ()), ('untidy', ('--topic', 'arm/joint_states')),
+    ('apart', ('--effort-topic', '/effort_controller/commands', '--effort-joints',
+               ','.join(reversed(arm().model.joint_names))))])
+def test_friction_is_found_in_any_bag(bags, tmp_path, bag, options, capsys):
+    path = tmp_path / 'new' / 'found.yaml'
+    assert identify(bags / bag, '--estimate', 'friction', '--output', str(path), *options) == 0
+    friction = values(path)['friction']
+    assert set(friction) == {'viscous', 'coulomb'}
+    for kind, size in (('viscous', 0.015), ('coulomb', 0.008)):
+        np.testing.assert_allclose(friction[kind], TRUE[kind], atol=size)
+    said = capsys.readouterr().out
+    assert 'pass  held-back torque' in said and 'condition number' in said
+    assert max(map(len, said.splitlines())) <= 100
+    assert ('in 2 pieces' in said) == (bag == 'untidy')
+
+
+def test_inertia_becomes_a_urdf(tmp_path, capsys):
+    model = arm().model
+    heavy = mismatched(model, {'link2': 1.2, 'link3': 0.85}, {'link2': (0.01, 0.0, -0.02)})
+    made = recorded(heavy, arm(), waves(model, 1))
+    heads = ['time', *(f'{name}.{what}' for what in ('position', 'effort')
+                       for name in model.joint_names)]
+    np.savetxt(tmp_path / 'run.csv', np.column_stack([
+        made.position_time, made.position, made.effort]), '%.9g', ',', header=','.join(heads),
+        comments='')
+    path = tmp_path / 'better.urdf'
+    assert identify(tmp_path / 'run.csv', '--urdf-output', str(path), '--all') == 0
+    said = capsys.readouterr().out
+    assert 'base parameter' in said and 'link2 hz +' in said
+    better = RobotModel.from_urdf(path)
+    assert better.joint_names == model.joint_names and not better.warnings
+    projection = arm().base_parameters(tolerance=1e-6).projection
+    true, urdf, found = (projection @ Dynamics(each).parameters
+                         for each in (heavy, model, better))
+    assert np.linalg.norm(found - true) < 0.1 * np.linalg.norm(urdf - true)
+    # other than the inertias nothing has changed
+    np.testing.assert_array_equal(better.translation, model.translation)
+    np.testing.assert_array_equal(better.upper, model.upper)
+
+
+def test_a_payload_becomes_parameters(tmp_path, capsys):
+    held = arm().model.with_payload('tool0', 1.2, (0.0, 0.02, 0.1), 0.01 * np.eye(3))
+    made, types = recorded(held, arm(), waves(arm().model, 2)), store()
+    write_bag(tmp_path / 'held', [Topic('/joint_states', STATE, False, [
+        joint_state(types, t, arm().model.joint_names, q, u)
+        for t, q, u in zip(made.position_time, made.position, made.effort)])])
+    path = tmp_path / 'tool.yaml'
+    assert identify(tmp_path / 'held', '--payload', 'tool0', '--output', str(path)) == 0
+    payload = values(path)['payload']
+    assert payload['link'] == 'tool0' and payload['mass'] == pytest.approx(1.2, rel=0.01)
+    np.testing.assert_allclose(payload['com'], (0.0, 0.02, 0.1), atol=2e-3)
+    np.testing.assert_allclose(payload['inertia'], (0.01, 0.01, 0.01, 0.0, 0.0, 0.0), atol=2e-3)
+    assert 'mass (kg)      1.20' in capsys.readouterr().out
+
+
+def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
+    path = tmp_path / 'tool.yaml'
+    assert identify(bags / 'tidy', '--payload', 'tool0', '--output', str(path)) == 0
+    assert 'payload' not in values(path)
+    assert 'that is none' in capsys.readouterr().out
+
+
+def test_residuals_are_drawn(bags, tmp_path):
+    pytest.importorskip('matplotlib')
+    path = tmp_path / 'rest.png'
+    assert identify(bags / 'tidy', '--estimate', 'friction', '--plot', str(path)) == 0
+    assert path.read_bytes().startswith(b'\x89PNG')
+
+
+def test_numbers_are_such_as_ros_reads():
+    text = parameter_file({'friction.viscous': [1.0, 2e-7], 'friction.coulomb': [0.0],
+                           'payload.link': "tool's", 'armature': [1e20]}, ['from here'])
+    read = yaml.safe_load(text)[f'/**/{NODE}']['ros__parameters']
+    assert read == {'friction': {'viscous': [1.0, 2e-7], 'coulomb': [0.0]},
+                    'payload': {'link': "tool's"}, 'armature': [1e20]}
+    assert all(isinstance(x, float) for x in read['friction']['viscous'] + read['armature'])
+
+
+def test_parameters_are_those_of_the_controller():
+    pytest.importorskip('rclpy', reason='the table of parameters is in the node')
+    from robodyn_ros.nodes import controller
+    from robodyn_ros.nodes.controller_parameters import PARAMETERS
+    assert controller.NAME == NODE
+    known = {row.name: row.kind for row in PARAMETERS}
+    for name in {*JOINT_PARAMETERS.values(), *PAYLOAD_PARAMETERS} & set(known):
+        assert known[name] in ('double_array', 'double'), name
+    assert known['armature'] == 'double_array'
+
+
+@pytest.mark.parametrize('bag, options, words', [
+    ('nowhere', (), 'does not exist: name the folder of a bag'),
+    ('.', (), 'cannot be read as a bag'),
+    ('tidy', ('--topic', 'states'), 'no topic /states. Of joint states and arrays it has: '
+     '/joint_states (sensor_msgs/msg/JointState)'),
+    ('apart', (), 'no efforts of all joints: name the topic that has them with --effort-topic; '
+     'there are /effort_controller/commands'),
+    ('apart', ('--topic', '/effort_controller/commands'), 'sensor_msgs/msg/JointState is needed'),
+    ('apart', ('--effort-topic', '/effort_controller/commands', '--effort-joints', 'joint1'),
+     "does not name joint 'joint2'"),
+    ('apart', ('--effort-topic', '/effort_controller/commands', '--effort-joints',
+               'a,joint1,joint2,joint3,joint4,joint5,joint6'), 'has 6 numbers in a message'),
+    ('tidy', ('--estimate', 'frction'), "did you mean 'friction'"),
+    ('tidy', ('--estimate', 'friction', '--urdf-output', 'x.urdf'), 'add inertia to --estimate'),
+    ('tidy', ('--cutoff', '400'), 'below half of the 500'),
+    ('tidy', ('--payload', 'tool1'), "did you mean 'tool0'"),
+])
+def test_mistakes_are_explained(bags, capsys, bag, options, words):
+    assert identify(bags / bag, *options) == USER_MISTAKE
+    assert words in ' '.join(capsys.readouterr().err.split())
+
+
+def test_an_arm_that_was_not_recorded_is_named(bags, capsys):
+    assert main(['identify', str(bags / 'tidy'), str(URDF / 'robodyn7.urdf')]) == USER_MISTAKE
+    assert "joint 'joint7' is never named; did you mean 'joint6'" in capsys.readouterr().err
+
+
+def test_inertia_beyond_a_locked_joint_is_not_written(bags, tmp_path, capsys):
+    path = tmp_path / 'out.urdf'
+    assert identify(bags / 'tidy', '--lock', 'joint6:0.0', '--urdf-output', str(path)) == 2
+    assert "joint 'joint6' was locked" in capsys.readouterr().err
+
+
+def test_a_missing_library_is_named(bags, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'rosbags.highlevel', None)
+    assert identify(bags / 'tidy') == USER_MISTAKE
+    assert 'pip install rosbags' in capsys.readouterr().err

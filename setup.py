@@ -89,6 +89,7 @@ setup(
     entry_points={
         'console_scripts': [
             'controller = robodyn_ros.nodes.controller:main',
+            'guard = robodyn_ros.nodes.guard:main',
             'robodyn = robodyn_ros.cli.main:main',
             'simulator = robodyn_ros.nodes.simulator:main',
         ],

@@ -3,7 +3,7 @@ What the momentum observer tells of a simulated arm whose pushes are known, and 
 
     python benchmark/contact.py [--motions 100]
 
-Seven joints under computed torque. Dry friction of 2 %, viscous friction of 1 % per rad/s of the
+Seven joints with rotors under computed torque. Dry friction of 2 %, viscous friction of 1 % per rad/s of the
 effort limits, where friction is said to be there. Figures are parts of the effort limit of the
 joint that has most.
 """
@@ -22,7 +22,7 @@ from robodyn_ros.trajectory import TrajectoryPoint
 MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
 LIMIT = np.array(MODEL.effort_limit)
 BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
-COULOMB, VISCOUS = 0.02 * LIMIT, 0.01 * LIMIT
+COULOMB, VISCOUS, ARMATURE = 0.02 * LIMIT, 0.01 * LIMIT, 2e-3 * LIMIT
 THRESHOLD = 0.05   # of the effort limits; what docs/contact.md advises
 BANDWIDTH = 30.0
 FAST = 0.9         # of the velocity limits
@@ -51,11 +51,12 @@ class Trial:
         self.period, self.now = period, 0.0
         known = bool(friction)
         self.dynamics = Dynamics(MODEL)
-        gains = make_gains(self.dynamics, viscous=known * VISCOUS, coulomb=known * COULOMB, **gains)
+        gains = make_gains(self.dynamics, armature=ARMATURE, viscous=known * VISCOUS,
+                           coulomb=known * COULOMB, **gains)
         self.control = ArmController(self.dynamics, gains, CycleSettings(observer=ObserverSettings(
             collision=CollisionSettings(threshold * LIMIT, reaction='report'))))
         self.plant = Plant(mismatched(MODEL, mass), 1e-3, friction=friction * COULOMB,
-                           damping=friction * VISCOUS)
+                           damping=friction * VISCOUS, armature=ARMATURE)
         self.plant.reset(BENT)
         self.control.activate(0.0, self.plant.q, self.plant.qd)
         self.seen = self.control.observation

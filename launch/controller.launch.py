@@ -6,6 +6,7 @@ The torque controller: joint states in, torques out.
     ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf mode:=gravity_compensation
     ros2 launch robodyn_ros controller.launch.py robot_description:="$(xacro arm.xacro)"
     ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf ros2_control:=true
+    ros2 launch robodyn_ros controller.launch.py urdf:=arm.urdf guard:=true
 """
 
 from pathlib import Path
@@ -19,12 +20,16 @@ from launch_ros.parameter_descriptions import ParameterValue
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.controller import NAME
 from robodyn_ros.nodes.controller_parameters import PARAMETERS
+from robodyn_ros.nodes.guard import NAME as GUARD
+from robodyn_ros.nodes.guard_parameters import PARAMETERS as GUARD_PARAMETERS
 from robodyn_ros.nodes.launching import (
     common_arguments, include, node, parameter_arguments, start)
 from robodyn_ros.share import share_path
 
 ARGUMENTS = ('base', 'tip', 'locked', 'gravity', 'mode', 'autostart', 'command_joints',
              'publish_joint_commands', 'lockstep', 'driver_compensates_gravity', 'shutdown_effort')
+GUARD_ARGUMENTS = ('base', 'tip', 'locked', 'gravity', 'command_joints',
+                   'publish_joint_commands', 'driver_compensates_gravity')
 CONTROLLERS = ('joint_state_broadcaster', 'effort_controller')
 FILE = share_path('config', 'ros2_control_effort.yaml')
 
@@ -37,6 +42,8 @@ def generate_launch_description():
         *parameter_arguments(PARAMETERS, ('robot_description', *ARGUMENTS)),
         DeclareLaunchArgument('simulate', default_value='false', description='Whether to simulate '
                               'the arm instead of waiting for a real one.'),
+        DeclareLaunchArgument('guard', default_value='false', description='Whether to start a '
+                              'guard, which takes over when the controller falls silent.'),
         DeclareLaunchArgument('use_sim_time', default_value='false', description='Whether '
                               'stamps are times of /clock.'),
         DeclareLaunchArgument(
@@ -48,6 +55,7 @@ def generate_launch_description():
             'parameters of those two: a copy with the names of your joints.'),
         OpaqueFunction(function=ros2_control,
                        condition=IfCondition(LaunchConfiguration('ros2_control'))),
+        OpaqueFunction(function=guard, condition=IfCondition(LaunchConfiguration('guard'))),
         OpaqueFunction(function=controller),
         include('simulation', condition=IfCondition(LaunchConfiguration('simulate'))),
     ])
@@ -55,13 +63,26 @@ def generate_launch_description():
 
 def controller(context):
     """Start the controller."""
+    parameters = robot(context)
+    if LaunchConfiguration('guard').perform(context).lower() in ('true', '1'):
+        parameters['guard.expected'] = True
+    return [node('controller', NAME, PARAMETERS, ARGUMENTS, **parameters)]
+
+
+def guard(context):
+    """Start the guard of the same arm."""
+    return [node('guard', GUARD, GUARD_PARAMETERS, GUARD_ARGUMENTS, **robot(context))]
+
+
+def robot(context):
+    """Return the parameters that controller and guard have in common."""
     parameters = {'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'),
                                                  value_type=bool)}
     text = LaunchConfiguration('robot_description').perform(context)
     if text.strip():  # given as an empty text it would hide that of params_file
         # what is XML is not to be read as YAML
         parameters['robot_description'] = ParameterValue(text, value_type=str)
-    return [node('controller', NAME, PARAMETERS, ARGUMENTS, **parameters)]
+    return parameters
 
 
 def ros2_control(context):

@@ -3,12 +3,13 @@ A simulated arm under the torque controller.
 
     ros2 launch robodyn_ros demo.launch.py
     ros2 launch robodyn_ros demo.launch.py urdf:=arm.urdf rviz:=true
+    ros2 launch robodyn_ros demo.launch.py guard:=true
 """
 
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown, TimerAction)
-from launch.conditions import IfCondition
+from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
 
@@ -46,7 +47,9 @@ def generate_launch_description():
                 "'", real_time_factor, "' not in ('', '1', '1.0')"])),
         include('controller'),
         OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
-        RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended'))),
+        # with a guard the arm outlives its controller
+        RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended')),
+                             condition=UnlessCondition(LaunchConfiguration('guard'))),
         TimerAction(period=4.0, actions=[OpaqueFunction(function=hints)]),
     ])
 

@@ -7,7 +7,9 @@ An arm that floats: it carries its own weight, and follows the hand.
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.conditions import UnlessCondition
 from launch.event_handlers import OnProcessExit
+from launch.substitutions import LaunchConfiguration
 
 from robodyn_ros.nodes.launching import include
 
@@ -18,7 +20,9 @@ def generate_launch_description():
         DeclareLaunchArgument('mode', default_value='gravity_compensation',
                               description='As for the controller.'),
         include('controller'),
-        RegisterEventHandler(OnProcessExit(on_exit=ended)),
+        # with a guard the arm outlives its controller
+        RegisterEventHandler(OnProcessExit(on_exit=ended),
+                             condition=UnlessCondition(LaunchConfiguration('guard'))),
     ])
 
 

@@ -1,6 +1,11 @@
 """Exceptions of robodyn_ros: one family, each carrying the evidence it was raised on."""
 import difflib
+from itertools import islice
 from typing import Any, Iterable
+
+# How much of the names of a robot is compared: a robot that somebody made up may have many.
+_COMPARED = 500      # names
+_CHARACTERS = 60     # of each
 
 
 class RobodynError(ValueError):
@@ -73,9 +78,14 @@ def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
     names = list(known)
     if not names:
         return 'there are none'
-    lowered = {known_name.lower(): known_name for known_name in names}
-    close = difflib.get_close_matches(str(name)[:200].lower(), lowered, n=3, cutoff=0.5)
+    lowered = {each[:_CHARACTERS].lower(): each for each in islice(names, _COMPARED)}
+    close = difflib.get_close_matches(str(name)[:_CHARACTERS].lower(), lowered, n=3, cutoff=0.5)
     if close:
-        return 'did you mean ' + ' or '.join(repr(lowered[match]) for match in close) + '?'
+        return 'did you mean ' + ' or '.join(shown(lowered[match]) for match in close) + '?'
     more = f' and {len(names) - most} more' if len(names) > most else ''
-    return 'known are: ' + ', '.join(names[:most]) + more
+    return 'known are: ' + ', '.join(map(plain, names[:most])) + more
+
+
+def plain(name: str) -> str:
+    """Return a name without quotes if it can stand in a line like that, else as `shown`."""
+    return name if name.isprintable() and len(name) <= _CHARACTERS else shown(name)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
+from robodyn_ros.control.own_law import OwnLawRunner
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
@@ -30,6 +31,8 @@ class Loop:
     friction : bool
         Whether the joints of the plant have the friction that the model says; if not, the
         controller does not compensate any.
+    own_law : type, optional
+        A law of the user, which may take long.
     **physics
         Of the joints of the plant, besides.
 
@@ -43,10 +46,11 @@ class Loop:
     """
 
     def __init__(self, model, settings=None, gains=None, q=None, qd=None, period=1e-3, plant=None,
-                 friction=False, **physics):
+                 friction=False, own_law=None, **physics):
         self.dynamics = Dynamics(model)
         self.gains = make_gains(self.dynamics, **{'friction_scale': friction, **(gains or {})})
-        self.control = ArmController(self.dynamics, self.gains, settings)
+        own = own_law and OwnLawRunner(own_law.__name__, own_law(self.dynamics), self.dynamics, 1.0)
+        self.control = ArmController(self.dynamics, self.gains, settings, own)
         if not friction:
             physics.update(friction=0.0, damping=0.0)
         self.plant = Plant(plant or model, 1e-3, **physics)

@@ -21,7 +21,8 @@ PAGE_HEAD = """\
 
 Made from their declarations by `python test/parameter_file.py`; the same tables are what the nodes
 check values with, and what `ros2 param describe` tells. As files to copy:
-[`config/controller.yaml`](../config/controller.yaml) and
+[`config/controller.yaml`](../config/controller.yaml),
+[`config/guard.yaml`](../config/guard.yaml) and
 [`config/simulator.yaml`](../config/simulator.yaml).
 
 **Per joint** is one number for all joints, or one for each in the model's order. **Live** can be
@@ -35,9 +36,11 @@ TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'stri
 def tables():
     """Return (launch file, node, table) by the name of the file of parameters."""
     from robodyn_ros.nodes import controller, controller_parameters
+    from robodyn_ros.nodes import guard, guard_parameters
     from robodyn_ros.nodes import simulator, simulator_parameters
     return {
         'controller.yaml': ('controller', controller.NAME, controller_parameters.PARAMETERS),
+        'guard.yaml': ('controller', guard.NAME, guard_parameters.PARAMETERS),
         'simulator.yaml': ('simulation', simulator.NAME, simulator_parameters.PARAMETERS)}
 
 

@@ -18,7 +18,7 @@ ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 # the terms are the dynamics' own sums in another order
 EXACT = 1e-11
 EXTERNAL = np.linspace(-2.0, 3.0, 20)
-LAWS = ('computed_torque', 'feedforward_pd')
+LAWS = ('computed_torque', 'feedforward_pd', 'adaptive')
 
 
 def arm():

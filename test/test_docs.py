@@ -108,9 +108,10 @@ def without_namespace(interfaces):
 
 def test_interfaces_are_those_of_the_nodes():
     with Probe('docs_probe') as probe, NodeProcess(SIMULATOR, {'urdf_file': URDF}), NodeProcess(
+            'robodyn_ros.nodes.guard', {'urdf_file': URDF}), NodeProcess(
             CONTROLLER, {'urdf_file': URDF}) as controller:
         controller.wait_for_output(ACTIVE)
-        for name in (NODE, 'robot_simulator'):
+        for name in (NODE, 'robot_simulator', 'guard'):
             page = documented(name)
             probe.until(lambda: name in probe.node.get_node_names(), name)
             probe.until(lambda: set(page) - OPTIONAL <= set(

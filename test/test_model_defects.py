@@ -53,7 +53,7 @@ TEXT = {
     'quaternion': (arm().replace('rpy="0 0 0"', 'quat_xyzw="0 0 0 1"'),
                    'shoulder.*quat_xyzw.*rpy'),
     'no links': (robot(), 'no links'),
-    'more than any robot has': (b' ' * (32 * 2**20) + b'<robot/>', 'larger than 32 MiB'),
+    'more than any robot has': (b' ' * (8 * 2**20) + b'<robot/>', 'larger than 8 MiB'),
 }
 STRUCTURE = {
     'two roots': (arm(link('lamp')), "2 parts.*'base', 'lamp'"),

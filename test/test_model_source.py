@@ -99,7 +99,7 @@ def test_ballast_is_not_built(ballast, bounded):
 
 
 def test_more_elements_than_any_robot_has(quick):
-    with pytest.raises(ModelError, match='more than 100000 elements'):
+    with pytest.raises(ModelError, match='more than 50000 elements'):
         RobotModel.from_urdf(robot('<link name="a"/>' * 100_001))
 
 

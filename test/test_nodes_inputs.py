@@ -138,6 +138,22 @@ def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, to
     probe.until(lambda: not newest(told, 'payload').any(), 'no payload')
 
 
+def test_what_the_tip_carries_is_told_as_it_would_be_sent(probe, held, told, say):
+    heard = probe.listen(InertiaStamped, f'told/{NODE}/payload_estimate')
+    probe.until(lambda: heard and not heard[-1].inertia.m, 'an empty hand')
+    sent = payload()
+    say(sent)
+    probe.until(lambda: heard[-1].inertia.m == sent.inertia.m, 'the payload')
+    got, expected = heard[-1], sent.inertia
+    assert got.header.frame_id == 'fore' and got.header.stamp.sec > 0
+    for name in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'):
+        assert getattr(got.inertia, name) == pytest.approx(getattr(expected, name), abs=1e-12)
+    assert got.inertia.com.x == pytest.approx(0.3) and not got.inertia.com.y
+    assert diagnostics(told)['payload learned'] == 'none'
+    say(payload(mass=0.0, moments=(0.0, 0.0, 0.0)))
+    probe.until(lambda: not heard[-1].inertia.m, 'no payload')
+
+
 @pytest.mark.parametrize('message, words', [
     (payload(link='hand'), "refused on ~/payload: .*no link 'hand'"),
     (payload(link=''), 'refused on ~/payload: header.frame_id is empty'),

@@ -116,6 +116,26 @@ def test_trajectory_and_safety_need_nothing_but_arrays():
     assert not wrong, '\n'.join(wrong)
 
 
+def test_the_guard_does_without_what_it_guards_against():
+    path = ROOT / PACKAGE / 'nodes' / 'guard.py'
+    told, todo = {}, [(path, path.stem)]
+    while todo:
+        path, chain = todo.pop()
+        told[path] = chain
+        for _, module in imported(path):
+            parts = module.split('.')
+            found = [ROOT.joinpath(*parts[:length]).with_suffix('.py')
+                     for length in (len(parts), len(parts) - 1) if length > 1]
+            found += [ROOT.joinpath(*parts[:length], '__init__.py')
+                      for length in range(2, len(parts) + 1)]
+            todo += [(file, f'{chain} -> {parts[-1]}') for file in found
+                     if parts[0] == PACKAGE and file.is_file() and file not in told]
+    feared = ('controller', 'control_')
+    wrong = [chain for file, chain in told.items()
+             if part_of_file(file) == 'control' or file.name.startswith(feared)]
+    assert len(told) > 20 and not wrong, wrong
+
+
 def test_ros_packages_are_declared():
     declared = {entry.text for entry in manifest() if entry.tag.endswith('depend')}
     files = sources() + sorted((ROOT / 'launch').glob('*.py'))

@@ -6,8 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_ros.control.following import Following
+from robodyn_ros.control.collision import checked_threshold
+from robodyn_ros.control.contact import check_shaping
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.guests import GUESTS, LINEAR
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.linear_feedback import LinearCommand
+from robodyn_ros.control.reaching import Reaching
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state
 from robodyn_ros.dynamics.loads import check_gravity
@@ -15,7 +20,7 @@ from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
 
 
-class ArmController(Following):
+class ArmController(Reaching):
     """
     Closes the torque loop of one arm.
 
@@ -39,6 +44,8 @@ class ArmController(Following):
         What they come to for this arm.
     loads : Loads
         What the arm carries.
+    adaptation : Adaptation
+        What is learned about that by the adaptive law.
     wrenches : ExternalWrenches
         What is known to push it.
 
@@ -57,18 +64,22 @@ class ArmController(Following):
 
         """
         self.check_state(q, qd)
-        self._q[:], self._qd[:] = q, qd
-        self._before, self._coasting = now, False
+        self._see(q, qd)
+        self._before = now
         self.wrenches.clear()
+        self.target.clear()
         self._supervisor.reset(self.weight())
         self._sent[:] = self._supervisor.last
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
         self._memory.reset()
+        self.observation.begin()
         self._motion.anchor(q, qd)
         self._motion.stop('')
         self._transition.begin()
         self.fault = ''
+        self._guests.leave()
+        self._guests.choose(self.settings.guest)
         if self.settings.start_floating:
             self._motion.let_go(Mode.FLOAT, '')
 
@@ -111,13 +122,15 @@ class ArmController(Following):
     def hold(self) -> None:
         """Come to rest and stay."""
         self._require_ready()
-        self.stop('hold was asked for')
+        self._guests.keep_off('hold was asked for')
+        self.come_to_rest('hold was asked for')
 
     def compensate_gravity(self) -> None:
         """Carry the weight and follow the hand: the arm floats."""
         self._require_ready()
         if self.mode is not Mode.FLOAT:
             self._transition.begin()
+        self._guests.keep_off('float was asked for')
         self._motion.let_go(Mode.FLOAT, 'float was asked for')
 
     def enter(self, mode: str) -> None:
@@ -127,40 +140,67 @@ class ArmController(Following):
         Parameters
         ----------
         mode : str
-            'gravity_compensation', or a law of `laws.TRACKING`. A law for tracking takes over the motion that is under way; an arm that floats is
-            held. While the controller is inactive only its next activation is affected.
+            'gravity_compensation', a law of `laws.TRACKING`, or one of `guests.GUESTS`. A law
+            for tracking takes over the motion that is under way; an arm that floats is held.
+            While the controller is inactive only its next activation is affected.
 
         Raises
         ------
         StateError
             A fault is latched.
         ParameterError
-            There is no such mode.
+            There is no such mode, or no such law.
+        ModelError
+            A law that learns a payload has no link to put it on.
 
         """
-        floating = mode == Mode.FLOAT.value
+        floating, guest = mode == Mode.FLOAT.value, mode if mode in GUESTS else ''
         if self.mode is not Mode.INACTIVE:
             self._require_ready()
-        if not floating and self._law.tracking != mode:
+        self._guests.check(guest)
+        if mode in TRACKING and TRACKING[mode].adapts:
+            self.adaptation.require()
+        if not floating and not guest and self._law.tracking != mode:
             self._law.tracking = mode
             self._transition.begin()
-        self.settings = replace(self.settings, tracking=self._law.tracking,
+            self.target.clear()
+        self.settings = replace(self.settings, tracking=self._law.tracking, guest=guest,
                                 start_floating=floating)
         if self.mode is Mode.INACTIVE:
             return
         if floating:
             self.compensate_gravity()
-        elif self.mode is Mode.FLOAT:
+        elif self.mode is Mode.FLOAT or (guest == LINEAR and self._guests.chosen != LINEAR):
             self.hold()
+        self._guests.choose(guest)
 
     def reset_fault(self) -> None:
-        """Allow motion again."""
+        """
+        Allow motion again.
+
+        Raises
+        ------
+        StateError
+            A collision is not over.
+
+        """
+        if self.fault and self.observation.told:
+            raise StateError(f'the cause is still there: {self.observation.told}')
         self.fault = self._motion.message = ''
 
     # --- what the law reckons with ----------------------------------------------------------
 
     def set_gains(self, gains: Gains) -> None:
-        """Use other gains from the next cycle on; the torque goes over smoothly."""
+        """
+        Use other gains from the next cycle on; the torque goes over smoothly.
+
+        Raises
+        ------
+        ParameterError
+            They are unstable in contact, see `check_shaping`.
+
+        """
+        check_shaping(gains, self.model)
         self._law.gains = gains
         self._law.stiffness.change(gains.stiffness, self.settings.transition_time)
         self._transition.begin()
@@ -169,7 +209,8 @@ class ArmController(Following):
         """
         Use the bounds, tolerances and times of other settings from the next cycle on.
 
-        All but law, mode, `activation_time`, `stop_time` and `longest_pause`.
+        All but law, mode, the link of `adaptation`, `gain_schedule`, `activation_time`,
+        `stop_time` and `longest_pause`.
 
         Raises
         ------
@@ -180,18 +221,22 @@ class ArmController(Following):
         bounds = self.check_bounds(settings)
         self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)
         self._law.effort_limit = bounds.usable
+        self._motion.poses.settings = settings.reach
         self.bounds = bounds
+        self.adaptation.settings = settings.adaptation
+        self.observation.change(settings.observer, bounds.usable)
         self._transition.change(bounds.usable, settings.transition_time)
         self._transition.begin()
         now = self.settings
         self.settings = replace(
-            settings, tracking=now.tracking, start_floating=now.start_floating,
+            settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
             longest_pause=now.longest_pause)
 
     def check_bounds(self, settings: CycleSettings) -> Bounds:
         """Return the bounds of other settings; raises as `set_bounds`, and changes nothing."""
         bounds = Bounds.from_settings(self.model, settings)
+        checked_threshold(self.model, settings.observer.collision.threshold)
         if self.mode is not Mode.INACTIVE:
             problem = self._unbearable(self._dynamics.gravity(self._q), bounds)
             if problem:
@@ -202,7 +247,8 @@ class ArmController(Following):
         """
         Reckon with a payload, in place of what its link carried; mass 0 is none.
 
-        It is blended in within `settings.load_time`, at once while inactive.
+        It is blended in within `settings.load_time`, at once while inactive. On the link of
+        `adaptation` it also takes the place of what was learned.
 
         Raises
         ------
@@ -213,7 +259,8 @@ class ArmController(Following):
         """
         payloads = self.loads.with_payload(payload)
         self._take_loads(payloads, self.loads.gravity,
-                         f'payload of {payload.mass:g} kg on link {payload.link!r}')
+                         f'payload of {payload.mass:g} kg on link {payload.link!r}',
+                         forget=payload.link == self.adaptation.link)
 
     def set_gravity(self, gravity) -> None:
         """
@@ -242,14 +289,30 @@ class ArmController(Following):
         if share[j] > 1.0:
             raise ModelError(
                 f"wrench on link {link!r}: joint '{self.model.joint_names[j]}' would need "
-                f'{abs(torque[j]):.4g} against it, its motor may give '
-                f'{self.bounds.usable[j]:.4g}; check the sensor and its unit', link=link)
+                f'{self._effort(j, abs(torque[j]))} against it, its motor may give '
+                f'{self._effort(j, self.bounds.usable[j])}; check the sensor and its unit', link=link)
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
 
-    def _take_loads(self, payloads, gravity, what: str) -> None:
+    def take_linear_feedback(self, now: float, command: LinearCommand) -> None:
+        """
+        Let the arm do what a command says, for `settings.linear.timeout`.
+
+        Raises
+        ------
+        StateError, ArgumentError
+            Why not; the command before counts until it is out of date.
+
+        """
+        self._guests.check_expected()
+        self._guests.linear.take(now, command, (self._q, self._qd), self._law.gains.armature,
+                                 self.bounds.usable, self.settings.linear)
+
+    def _take_loads(self, payloads, gravity, what: str, forget: bool = False) -> None:
         active = self.mode is not Mode.INACTIVE
         if active:
-            self._check_bearable(self.loads.planned(payloads, gravity), what)
+            self._check_bearable(self.loads.planned(payloads, gravity, not forget), what)
+        if forget:
+            self.adaptation.forget()
         self.loads.change(payloads, gravity, self.settings.load_time if active else 0.0)
 
     def _check_bearable(self, numbers: np.ndarray, what: str) -> None:
@@ -266,5 +329,8 @@ class ArmController(Following):
         j = int(np.argmax(np.nan_to_num(share)))
         if not share[j] > 1.0:
             return ''
-        return (f"joint '{self.model.joint_names[j]}' would need {weight[j]:.4g} to hold the arm "
-                f'here, its motor may give {bounds.usable[j]:.4g}')
+        return (f"joint '{self.model.joint_names[j]}' would need {self._effort(j, weight[j])} to "
+                f'hold the arm here, its motor may give {self._effort(j, bounds.usable[j])}')
+
+    def _effort(self, joint: int, value: float) -> str:
+        return f'{value:.4g} {self.model.effort_units[joint]}'

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.control.adaptation import Adaptation
 from robodyn_ros.control.braking import LimitBrake
 from robodyn_ros.control.external import ExternalWrenches
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.guests import Guests
 from robodyn_ros.control.law import ControlLaw
+from robodyn_ros.control.mean_torque import MeanTorque
 from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
+from robodyn_ros.control.own_law import OwnLawRunner
+from robodyn_ros.control.observation import Observation
 from robodyn_ros.control.prediction import Prediction
 from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import unusable_state
+from robodyn_ros.control.task_gains import TaskGains
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.transition import Transition
 from robodyn_ros.dynamics import Dynamics
@@ -38,10 +44,15 @@ class Cycle:
         Of the laws.
     settings : CycleSettings
         See there.
+    own_law : OwnLawRunner, optional
+        The law of the user.
+    task_gains : TaskGains, optional
+        Of the Cartesian laws.
 
     """
 
-    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None):
+    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
+                 own_law: OwnLawRunner | None = None, task_gains: TaskGains | None = None):
         self.settings = settings = settings or CycleSettings()
         self.model = model = dynamics.model
         self.bounds = bounds = Bounds.from_settings(model, settings)
@@ -49,19 +60,27 @@ class Cycle:
                                       bounds.margin)
         self._dynamics = dynamics
         self._law = ControlLaw(dynamics, gains, settings.tracking, bounds.usable,
-                               settings.energy_tank)
-        self._motion = Motion(model, settings)
+                               settings.energy_tank, task_gains, settings.gain_schedule)
+        self._motion = Motion(dynamics, settings, self._law.task_gains)
         self._authority = Ramp(settings.activation_time)
         self._transition = Transition(bounds.usable, settings.transition_time)
         response = compile_response(dynamics)
         self._brake = LimitBrake(model, response)
-        self._memory = Memory(self._law, response)
-        self._prediction = Prediction(dynamics)
         self.loads, self.wrenches = Loads(dynamics), ExternalWrenches(dynamics)
+        self.target = ExternalWrenches(dynamics)  # what the link is to press, turned round
+        self.adaptation = Adaptation(dynamics, self.loads, settings.adaptation)
+        self._memory = Memory(self._law, response, self.adaptation)
+        self._guests = Guests(dynamics, self._law, self._motion, self._transition, self.fail,
+                              own_law)
+        self._guests.check(settings.guest)
+        self._prediction = Prediction(dynamics)
+        self.observation = Observation(dynamics, self._law, self.loads, self.wrenches, settings,
+                                       bounds.usable)
         self._verdict = Verdict(*np.zeros((2, model.nv), dtype=bool), None)
         self._before = 0.0
         self._coasting = False
         self._q, self._qd, self._desired, self._fallback, self._sent = np.zeros((5, model.nv))
+        self._external, self._given = np.zeros(model.nv), MeanTorque(model.nv)
         self.fault = ''
         self.warm()
 
@@ -108,6 +127,13 @@ class Cycle:
         """Whether no motion is asked of the joints."""
         return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
 
+    @property
+    def law_at_work(self) -> str:
+        """Return the mode that has the arm, which may be another than was chosen."""
+        if self.mode is Mode.FLOAT:
+            return Mode.FLOAT.value
+        return self._guests.at_work or self._law.tracking
+
     def saturated_joints(self) -> list[str]:
         """Return the joints whose torque was cut in the last cycle."""
         names = self.model.joint_names
@@ -128,7 +154,8 @@ class Cycle:
 
     # --- the cycle --------------------------------------------------------------------------
 
-    def update(self, now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, Verdict]:
+    def update(self, now: float, q: np.ndarray, qd: np.ndarray,
+               effort: np.ndarray | None = None) -> tuple[np.ndarray, Verdict]:
         """
         Return the torque for a fresh state.
 
@@ -138,6 +165,8 @@ class Cycle:
             Seconds, of a clock that never goes back.
         q, qd : (nv,)
             Measured. A state that is not finite is a fault, and counts as silence.
+        effort : (nv,), optional
+            Measured, for the observer; NaN where it is not.
 
         Returns
         -------
@@ -152,27 +181,62 @@ class Cycle:
                 unusable := unusable_state(self.model.joint_names, q, qd)):
             self.fail(unusable)
             return self.coast(now)
+        self._see(q, qd)
+        elapsed, given = self._given.finish(now - self._before, self._sent)
+        seen, motion = self.observation, self._motion
+        if reaction := seen.advance(elapsed, q, qd, given, effort, motion.free):
+            self.fault = self.fault or f'collision: {seen.told}'
+            motion.give_way(reaction == 'float', self.fault, q, qd)
+            self._transition.cancel()  # what is left of another torque would push on
+            self._guests.dismiss(self.fault)
+            self._guests.leave()
+        return self._answer(now, q, qd)
+
+    def between(self, now: float) -> tuple[np.ndarray, Verdict]:
+        """Return the torque between two states: what the law says to the predicted one."""
+        predicted, dt = self._prediction, self._passed(now)
+        self._given.add(dt, self._sent)
+        predicted.advance(dt, self._sent + self.observation.torque, self._law.gains)
+        if not predicted.believable(dt, self._q):
+            predicted.start(self._q, self._qd)
+        return self._answer(now, predicted.q, predicted.qd)
+
+    def _see(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Take note of a measured state."""
         self._coasting = False
         self._q[:], self._qd[:] = q, qd
+        self._prediction.start(q, qd)
+
+    def _answer(self, now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, Verdict]:
         dt, motion, gains = self._passed(now), self._motion, self._law.gains
         self.loads.advance(dt)
-        external = self.wrenches.torque(now, dt, q)
+        external = self._external = self.wrenches.torque(now, dt, q)
         if motion.free:
             motion.anchor(q, qd)
+            self._guests.leave()
             terms = self._law.compensate(q, qd)
         else:
             motion.advance(now, dt, q, qd)
-            terms = self._law.follow(q, qd, motion.reference, self._authority.value(now), external,
-                                     self._memory.integral.value)
+            authority, seen = self._authority.value(now), self.observation
+            ready = authority == 1.0 and not self.fault
+            terms = self._guests.answer(now, dt, (q, qd, external), ready)
+            if terms is None:
+                if self._law.law.cartesian:
+                    external = external + self.target.torque(now, dt, q)
+                terms = self._law.follow(q, qd, motion.reference, authority, external,
+                                         self._memory.integral.value, seen.disturbance,
+                                         seen.contact)
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
-        self._brake.add(self._desired, q, qd, gains.armature, motion.free)
+        self._brake.add(self._desired, q, qd, gains.armature, motion.led)
         self._dynamics.gravity(q, out=self._fallback)
         self._fallback *= gains.weight_scale
         self._fallback -= gains.damping * qd
         answer = self._send(now)
         undisturbed = self._authority.value(now) == 1.0 and not self._transition.under_way
-        self._memory.advance(Past(dt, q, qd, motion.reference, not motion.free, undisturbed))
+        following = not motion.free and not self._guests.at_work
+        self._memory.advance(Past(dt, q, qd, motion.reference, following, undisturbed,
+                                  not self.fault))
         return answer
 
     def coast(self, now: float) -> tuple[np.ndarray, Verdict]:
@@ -182,15 +246,16 @@ class Cycle:
         The reference comes to rest, and the law brings there an arm that the model predicts from
         the last state seen and the torques since. What remains at rest is the weight.
         """
-        if self._motion.following or self.mode is Mode.FLOAT:
-            self.stop('the joint states are silent')
+        if self._motion.moves:
+            self.come_to_rest('the joint states are silent')
+        self._guests.leave()
         if not self._coasting:
             self._coasting = True
             self._transition.begin()
-            self._prediction.start(self._q, self._qd)
+        self.observation.restart()
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
         predicted = self._prediction
-        external = self.wrenches.torque(now, dt, predicted.q)
+        external = self._external = self.wrenches.torque(now, dt, predicted.q)
         predicted.advance(dt, self._sent - external, gains)
         self.loads.advance(dt)
         self._motion.advance(now, dt, reference.q, reference.qd)
@@ -212,12 +277,14 @@ class Cycle:
         """
         if self.mode is Mode.INACTIVE:
             return
-        self._q[:], self._qd[:] = q, qd
-        self._before, self._coasting = now, False
+        self._see(q, qd)
+        self._before = now
+        self.observation.restart()
+        self._guests.leave()
         if self.mode is Mode.FLOAT:
             return
-        message = ('the motion is given up after a pause' if self.mode is Mode.TRACK
-                   else self.message)
+        message = ('the motion is given up after a pause'
+                   if self.mode in (Mode.TRACK, Mode.REACH) else self.message)
         self._motion.anchor(q, qd)
         self._motion.stop(message)
         # feedback is not there yet to make up for what is left of another torque
@@ -232,10 +299,15 @@ class Cycle:
         self._sent[:] = self._supervisor.last
 
     def stop(self, message: str) -> None:
-        """Decelerate from the present motion, then hold; never raises."""
+        """Decelerate from the present motion, then hold, by the built-in law; never raises."""
+        self._guests.dismiss(message)
+        self.come_to_rest(message)
+
+    def come_to_rest(self, message: str) -> None:
+        """Decelerate and hold with the law that is at work; never raises."""
         if self.mode is Mode.INACTIVE:
             return
-        if self.mode is Mode.FLOAT:  # a motion goes over into a stop by itself
+        if self._motion.led:  # a motion goes over into a stop by itself
             self._transition.begin()
         self._motion.stop(message)
 
@@ -243,8 +315,9 @@ class Cycle:
         """Latch a fault and stop; the first fault stays."""
         if not self.fault:
             self.fault = fault
-        if self._motion.following or self.mode is Mode.FLOAT:
-            self.stop(fault)
+        self._guests.dismiss(fault)
+        if self._motion.moves:
+            self.come_to_rest(fault)
 
     def _passed(self, now: float) -> float:
         """Return the seconds since the last cycle; a clock that leaps or goes back counts not."""

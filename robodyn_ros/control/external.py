@@ -37,7 +37,7 @@ class ExternalWrenches:
         self._model = model
         self._at_links: dict[str, tuple[int, np.ndarray, float]] = {}
         self._now, self._target = np.zeros((2, 6 * model.nb))
-        self._torque = np.zeros(model.nv)
+        self._torque, self._told, self._nothing = np.zeros((3, model.nv))
         kernel = dynamics.kernel(carried_wrenches, {'q': model.nv, 'wrenches': 6 * model.nb},
                                  (model.nv,), 'carried_wrenches')
         self._carried = kernel.builtin('carried_wrenches', carried_wrenches.__doc__)
@@ -119,6 +119,12 @@ class ExternalWrenches:
             self.clear()
             return self._torque
         return self._carried(q, self._now, out=self._torque)
+
+    def told(self, q: np.ndarray) -> np.ndarray:
+        """Return J^T w of what was told last, (nv,), without smoothing; zero if nothing counts."""
+        if not self._at_links:
+            return self._nothing
+        return np.negative(self._carried(q, self._target, out=self._told), out=self._told)
 
     def _sum_up(self) -> None:
         self._target.fill(0.0)

@@ -102,6 +102,7 @@ class Following(Cycle):
 
         """
         self._require_ready()
+        self._guests.check_free()
         # time goes on from the reference of the last cycle
         return Departure(self._before + lead, self._motion.expected(lead))
 
@@ -132,7 +133,9 @@ class Following(Cycle):
         trajectory = check_trajectory(
             self.model, joint_names, points, departure.reference, start_delay=delay,
             allow_partial_joints=self.settings.allow_partial_joints)
-        check_feasibility(trajectory, self._needed, self.bounds.usable, self.model.joint_names)
+        model, bounds = self.model, self.bounds
+        check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
+                          units=model.effort_units, margin=bounds.margin)
         return trajectory
 
     def begin(self, departure: Departure, trajectory: Trajectory,
@@ -160,10 +163,12 @@ class Following(Cycle):
 
         """
         self._require_ready()
+        self._guests.check_free()
         lead = departure.moment - self._before
         away = np.abs(self._motion.expected(lead).q - departure.reference.q).max()
         # where a hand moves the arm, nobody knows where it will be
-        if lead < 0.0 or not away < _SAME or (lead > 0.0 and self.mode is Mode.FLOAT):
+        if lead < 0.0 or not away < _SAME or (
+                lead > 0.0 and self.mode in (Mode.FLOAT, Mode.REACH)):
             return False
         if self.mode is Mode.FLOAT:
             self._transition.begin()

@@ -12,6 +12,7 @@ from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
 _LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
+_LEAST_DAMPING = 1e-6  # 1/s: of a law without any
 _POSES = 64            # that tell what inertia is usual
 
 
@@ -48,6 +49,12 @@ class Gains:
         Part of the modelled gravity that the laws command.
     weight_scale : (nv,)
         The same in safe states: all of it, or 0 where the driver adds gravity.
+    observer_bandwidth : (nv,)
+        Of the momentum observer, in rad/s.
+    sliding : (nv,)
+        Of the adaptive law, in 1/s: how fast the error dies out while s is 0.
+    disturbance_observer : (nv,)
+        Part of what it sees that the laws which integrate take back: 1 or 0.
 
     """
 
@@ -70,6 +77,9 @@ class Gains:
     armature: np.ndarray
     gravity_scale: np.ndarray
     weight_scale: np.ndarray
+    observer_bandwidth: np.ndarray
+    disturbance_observer: np.ndarray
+    sliding: np.ndarray
 
     def __post_init__(self):
         for field in fields(self):
@@ -94,7 +104,8 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
                driver_compensates_gravity: bool = False, friction_scale: float = 1.0, viscous=(),
                coulomb=(), stiction=(), stribeck_velocity=0.01, float_friction=0.0, stiffness=(),
                impedance_frequency=10.0, impedance_ratio=1.0, joint_damping=(),
-               apparent_inertia=()) -> Gains:
+               apparent_inertia=(), observer_bandwidth=30.0,
+               disturbance_observer: bool = False, sliding=()) -> Gains:
     """
     Return gains from design values; each one number, or one per joint.
 
@@ -130,13 +141,20 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     float_friction : float or (nv,)
         Part of the friction that is taken from the hand that moves a floating arm; below 1.
     stiffness : (nv,), optional
-        Of the joint impedances; by default `impedance_frequency`^2 times the joint's inertia.
+        Of the joint impedances; by default the square of
+        `impedance_frequency` times the inertia of the joint.
     impedance_frequency, impedance_ratio : float or (nv,)
         Natural frequency in rad/s, and damping ratio, of the joint impedances.
     joint_damping : (nv,), optional
         Of the joint impedances, in place of the damping ratio.
     apparent_inertia : (nv,), optional
         That joints show under inertia shaping; by default their usual own.
+    observer_bandwidth : float or (nv,)
+        Of the momentum observer, in rad/s.
+    disturbance_observer : bool
+        Whether what it sees is compensated; in place of `ki`.
+    sliding : float or (nv,)
+        Of the adaptive law, in 1/s; by default kp / kd, so that it is as stiff as feedforward_pd.
 
     Raises
     ------
@@ -155,8 +173,12 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     scale = given('gravity_scale', gravity_scale)
     part = given('friction_scale', friction_scale)
     coulomb = given('coulomb', coulomb, model.friction)
+    integral = given('ki', ki)
+    if disturbance_observer:
+        _check(model, 'ki', integral, integral == 0.0, 'disturbance_observer is on, and both would '
+               'work against the same error: set one of the two to 0 or false')
     return Gains(
-        kp=kp, kd=kd, ki=_stable(model, given('ki', ki), kp, kd),
+        kp=kp, kd=kd, ki=_stable(model, integral, kp, kd),
         pd_kp=kp * inertia, pd_kd=kd * inertia, inertia=inertia,
         stiffness=given('stiffness', stiffness,
                         given('impedance_frequency', impedance_frequency) ** 2 * inertia),
@@ -171,7 +193,11 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         stiction=part * np.maximum(given('stiction', stiction, coulomb), coulomb),
         stribeck_velocity=_positive(model, 'stribeck_velocity',
                                     given('stribeck_velocity', stribeck_velocity)),
-        armature=rotors, gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0))
+        armature=rotors, gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0),
+        observer_bandwidth=_positive(model, 'observer_bandwidth', given(
+            'observer_bandwidth', observer_bandwidth)),
+        disturbance_observer=np.full(model.nv, float(disturbance_observer)),
+        sliding=given('sliding', sliding, kp / np.maximum(kd, _LEAST_DAMPING)))
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:

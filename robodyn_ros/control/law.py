@@ -11,10 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control import friction
+from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import FLOATING, Law, TRACKING
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.stiffness import VaryingStiffness
+from robodyn_ros.control.task_gains import make_task_gains, SIZES, TaskGains
+from robodyn_ros.control.task_report import SIZE, TaskReport
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -25,25 +28,28 @@ _STATE = ('q', 'qd')
 _REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
 # torques and accelerations that come from elsewhere, (nv,) each; zero unless they are given
 _GIVEN = ('external', 'integral', 'disturbance', 'contact')
+_TASK = 'task.'  # before the names of gains of a link
 MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
 
 
 def arguments(law: Law) -> tuple[str, ...]:
     """Return the names of the arrays that a tracking law takes, in order."""
-    return (*_STATE, *_REFERENCE, *_GIVEN, *law.gains, *MODEL_GAINS, 'authority', 'limit')
+    return (*_STATE, *_REFERENCE, *_GIVEN, *law.gains, *(f'{_TASK}{each}' for each in
+            law.task_gains), *MODEL_GAINS, 'authority', 'limit')
 
 
-def tracking_terms(law: Law, tree, runtime, x):
-    """Return the rows of a tracking law for its arguments by name, over scalars."""
-    arm = Arm(tree, runtime, x.armature, x.gravity_scale)
+def tracking_terms(law: Law, tree, runtime, x, frame=None):
+    """Return the rows of a tracking law for its arguments by name, then its report."""
+    arm = Arm(tree, runtime, x.armature, x.gravity_scale, frame)
+    own, report = law.function(arm, x) if law.cartesian else (law.function(arm, x), [])
     # what all laws have, then what is this one's own
     terms = {Term.FRICTION: friction.friction(
         x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity),
-        Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **law.function(arm, x)}
+        Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
     for term in (Term.FEEDBACK, Term.NULL_SPACE):
         if term in terms:
             terms[term] = [x.authority[0] * torque for torque in terms[term]]
-    return compose(tree.nv, terms, x.limit)
+    return [*compose(tree.nv, terms, x.limit), *report]
 
 
 def floating_terms(tree, runtime, x):
@@ -68,27 +74,41 @@ class ControlLaw:
         Within which feedback stays, see `saturation`; what else there is may exceed it.
     tank : float
         Energy in J that a change of stiffness may feed into the arm.
+    task_gains : TaskGains, optional
+        Of the Cartesian laws; may be replaced between calls by others of the same link.
+    schedule : GainSchedule, optional
+        Of the gains; by default they are the same everywhere.
 
     Attributes
     ----------
-    stiffness : VaryingStiffness
-        Of the joint impedances.
+    schedule : ScheduledGains
+        On their way from one configuration to the next.
+    stiffness, task_stiffness : VaryingStiffness
+        Of the joint impedances, and of cartesian_impedance.
     terms : (12, nv) array
         What the last call returned, rows as in `Term`.
+    task : TaskReport
+        What a Cartesian law told besides.
 
     """
 
     def __init__(self, dynamics: Dynamics, gains: Gains, tracking: str = 'computed_torque',
-                 effort_limit=np.inf, tank: float = 1.0):
+                 effort_limit=np.inf, tank: float = 1.0, task_gains: TaskGains | None = None,
+                 schedule: GainSchedule | None = None):
         n = dynamics.nv
         self._nv = n
-        self.terms = np.zeros((len(Term), n))
+        self._all = np.zeros(len(Term) * n + SIZE)
+        self.terms, self.task = self._all[:-SIZE].reshape(-1, n), TaskReport(self._all[-SIZE:])
         self._authority = np.ones(1)
         self._nothing = np.zeros(n)
         self._limit = np.empty(n)
         self.effort_limit = effort_limit
         self.tracking = tracking
+        self._task_gains = task_gains = task_gains or make_task_gains(
+            dynamics, armature=gains.armature)
         self.stiffness = VaryingStiffness(gains.stiffness, tank)
+        self.task_stiffness = VaryingStiffness(task_gains.stiffness, tank)
+        self.schedule = ScheduledGains(dynamics.model, schedule or GainSchedule())
         self.gains = gains
         # all of them, so that none is compiled while there is an arm to hold
         self._follow = {name: self._compile(dynamics, name, law)
@@ -104,16 +124,39 @@ class ControlLaw:
     def gains(self, gains: Gains) -> None:
         if gains.kp.size != self._nv:
             raise ParameterError(f'gains for {gains.kp.size} joints; this robot has {self._nv}')
+        counting = self.schedule.take(gains)
         self._gains = gains
         common = gains.arrays(MODEL_GAINS)
-        self._of_law = {name: (*(self.stiffness.value if each == 'stiffness'
-                                 else getattr(gains, each) for each in law.gains), *common)
-                        for name, law in TRACKING.items()}
+        self._of_law = {name: (*self._numbers(counting, law.gains, self.stiffness), *self._numbers(
+            self._task_gains, law.task_gains, self.task_stiffness), *common)
+            for name, law in TRACKING.items()}
         self._of_float = (*gains.arrays(FLOATING.gains), *common)
         n = self._nv
         self._of_coasting = (
             np.full(n, _COASTING ** 2), np.full(n, 2.0 * _COASTING), *common[:-1],
             gains.weight_scale)
+
+    @staticmethod
+    def _numbers(gains, names, stiffness):
+        return (stiffness.value if each == 'stiffness' else getattr(gains, each)
+                for each in names)
+
+    @property
+    def task_gains(self) -> TaskGains:
+        """Gains of the Cartesian laws from the next call on; stiffness has its own way."""
+        return self._task_gains
+
+    @task_gains.setter
+    def task_gains(self, task_gains: TaskGains) -> None:
+        if task_gains.link != self._task_gains.link:
+            raise ParameterError(
+                f'the laws are compiled for the link {self._task_gains.link!r}, not for '
+                f'{task_gains.link!r}: make new ones', link=task_gains.link)
+        if task_gains.posture_kp.size != self._nv:
+            raise ParameterError(f'Cartesian gains for {task_gains.posture_kp.size} joints; this '
+                                 f'robot has {self._nv}')
+        self._task_gains = task_gains
+        self.gains = self._gains
 
     @property
     def tracking(self) -> str:
@@ -143,15 +186,23 @@ class ControlLaw:
 
     def _compile(self, dynamics, name, law):
         names = arguments(law) if law else (*_STATE, *FLOATING.gains, *MODEL_GAINS)
+        frame = dynamics.frame(self._task_gains.link) if law and law.cartesian else None
 
         def terms(tree, runtime, *arrays):
-            x = SimpleNamespace(**dict(zip(names, arrays)))
-            return (tracking_terms(law, tree, runtime, x) if law
+            given = dict(zip(names, arrays))
+            x = SimpleNamespace(**given, task=SimpleNamespace(
+                **{each.removeprefix(_TASK): given[each] for each in given if _TASK in each}))
+            return (tracking_terms(law, tree, runtime, x, frame) if law
                     else floating_terms(tree, runtime, x))
 
-        sizes = {each: 1 if each == 'authority' else self._nv for each in names}
-        kernel = dynamics.kernel(terms, sizes, self.terms.shape, f'law {name}')
+        sizes = {each: 1 if each == 'authority' else SIZES.get(each.removeprefix(_TASK), self._nv)
+                 if _TASK in each else self._nv for each in names}
+        kernel = dynamics.kernel(terms, sizes, self._out(law).shape, f'law {name}|{frame}')
         return kernel.builtin(name, (law or FLOATING).function.__doc__)
+
+    def _out(self, law: Law | None) -> np.ndarray:
+        """Return where a law writes."""
+        return self._all if law and law.cartesian else self.terms
 
     def follow(self, q, qd, reference, authority: float = 1.0, external=None, integral=None,
                disturbance=None, contact=None) -> np.ndarray:
@@ -193,10 +244,11 @@ class ControlLaw:
     def _track(self, law, gains, q, qd, reference, authority, given):
         self._authority[0] = authority
         nothing = self._nothing
-        return self._follow[law](
+        self._follow[law](
             q, qd, reference.q, reference.qd, reference.qdd, reference.effort,
             *[nothing if array is None else array for array in given], *gains,
-            self._authority, self._limit, out=self.terms)
+            self._authority, self._limit, out=self._out(TRACKING[law]))
+        return self.terms
 
     def compensate(self, q, qd) -> np.ndarray:
         """Return the terms that hold the weight and damp motion."""

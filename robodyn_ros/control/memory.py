@@ -1,4 +1,4 @@
-"""What a law carries from one cycle to the next: integrals, and stiffness on its way."""
+"""What a law carries from one cycle to the next: integrals, stiffness on its way, a payload."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.adaptation import Adaptation
 from robodyn_ros.control.integral import Integral
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.terms import Term
 from robodyn_ros.trajectory import Reference
+
+_NO_EVIDENCE = [Term.LIMIT, Term.EXTERNAL, Term.EFFORT]
 
 
 class Past(NamedTuple):
@@ -29,6 +32,8 @@ class Past(NamedTuple):
         Whether the tracking law answered; otherwise the arm floats.
     undisturbed : bool
         Whether the torque was the law's own: no transition, no activation under way.
+    healthy : bool
+        Whether no fault is latched, such as a collision.
 
     """
 
@@ -38,6 +43,7 @@ class Past(NamedTuple):
     reference: Reference
     following: bool
     undisturbed: bool
+    healthy: bool
 
 
 class Memory:
@@ -50,24 +56,37 @@ class Memory:
         Whose terms tell what was answered.
     response : callable
         M^-1, see `compile_response`.
+    adaptation : Adaptation
+        What is learned about a payload.
+
+    Raises
+    ------
+    ModelError
+        The law learns a payload, and has no link to put it on.
 
     """
 
-    def __init__(self, law: ControlLaw, response: Callable):
+    def __init__(self, law: ControlLaw, response: Callable, adaptation: Adaptation):
         self._law, self._response = law, response
+        self.adaptation = adaptation
+        if law.law.adapts:
+            adaptation.require()
         self.integral = Integral(law.gains.kp.size)
 
     def reset(self) -> None:
         """Forget what belongs to the past of an arm that was not under control."""
         self.integral.reset()
-        self._law.stiffness.jump()
-        self._law.stiffness.refill()
+        for stiffness in (self._law.stiffness, self._law.task_stiffness):
+            stiffness.jump()
+            stiffness.refill()
 
     def advance(self, past: Past) -> None:
         """Go on by a cycle."""
         error = past.reference.q - past.q
         self._integrate(past, error)
         self._soften_or_stiffen(past, error)
+        self._learn(past)
+        self._law.schedule.advance(past.dt, past.q)
 
     def _integrate(self, past: Past, error: np.ndarray) -> None:
         law, gains = self._law, self._law.gains
@@ -78,9 +97,24 @@ class Memory:
             self.integral.advance(past.dt, error, cut, gains)
 
     def _soften_or_stiffen(self, past: Past, error: np.ndarray) -> None:
-        stiffness = self._law.stiffness
-        if not past.following or not self._law.law.springs:
+        law, stiffness, task = self._law, self._law.stiffness, self._law.task
+        if not past.following or not law.law.springs:
             stiffness.jump()
         elif past.undisturbed:
-            damping = self._law.terms[Term.FEEDBACK] - stiffness.value * error
+            damping = law.terms[Term.FEEDBACK] - stiffness.value * error
             stiffness.advance(past.dt, error, float((past.reference.qd - past.qd) @ damping))
+        if not past.following or not law.law.cartesian:
+            law.task_stiffness.jump()
+        elif past.undisturbed:
+            law.task_stiffness.advance(past.dt, task.pose_error, task.dissipated)
+
+    def _learn(self, past: Past) -> None:
+        law, adaptation = self._law, self.adaptation
+        adaptation.learning = (
+            past.following and law.law.adapts and past.undisturbed and past.healthy
+            # what was cut, or is put down to something else, is no evidence of a payload
+            and not law.terms[_NO_EVIDENCE].any()
+            # the error has to be that of the whole weight
+            and bool((law.gains.gravity_scale == 1.0).all()))
+        if adaptation.learning:
+            adaptation.advance(past.dt, past.q, past.qd, past.reference, law.gains)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.control.pose_motion import PoseMotion
 from robodyn_ros.control.settings import CycleSettings, Mode
-from robodyn_ros.model import RobotModel
+from robodyn_ros.control.task_gains import TaskGains
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.safety import StopProfile
 from robodyn_ros.trajectory import Phase, Reference, ResultCode, Tolerances, Tracker, Trajectory
 
@@ -19,32 +21,39 @@ class Motion:
 
     Parameters
     ----------
-    model : RobotModel
+    dynamics : Dynamics
         The arm.
     settings : CycleSettings
-        For `stop_time` and `longest_pause`.
+        For `stop_time`, `longest_pause` and `reach`.
+    task_gains : TaskGains
+        Name the link that is brought to poses.
 
     Attributes
     ----------
     reference : Reference
         What is asked of the joints now.
     mode : Mode
-        What the reference does; `FLOAT` and `INACTIVE` ask for nothing.
+        What the reference does; `FLOAT` and `INACTIVE` ask for nothing, and under
+        `LINEAR_FEEDBACK` somebody else knows.
     message : str
         How the last motion ended.
     code : ResultCode or None
         How the last trajectory ended; None while it runs, and if something else ended it.
+    poses : PoseMotion
+        What brings the link to a pose.
     interruptions : int
         How often a motion was broken off, or forbidden to begin.
 
     """
 
-    def __init__(self, model: RobotModel, settings: CycleSettings):
-        self._model = model
+    def __init__(self, dynamics: Dynamics, settings: CycleSettings, task_gains: TaskGains):
+        self._model = model = dynamics.model
         self._tracker = Tracker(model.joint_names, max_step=settings.longest_pause)
         usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
         self._deceleration = _STEEPEST / settings.stop_time * np.where(
             usual, model.velocity_limit, _USUAL_SPEED)
+        self.poses = PoseMotion(dynamics, task_gains.link, task_gains.reach, self._deceleration,
+                                settings.reach)
         self._stop: StopProfile | None = None
         self._stopping = 0.0
         self.reference = Reference.zeros(model.nv)
@@ -58,6 +67,16 @@ class Motion:
     def free(self) -> bool:
         """Whether nothing is asked of the joints."""
         return self.mode in (Mode.FLOAT, Mode.INACTIVE)
+
+    @property
+    def led(self) -> bool:
+        """Whether somebody else moves the arm: a hand, or linear feedback."""
+        return self.mode in (Mode.FLOAT, Mode.LINEAR_FEEDBACK)
+
+    @property
+    def moves(self) -> bool:
+        """Whether a motion is under way, or about to begin, that a stop would end."""
+        return self.following or self.led or self.mode is Mode.REACH
 
     @property
     def following(self) -> bool:
@@ -91,6 +110,13 @@ class Motion:
         self._next = (trajectory, moment, tolerances)
         self.message, self.code = '', None
 
+    def reach(self, rotation: np.ndarray, position: np.ndarray) -> None:
+        """Bring the link to a pose in the base frame, from the present reference."""
+        if self.mode is not Mode.REACH:
+            self._break_off()
+        self.poses.aim(rotation, position)
+        self.mode, self.message, self.code = Mode.REACH, '', None
+
     def stop(self, message: str) -> None:
         """Come to rest from the present reference, then hold."""
         self._break_off()
@@ -103,6 +129,14 @@ class Motion:
         """Ask for nothing any more."""
         self._break_off()
         self.mode, self.message = mode, message
+
+    def give_way(self, floating: bool, message: str, q, qd) -> None:
+        """Stop from the measured motion, or float: where the reference leads something is."""
+        self.anchor(q, qd)
+        if floating:
+            self.let_go(Mode.FLOAT, message)
+        else:
+            self.stop(message)
 
     def anchor(self, q, qd) -> None:
         """Let the reference be the measured motion."""
@@ -122,6 +156,9 @@ class Motion:
             elif status.phase is Phase.ABORTED:
                 self.code = status.code
                 self.stop(status.message)
+        elif self.mode is Mode.REACH:
+            if outcome := self.poses.advance(dt, self.reference, q):
+                self.stop(outcome)
         elif self.mode is Mode.STOP:
             self._stopping += dt
             self._stop.sample(self._stopping, self.reference)

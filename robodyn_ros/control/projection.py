@@ -9,9 +9,8 @@ of them, and brings no two matrices farther apart.
 from __future__ import annotations
 
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select, sqrt
-from robodyn_ros.dynamics.vector import matmul, transpose
 
-_SWEEPS = 6     # of a 4 x 4 matrix; the error is squared, and more, by each of the last ones
+_SWEEPS = 6     # of a 4 x 4 matrix; from the third or so on each more than squares the error
 _TINY = 1e-300  # keeps quotients defined where all is zero
 
 
@@ -20,7 +19,7 @@ def clipped(A, least, most):
     values, V = eigen(A)
     values = [maximum(minimum(value, most), least) for value in values]
     scaled = [[value * x for x, value in zip(row, values)] for row in V]
-    return matmul(scaled, transpose(V))
+    return [[sum(x * y for x, y in zip(a, b)) for b in V] for a in scaled]
 
 
 def eigen(A):
@@ -37,7 +36,7 @@ def eigen(A):
 
 def _rotate(A, V, p, k):
     """Turn rows and columns p and k so that element (p, k) vanishes."""
-    # tan = t: the smaller root of t^2 + 2 t cot(2 angle) - 1 = 0
+    # the tangent of the angle: the smaller root of t^2 + t (A_kk - A_pp) / A_pk - 1 = 0
     apart, twice = A[k][k] - A[p][p], 2.0 * A[p][k]
     size = absolute(apart) + sqrt(apart * apart + twice * twice)
     t = select(apart, twice, -twice) / maximum(size, _TINY)
@@ -45,10 +44,8 @@ def _rotate(A, V, p, k):
     s = t * c
     A[p][p], A[k][k] = A[p][p] - t * A[p][k], A[k][k] + t * A[p][k]
     A[p][k] = A[k][p] = 0.0
-    for j in range(len(A)):
-        if j not in (p, k):
-            x, y = A[j][p], A[j][k]
-            A[j][p] = A[p][j] = c * x - s * y
-            A[j][k] = A[k][j] = s * x + c * y
-        x, y = V[j][p], V[j][k]
-        V[j][p], V[j][k] = c * x - s * y, s * x + c * y
+    others = [j for j in range(len(A)) if j not in (p, k)]
+    for row in [*(A[j] for j in others), *V]:
+        row[p], row[k] = c * row[p] - s * row[k], s * row[p] + c * row[k]
+    for j in others:
+        A[p][j], A[k][j] = A[j][p], A[j][k]

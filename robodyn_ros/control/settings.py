@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 import math
 
 import numpy as np
 
+from robodyn_ros.control.adaptation import AdaptationSettings
+from robodyn_ros.control.gain_schedule import GainSchedule
 from robodyn_ros.control.gains import not_negative, per_joint
+from robodyn_ros.control.observer_settings import ObserverSettings
+from robodyn_ros.control.linear_feedback import LinearBounds
+from robodyn_ros.control.pose_motion import ReachSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Tolerances
@@ -23,6 +28,8 @@ class Mode(Enum):
     FLOAT = 'gravity_compensation'
     TRACK = 'tracking'
     STOP = 'stopping'
+    REACH = 'reaching'
+    LINEAR_FEEDBACK = 'linear_feedback'
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class CycleSettings:
     ----------
     tracking : str
         The law that follows references, a key of `laws.TRACKING`.
+    guest : str
+        The law from outside that is to have the arm, see `control.guests`; '' for none.
     start_floating : bool
         Whether activation enters gravity compensation instead of a hold.
     activation_time : float
@@ -46,6 +55,10 @@ class CycleSettings:
         Energy in J that a change of stiffness may feed into the arm, see `VaryingStiffness`.
     wrench_timeout : float
         For which a known external wrench counts.
+    adaptation : AdaptationSettings
+        How the adaptive law learns a payload.
+    gain_schedule : GainSchedule
+        How the gains depend on where the arm is.
     stop_time : float
         In which a joint comes to rest from its velocity limit.
     effort_limit : (nv,) or None
@@ -62,19 +75,28 @@ class CycleSettings:
         Whether the measured effort is compared with the weight before the arm is taken over.
     handshake_tolerance : float or (nv,) or None
         By how much it may differ, in N m (N); by default a tenth of the effort limit.
+    linear : LinearBounds
+        Of linear feedback.
+    reach : ReachSettings
+        How a link is brought to a pose.
     longest_pause : float
         Between two states that the reference makes up for. After a longer one it goes on from
         where it was, and `ArmController.resume` should be called.
+    observer : ObserverSettings
+        What is made of the external torque.
 
     """
 
     tracking: str = 'computed_torque'
+    guest: str = ''
     start_floating: bool = False
     activation_time: float = 0.5
     transition_time: float = 0.2
     load_time: float = 1.0
     energy_tank: float = 1.0
     wrench_timeout: float = 0.1
+    adaptation: AdaptationSettings = AdaptationSettings()
+    gain_schedule: GainSchedule = GainSchedule()
     stop_time: float = 0.3
     effort_limit: Sequence[float] | None = None
     effort_margin: float = 1.0
@@ -83,7 +105,10 @@ class CycleSettings:
     allow_partial_joints: bool = False
     handshake: bool = True
     handshake_tolerance: float | Sequence[float] | None = None
+    linear: LinearBounds = LinearBounds()
+    reach: ReachSettings = ReachSettings()
     longest_pause: float = 0.25
+    observer: ObserverSettings = field(default_factory=ObserverSettings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +169,10 @@ def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) ->
     """
     limit = (np.array(model.effort_limit) if override is None or not len(override)
              else per_joint('effort_limit', override, model))
-    for name, value in zip(model.joint_names, limit):
-        if not 0.0 < value < math.inf:
-            raise ParameterError(
-                f"joint '{name}' has effort limit {value:g}: the torque must have a bound above "
-                'zero; correct <limit effort> in the URDF, or set the parameter effort_limit',
-                joint=name, value=float(value))
+    bad = [f"joint '{name}' has effort limit {value:g}"
+           for name, value in zip(model.joint_names, limit) if not 0.0 < value < math.inf]
+    if bad:
+        raise ParameterError(
+            f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> in '
+            'the URDF, or set the parameter effort_limit', joints=bad)
     return limit

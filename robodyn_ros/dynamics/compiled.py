@@ -213,13 +213,14 @@ class CompiledMethods:
         shape = tuple(sizes.get(size, size) for size in shape)
         if name not in _OF_LINK:
             return self.kernel(algorithm, arguments, shape, name)
-        frame = self._frame(link)
+        frame = self.frame(link)
 
         def of_link(tree, runtime, *arrays):
             return algorithm(tree, runtime, *arrays, frame)
 
         return self.kernel(of_link, arguments, shape, f'{name}|{frame}')
 
-    def _frame(self, link: str) -> _Frame:
+    def frame(self, link: str) -> _Frame:
+        """Return where a link is on its body, as kernels take it."""
         frame = self.model.link(link)
         return _Frame(int(frame.body), as_tuple(frame.rotation), as_tuple(frame.translation))

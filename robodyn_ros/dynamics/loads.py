@@ -34,7 +34,8 @@ class Loads:
     What the arm carries, and which way is down.
 
     What its kernels read goes over to new numbers along a smooth step. The numbers between two
-    physical payloads are those of a physical payload, so the law is sound on the way.
+    physical payloads are those of a physical payload, so the law is sound on the way. What is
+    estimated comes on top.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ class Loads:
         self.payloads = {load.link: load for load in model.payloads if load.mass > 0.0}
         self.gravity = np.array(model.gravity)
         self._from, self._to = self._runtime.copy(), self._runtime.copy()
+        self._known, self._estimated = self._runtime.copy(), np.zeros_like(self._runtime)
         self._elapsed, self._duration = 0.0, 0.0
         kernel = dynamics.kernel(weight_under, {'q': model.nv, 'numbers': self._to.size},
                                  (model.nv,), 'weight_under')
@@ -71,9 +73,13 @@ class Loads:
         """Return g(q) under gravity of 1 m/s^2 along x, y and z of the base; (3, nv)."""
         return np.array([self.weight(q, self.planned(self.payloads, unit)) for unit in np.eye(3)])
 
-    def planned(self, payloads, gravity) -> np.ndarray:
-        """Return the numbers that kernels would read for these payloads and this gravity."""
-        numbers = np.zeros_like(self._runtime)
+    def planned(self, payloads, gravity, estimated: bool = True) -> np.ndarray:
+        """
+        Return the numbers that kernels would read for these payloads and this gravity.
+
+        `estimated` is whether the estimate still comes on top.
+        """
+        numbers = self._estimated.copy() if estimated else np.zeros_like(self._runtime)
         numbers[:3] = gravity
         rows = numbers[3:].reshape(-1, 10)
         for load in payloads.values():
@@ -91,25 +97,18 @@ class Loads:
             The link does not move or has no slot, or no real body has such an inertia.
 
         """
-        link = payload.link
-        body = self._model.link(link).body
-        if body < 0:
-            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels its weight; name a link that moves', link=link)
-        if body not in self._slots:
-            raise ModelError(f'payload on link {link!r}: the dynamics were made without a slot '
-                             'there; make them of with_slots(model)', link=link)
+        self.carrier(payload.link)
         check_body(payload)
-        payloads = {**self.payloads, link: payload}
+        payloads = {**self.payloads, payload.link: payload}
         if not payload.mass:
-            del payloads[link]
+            del payloads[payload.link]
         return payloads
 
     def change(self, payloads, gravity, duration: float) -> None:
         """Go over to these in `duration` seconds."""
         self.payloads, self.gravity = payloads, np.array(gravity, dtype=float)
-        self._to[:] = self.planned(payloads, gravity)
-        self._from[:] = self._runtime
+        self._to[:] = self.planned(payloads, gravity, estimated=False)
+        self._from[:] = self._known
         self._elapsed, self._duration = 0.0, duration
         self.advance(0.0)
 
@@ -127,15 +126,53 @@ class Loads:
         if self._duration < 0.0:
             return
         self._elapsed += dt
+        known = self._known
         if self.settled:
-            self._runtime[:] = self._to
+            known[:] = self._to
             self._elapsed = self._duration = -1.0
-            return
-        x = self._elapsed / self._duration
-        part = x * x * (3.0 - 2.0 * x)
-        np.subtract(self._to, self._from, out=self._runtime)
-        self._runtime *= part
-        self._runtime += self._from
+        else:
+            x = self._elapsed / self._duration
+            part = x * x * (3.0 - 2.0 * x)
+            np.subtract(self._to, self._from, out=known)
+            known *= part
+            known += self._from
+        np.add(known, self._estimated, out=self._runtime)
+
+    # --- what is estimated ------------------------------------------------------------------
+
+    def takes(self, link: str) -> bool:
+        """Whether a payload of this link counts: it moves, and its body has a slot."""
+        return self._model.link(link).body in self._slots
+
+    def carrier(self, link: str) -> int:
+        """
+        Return the body whose slot takes a payload of a link.
+
+        Raises
+        ------
+        ModelError
+            There is none.
+
+        """
+        body = self._model.link(link).body
+        if body < 0:
+            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
+                             'no joint feels its weight; name a link that moves', link=link)
+        if body not in self._slots:
+            raise ModelError(f'payload on link {link!r}: the dynamics were made without a slot '
+                             'there; make them of with_slots(model)', link=link)
+        return body
+
+    def estimate(self, link: str, parameters) -> None:
+        """Reckon with these ten numbers on top of what the body of a link is known to carry."""
+        start = 3 + 10 * self._slots[self._model.link(link).body]
+        self._estimated[start:start + 10] = parameters
+        np.add(self._known, self._estimated, out=self._runtime)
+
+    def absorb_estimate(self) -> None:
+        """Take what is estimated for known, so that the next change blends it out."""
+        self._known += self._estimated
+        self._estimated.fill(0.0)
 
 
 def check_body(payload: Payload) -> None:

@@ -85,7 +85,9 @@ class Acceptance:
         departure = controller.departure()
         trajectory = controller.plan(
             departure, message.joint_names, trajectory_points(message), request.zero)
-        controller.begin(departure, trajectory, request.tolerances)
+        if not controller.begin(departure, trajectory, request.tolerances):
+            raise StateError('the arm went elsewhere while the trajectory was checked; send it '
+                             'again')
         request.answer(trajectory, None)
 
     def look(self) -> None:
@@ -155,6 +157,7 @@ class _Job:
     def again(self) -> _Job:
         """Return another check, with more time."""
         controller = self._controller
-        if controller.mode is Mode.FLOAT:  # a hand moves it; from now on the motion does
+        # a hand moves it, or a pose its link; from now on the motion does
+        if controller.mode in (Mode.FLOAT, Mode.REACH):
             controller.stop('a trajectory is about to begin')
         return _Job(controller, self.request, self.attempt + 1)

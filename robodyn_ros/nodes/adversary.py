@@ -12,7 +12,7 @@ from robodyn_ros.nodes.adversary_parameters import (
     campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import (
-    emergency_stop, FaultInjector, lost_torque, StateReport)
+    deaf, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.sensors import Sensors
 
@@ -36,6 +36,8 @@ class Adversary:
     sensors : Sensors
     stopped : bool
         Whether the emergency stop is pressed.
+    deaf : bool
+        Whether commands do not arrive.
 
     Raises
     ------
@@ -49,7 +51,7 @@ class Adversary:
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
         self._injector = FaultInjector()
-        self.stopped = False
+        self.stopped = self.deaf = False
         self._known: tuple[Fault, ...] = ()
         self._schedule = self._made(values, 0.0, begin=0.0)
 
@@ -107,7 +109,7 @@ class Adversary:
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []
-        self.stopped = emergency_stop(self._known)
+        self.stopped, self.deaf = emergency_stop(self._known), deaf(self._known)
         return [fault for fault in self._known if fault not in known]
 
     def torque(self, commanded: NDArray) -> NDArray:

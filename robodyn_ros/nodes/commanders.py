@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
+GUARD = 'guard'  # usual name of the node that commands when a controller falls silent
+
 
 class Commanders:
     """
@@ -32,10 +34,15 @@ class Commanders:
     @property
     def quarrel(self) -> str:
         """Return what is wrong if there are several; empty if not."""
-        if len(self.names) < 2:
+        if not self._quarrels:
             return ''
         return (f'{len(self.names)} nodes publish commands ({", ".join(self.names)}), and the '
                 'newest message counts: stop all but one')
+
+    @property
+    def _quarrels(self) -> bool:
+        # a guard speaks only when the controller does not
+        return sum(name.rpartition('/')[2] != GUARD for name in self.names) > 1
 
     def look(self) -> bool:
         """Look who is there; return whether a quarrel has begun."""
@@ -50,4 +57,4 @@ class Commanders:
             for name, count in here.items():
                 most[name] = max(count, most.get(name, 0))
         self.names = tuple(sorted(name for name, count in most.items() for _ in range(count)))
-        return len(self.names) > 1 and self.names != before
+        return self._quarrels and self.names != before

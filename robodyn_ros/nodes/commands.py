@@ -8,7 +8,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros.exceptions import near_matches
+from robodyn_ros.exceptions import near_matches, shown
 from robodyn_ros.nodes.conversions import EffortWriter
 
 
@@ -92,8 +92,9 @@ class CommandReader:
         """Take torques by name, of all joints or some; return whether they were good."""
         unknown = [name for name in message.name if name not in self._index]
         if unknown:
-            return self._refuse('unknown joint', f'a command for joint {unknown[0]!r}, which is '
-                                f'not in the model: {near_matches(unknown[0], self._names)}')
+            return self._refuse(
+                'unknown joint', f'a command for joint {shown(unknown[0])}, which is not in the '
+                f'model: {near_matches(unknown[0], self._names)}')
         if len(set(message.name)) != len(message.name):
             return self._refuse('joint named twice', 'a command that names a joint twice')
         order = np.array([self._index[name] for name in message.name], dtype=np.intp)

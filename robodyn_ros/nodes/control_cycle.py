@@ -8,6 +8,7 @@ once, and their absence is noticed.
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 import time
 
 import numpy as np
@@ -16,6 +17,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes.controller_clock import ControllerClock
 from robodyn_ros.nodes.conversions import seconds
+from robodyn_ros.nodes.guard_link import GuardLink
 from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.statistics import CycleStatistics
 from robodyn_ros.nodes.torque_output import TorqueOutput
@@ -36,10 +38,14 @@ class ControlCycle:
         What comes in.
     output : TorqueOutput
         What goes out.
+    guard : GuardLink
+        Who else may command.
     clock : ControllerClock
         When.
     log : RcutilsLogger
         Of the node.
+    rate : float
+        Torques per second where states come more slowly, in Hz; 0: a torque per state.
 
     Attributes
     ----------
@@ -53,12 +59,15 @@ class ControlCycle:
     """
 
     def __init__(self, controller: ArmController, states: StateInput, output: TorqueOutput,
-                 clock: ControllerClock, log: RcutilsLogger):
+                 guard: GuardLink, clock: ControllerClock, log: RcutilsLogger,
+                 rate: float = 0.0):
         self._controller, self._states, self._output = controller, states, output
-        self._clock, self._log = clock, log
-        self.active = self.coasting = False
+        self._guard, self._clock, self._log = guard, clock, log
+        self.active = self.coasting = self._commands = False
         self.statistics = CycleStatistics()
         self._begun = self._answered = self._latest = 0.0
+        self._period = 1.0 / rate if rate else math.inf
+        self._due, self._predicted = math.inf, -math.inf
         self._torque = np.zeros(controller.model.nv)
 
     def take_over(self) -> None:
@@ -67,14 +76,15 @@ class ControlCycle:
         self._answered = now = clock.now()
         self._latest = clock.moment(now)
         self._controller.activate(self._latest, reader.q, reader.qd)
+        self._take_back()
         self.statistics.restart()
-        self.active, self.coasting = True, False
+        self.active, self.coasting, self._commands = True, False, False
         if clock.lockstep:  # the simulation waits for the answer to a state that was read before
             self._respond(clock.stamp, now)
 
     def turn(self) -> None:
         """Answer the next joint state, or act on its absence."""
-        message = self._states.wait(COAST)
+        message = self._states.wait(self._patience())
         self._begun = time.monotonic()
         clock = self._clock
         if message is None and clock.lockstep:
@@ -84,12 +94,17 @@ class ControlCycle:
             self._output.command(self._torque, message.header.stamp)
             return
         fresh = message is not None and self._states.read(message, now)
-        if not self.active:
-            return
-        if fresh:
-            self._respond(message.header.stamp, now)
-        else:
-            self._watch(now)
+        if self._in_charge():
+            if fresh:
+                self._respond(message.header.stamp, now)
+            else:
+                self._watch(now)
+        self._guard.beat(self._commands)
+
+    def _patience(self) -> float:
+        """Return how long to wait for a state: at most until a torque is due without one."""
+        ahead = self._due - time.monotonic()
+        return ahead if 0.0 < ahead < COAST else COAST
 
     def run(self, until: Callable[[], bool], timeout: float) -> None:
         """Go on until a condition holds, at most `timeout` seconds; from inside a callback."""
@@ -101,6 +116,30 @@ class ControlCycle:
         """Let the law go on from where the arm was seen last."""
         reader = self._states.reader
         self._controller.resume(self._clock.moment(), reader.q, reader.qd)
+
+    def end(self) -> None:
+        """Answer no more states; the guard is told that nobody is needed."""
+        self.active = self._commands = False
+        self._guard.beat(False)
+
+    def _in_charge(self) -> bool:
+        """Return whether to command: an active controller that does not defer to its guard."""
+        permitted = self._guard.may_command() or self._clock.lockstep
+        if not self.active:
+            return False
+        if self._guard.complaint:
+            self._controller.fail(self._guard.complaint)
+        if self._guard.commands:
+            self.coasting, self._commands = True, False
+        elif permitted:
+            self._take_back()
+        return permitted
+
+    def _take_back(self) -> None:
+        """Begin with the last torque of a guard that gives the arm back."""
+        torque = self._guard.handed_over()
+        if torque is not None:
+            self._controller.start_from(torque)
 
     def _respond(self, stamp, now: float) -> None:
         """Answer the state that was read."""
@@ -115,9 +154,11 @@ class ControlCycle:
             self.statistics.restart()
             controller.resume(moment, reader.q, reader.qd)
         self._latest = moment
-        torque, _ = controller.update(moment, reader.q, reader.qd)
+        # a state that is late must not turn the time of the law back
+        torque, _ = controller.update(max(moment, self._predicted), reader.q, reader.qd,
+                                      reader.effort)
         self._send(torque, stamp)
-        self._answered = now
+        self._answered, self._due = now, now + self._period
         self._account(seconds(stamp), now)
 
     def _account(self, measured: float, now: float) -> None:
@@ -132,6 +173,8 @@ class ControlCycle:
         if verdict.level is Freshness.FRESH:
             if self._clock.lockstep:  # a state that cannot be used wants an answer as well
                 self._send(self._torque)
+            elif now >= self._due:
+                self._predict(now)
             return
         self.coasting = True
         if verdict.level is Freshness.STOP:
@@ -139,8 +182,17 @@ class ControlCycle:
         torque, _ = self._controller.coast(self._clock.moment(now))
         self._send(torque)
 
+    def _predict(self, now: float) -> None:
+        """Send a torque between two states; of silence, only states tell."""
+        self._predicted = self._clock.moment(now)
+        torque, _ = self._controller.between(self._predicted)
+        self._send(torque)
+        self._due = max(self._due, now - self._period) + self._period
+
     def _send(self, torque: np.ndarray, stamp=None) -> None:
         """Let a torque out; `stamp` is that of the state it answers, if any."""
-        self._torque = torque
+        if self._guard.paused() and not self._clock.lockstep:
+            return
+        self._torque, self._commands = torque, True
         self._clock.answer()
         self._output.send(torque, stamp or self._clock.stamp or self._clock.ros_stamp())

@@ -66,6 +66,8 @@ class ControllerNode(LifecycleNode):
     def _changed(self, values, names: list[str]) -> None:
         if self.wiring is not None:
             apply_changes(self.wiring.controller, values, names, self.wiring.dynamics)
+            changed = (f'{name} = {getattr(values, name.replace(".", "_"))}' for name in names)
+            self.get_logger().info(f'changed: {", ".join(changed)}')
 
     # --- lifecycle --------------------------------------------------------------------------
 
@@ -160,6 +162,8 @@ class ControllerNode(LifecycleNode):
             verdict = wiring.states.verdict()
             if verdict.level is not Freshness.FRESH:
                 raise StateError(f'the cause is still there: joint states: {verdict.reason}')
+            if wiring.guard.complaint:
+                raise StateError(f'the cause is still there: {wiring.guard.complaint}')
             controller.reset_fault()
 
         requests = {'hold': controller.hold, 'float': controller.compensate_gravity,

@@ -5,34 +5,43 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control import ArmController, CycleSettings, Gains, make_gains
+from robodyn_ros.control import ArmController, CycleSettings, Gains, make_gains, Mode
+from robodyn_ros.control.contact import check_shaping
+from robodyn_ros.control.guests import GUESTS
+from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.adaptive_parameters import (
+    adaptation_from, ADAPTIVE_PARAMETERS, schedule_from, SCHEDULE_PARAMETERS)
+from robodyn_ros.nodes.cartesian_parameters import (
+    CARTESIAN_PARAMETERS, reach_from, TASK_NAMES, task_gains_from)
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
+from robodyn_ros.nodes.guest_parameters import GUEST_PARAMETERS, linear_from
+from robodyn_ros.nodes.observer_parameters import observer_from, OBSERVER_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter, per_joint
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
+from robodyn_ros.nodes.torque_parameters import COMMAND_PARAMETERS, LIMIT_PARAMETERS
 from robodyn_ros.trajectory import Tolerances
 
-MODES = ('computed_torque', 'feedforward_pd', 'gravity_compensation')
+MODES = (*TRACKING, *GUESTS, Mode.FLOAT.value)
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     Parameter('autostart', 'bool', True, 'Configure at start, and activate as soon as the arm '
               'reports its state.', read_only=True),
-    Parameter('mode', 'string', 'computed_torque', 'What activation enters; trajectories are '
-              'followed by computed_torque unless this is or was feedforward_pd. A change while '
-              'active is made without a step of torque.', choices=MODES),
-    Parameter('effort_command_topic', 'string', 'effort_controller/commands', 'Where torques '
-              'are published, as forward_command_controller takes them.', read_only=True),
-    Parameter('command_joints', 'string_array', (), 'Order of the joints in the command; empty: '
-              'the order of the model.', read_only=True),
-    Parameter('publish_joint_commands', 'bool', False, 'Also publish named efforts on '
-              'joint_commands.', read_only=True),
+    Parameter('mode', 'string', 'computed_torque', 'What activation enters. Trajectories are '
+              'followed by the last of these laws that was not gravity_compensation. A change '
+              'while active is made without a step of torque.', choices=MODES),
+    *COMMAND_PARAMETERS,
     Parameter('lockstep', 'bool', False, 'Whether time is what the stamps of the states say, for '
               'a simulator in lockstep: the torques are then a function of the states alone. '
               'Publishes named efforts, too. Silence of the states goes unnoticed: never with a '
               'real arm.', read_only=True),
+    Parameter('fixed_rate', 'double', 0.0, 'Torques per second where states come more slowly: '
+              'between two states, for the one that the model predicts. 0: a torque per state. In '
+              'real time only.', 'Hz', minimum=0.0, maximum=2000.0, read_only=True),
     Parameter('natural_frequency', 'double_array', (20.0,), 'Of the tracking error: '
               'kp = wn^2.', 'rad/s', minimum=0.0, maximum=500.0, per_joint=True),
     Parameter('damping_ratio', 'double_array', (1.0,), 'Of the tracking error: kd = 2 zeta wn.',
@@ -41,26 +50,49 @@ PARAMETERS = (
               '1/s^2', minimum=0.0, per_joint=True),
     Parameter('kd', 'double_array', (), 'Velocity gains in place of damping_ratio.', '1/s',
               minimum=0.0, per_joint=True),
+    Parameter('ki', 'double_array', (0.0,), 'Integral gains of computed_torque and '
+              'feedforward_pd; below kp kd. They do not wind up.', '1/s^3', minimum=0.0,
+              per_joint=True),
+    Parameter('impedance.stiffness', 'double_array', (), 'Of the joint impedances; empty: by '
+              'impedance.natural_frequency.', 'N m/rad or N/m', minimum=0.0, per_joint=True),
+    Parameter('impedance.natural_frequency', 'double_array', (10.0,), 'Of a joint with its own '
+              'inertia on its spring.', 'rad/s', minimum=0.0, maximum=500.0, per_joint=True),
+    Parameter('impedance.damping_ratio', 'double_array', (1.0,), 'Of the joint impedances, in '
+              'any pose.', minimum=0.0, maximum=10.0, per_joint=True),
+    Parameter('impedance.damping', 'double_array', (), 'In place of the damping ratio.',
+              'N m s/rad or N s/m', minimum=0.0, per_joint=True),
+    Parameter('impedance.inertia', 'double_array', (), 'That joints show in shaped_impedance; '
+              'empty: their usual own.', 'kg m^2 or kg', minimum=1e-6,
+              per_joint=True),
+    Parameter('impedance.energy_tank', 'double', 1.0, 'Energy that a change of stiffness may feed '
+              'into the arm; what is missing is waited for.', 'J', minimum=0.0, maximum=100.0,
+              read_only=True),
+    *CARTESIAN_PARAMETERS,
+    *ADAPTIVE_PARAMETERS,
+    *SCHEDULE_PARAMETERS,
     Parameter('armature', 'double_array', (0.0,), 'Inertia of the rotors seen at the joints: '
               'rotor inertia times the square of the gear ratio. Without it light wrists are '
               'soft.', 'kg m^2 or kg', minimum=0.0, per_joint=True),
     Parameter('float_damping', 'double_array', (), 'Damping of the floating arm; empty: a joint '
               'alone loses its speed in about a second.', 'N m s/rad', minimum=0.0,
               per_joint=True),
-    Parameter('friction_scale', 'double', 1.0, 'Part of the friction in the URDF that is '
-              'compensated along the reference.', minimum=0.0, maximum=1.0),
+    Parameter('friction_scale', 'double', 1.0, 'Part of the friction that is compensated along '
+              'the reference.', minimum=0.0, maximum=1.0),
+    Parameter('friction.viscous', 'double_array', (), 'Friction in place of that in the URDF.',
+              'N m s/rad or N s/m', minimum=0.0, per_joint=True),
+    Parameter('friction.coulomb', 'double_array', (), 'Dry friction in place of that in the '
+              'URDF.', 'N m or N', minimum=0.0, per_joint=True),
+    Parameter('friction.stiction', 'double_array', (), 'Dry friction at rest; empty: as in '
+              'motion.', 'N m or N', minimum=0.0, per_joint=True),
+    Parameter('friction.stribeck_velocity', 'double_array', (0.01,), 'At which dry friction is '
+              'halfway from rest to motion.', 'rad/s or m/s', minimum=1e-6, per_joint=True),
+    Parameter('float_friction', 'double_array', (0.0,), 'Part of the friction that is taken from '
+              'the hand that moves a floating arm.', minimum=0.0, maximum=0.95,
+              per_joint=True),
     Parameter('gravity_scale', 'double_array', (1.0,), 'Part of the modelled gravity that is '
               'commanded while the arm follows, holds or floats. Safe states carry all of the '
               'weight.', minimum=0.0, maximum=2.0, per_joint=True),
-    Parameter('driver_compensates_gravity', 'bool', False, 'Whether the driver adds gravity '
-              'itself (Franka, KUKA FRI, UR): then none is commanded.', read_only=True),
-    Parameter('effort_limit', 'double_array', (), 'Effort limits in place of those in the URDF.',
-              'N m or N', minimum=0.0, per_joint=True),
-    Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used.',
-              minimum=0.01, maximum=1.0),
-    Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: a '
-              'hundred effort limits per second. Much less makes large errors oscillate.',
-              'N m/s', minimum=1e-3, maximum=math.inf, per_joint=True),
+    *LIMIT_PARAMETERS,
     Parameter('handshake', 'bool', True, 'Whether the effort of the resting arm must fit its '
               'weight before it is taken over.'),
     Parameter('handshake_tolerance', 'double_array', (), 'By how much it may differ; empty: a '
@@ -70,7 +102,9 @@ PARAMETERS = (
     Parameter('load_time', 'double', 1.0, 'In which a payload from ~/payload, or gravity from '
               '~/gravity, is taken over.', 's', minimum=0.0, maximum=60.0),
     Parameter('external_wrench.timeout', 'double', 0.1, 'For which a wrench from '
-              '~/external_wrench counts.', 's', minimum=0.001, maximum=60.0),
+              '~/external_wrench or ~/target_wrench counts.', 's', minimum=0.001, maximum=60.0),
+    *OBSERVER_PARAMETERS,
+    *GUEST_PARAMETERS,
     Parameter('activation_time', 'double', 0.5, 'In which feedback grows to its full part.',
               's', minimum=0.0, maximum=10.0, read_only=True),
     Parameter('stop_time', 'double', 0.3, 'In which a joint comes to rest from its velocity '
@@ -83,6 +117,14 @@ PARAMETERS = (
     Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '
               '.inf where the clocks are known to differ.', 's', minimum=0.001,
               maximum=math.inf, read_only=True),
+    Parameter('guard.name', 'string', 'guard', 'Node that takes over the arm if this one falls '
+              'silent; it alone may publish torques as well.', read_only=True),
+    Parameter('guard.expected', 'bool', False, 'Whether to wait for it before the arm is taken '
+              'over: set this where there is a guard, it may be commanding.', read_only=True),
+    Parameter('guard.required', 'bool', False, 'Whether, besides, nothing moves without it.',
+              read_only=True),
+    Parameter('guard.timeout', 'double', 0.5, 'Silence after which it counts as gone.', 's',
+              minimum=0.1, maximum=10.0, read_only=True),
     Parameter('shutdown_effort', 'string', 'hold', 'What is sent last at deactivation and '
               'shutdown: the weight of the arm, or a ramp to zero.',
               choices=('hold', 'release')),
@@ -112,8 +154,18 @@ JOINT_PARAMETERS = (
     Parameter('constraints.{joint}.goal', 'double', 0.0, 'Largest error of this joint at the '
               'goal; 0: as constraints.goal.', 'rad or m', minimum=0.0),
 )
-_GAINS = {'natural_frequency', 'damping_ratio', 'kp', 'kd', 'armature', 'float_damping',
-          'friction_scale', 'gravity_scale'}
+# what changes the gains: design values by the name of their parameter
+_DESIGN = {
+    **{name: name for name in (
+        'natural_frequency', 'damping_ratio', 'kp', 'kd', 'ki', 'armature', 'gravity_scale',
+        'friction_scale', 'float_friction', 'driver_compensates_gravity',
+        'disturbance_observer')},
+    'observer.bandwidth': 'observer_bandwidth', 'float_damping': 'damping', 'impedance.stiffness': 'stiffness',
+    'impedance.natural_frequency': 'impedance_frequency',
+    'impedance.damping_ratio': 'impedance_ratio', 'impedance.damping': 'joint_damping',
+    'impedance.inertia': 'apparent_inertia', 'friction.viscous': 'viscous',
+    'friction.coulomb': 'coulomb', 'friction.stiction': 'stiction',
+    'friction.stribeck_velocity': 'stribeck_velocity', 'adaptive.sliding': 'sliding'}
 
 
 def gains_from(values: SimpleNamespace, dynamics: Dynamics) -> Gains:
@@ -126,10 +178,8 @@ def gains_from(values: SimpleNamespace, dynamics: Dynamics) -> Gains:
         A list is not one number, nor one per joint.
 
     """
-    return make_gains(
-        dynamics, values.natural_frequency, values.damping_ratio, values.kp, values.kd,
-        values.float_damping, values.friction_scale, values.gravity_scale, values.armature,
-        values.driver_compensates_gravity)
+    return make_gains(dynamics, **{
+        design: getattr(values, name.replace('.', '_')) for name, design in _DESIGN.items()})
 
 
 def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
@@ -148,8 +198,9 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
             f'constraints.{kind}', common, model.joint_names))]
 
     return CycleSettings(
-        tracking='feedforward_pd' if values.mode == 'feedforward_pd' else 'computed_torque',
-        start_floating=values.mode == 'gravity_compensation',
+        tracking=values.mode if values.mode in TRACKING else 'computed_torque',
+        start_floating=values.mode == Mode.FLOAT.value, energy_tank=values.impedance_energy_tank,
+        adaptation=adaptation_from(values), gain_schedule=schedule_from(values),
         activation_time=values.activation_time, stop_time=values.stop_time,
         transition_time=values.transition_time, load_time=values.load_time,
         wrench_timeout=values.external_wrench_timeout, handshake=values.handshake,
@@ -161,7 +212,17 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
             model.nv, tolerances('trajectory'), tolerances('goal'),
             values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
         allow_partial_joints=values.allow_partial_joints_goal,
-        longest_pause=values.stale_stop)
+        longest_pause=values.stale_stop, observer=observer_from(values), linear=linear_from(values),
+        guest=values.mode if values.mode in GUESTS else '',
+        reach=reach_from(values))
+
+
+def check_rate(values: SimpleNamespace, simulated: bool) -> None:
+    """Raise `ParameterError` for a fixed rate where time is simulated."""
+    if values.fixed_rate and (simulated or values.lockstep):
+        raise ParameterError(f'fixed_rate is {values.fixed_rate:g} Hz, in real time; with lockstep '
+                             'or use_sim_time set it to 0: every state is answered',
+                             parameter='fixed_rate', value=values.fixed_rate)
 
 
 def apply_changes(controller: ArmController, values: SimpleNamespace, names: list[str],
@@ -176,12 +237,16 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
 
     """
     gains, settings = gains_from(values, dynamics), settings_from(values, dynamics.model)
-    bounds = set(names) - _GAINS - {'mode'}
+    task_gains = task_gains_from(values, dynamics) if TASK_NAMES & set(names) else None
+    bounds = set(names) - _DESIGN.keys() - TASK_NAMES - {'mode'}
     if bounds:
         controller.check_bounds(settings)
+    check_shaping(gains, dynamics.model)
     if 'mode' in names:
         controller.enter(values.mode)  # the last that can be refused
-    if _GAINS.intersection(names):
+    if _DESIGN.keys() & names:
         controller.set_gains(gains)
+    if task_gains is not None:
+        controller.set_task_gains(task_gains)
     if bounds:
         controller.set_bounds(settings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.nodes.guard_link import GuardLink
 from robodyn_ros.nodes.inputs import Inputs
 from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
@@ -30,14 +32,16 @@ class ControllerReport:
         How long its answers take.
     inputs : Inputs
         What it was told.
+    guard : GuardLink
+        What it knows of its guard.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 statistics: CycleStatistics, inputs: Inputs):
+                 statistics: CycleStatistics, inputs: Inputs, guard: GuardLink):
         self._node, self._controller, self._states = node, controller, states
-        self._statistics, self._inputs = statistics, inputs
-        self._told = ''
+        self._statistics, self._inputs, self._guard = statistics, inputs, guard
+        self._told, self._collisions = '', 0
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._timer = node.create_timer(_REPORT, self._report)
 
@@ -56,6 +60,11 @@ class ControllerReport:
                 log.error(f'fault: {text}')
             elif text:
                 log.info(text)
+        collision = controller.observation.collision
+        if collision.count != self._collisions:
+            self._collisions = collision.count
+            if not controller.fault:
+                log.warning(f'collision: {collision.last}')
 
     def _report(self) -> None:
         node, states = self._node, self._states.verdict()
@@ -70,14 +79,29 @@ class ControllerReport:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
         if states.level is not Freshness.FRESH:
             return DiagnosticStatus.WARN, f'joint states: {states.reason}'
+        if self._guard.silent:
+            return DiagnosticStatus.WARN, 'the guard is silent'
         return DiagnosticStatus.OK, controller.mode.value
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
         return {
-            'mode': controller.mode.value, 'fault': controller.fault,
+            'mode': controller.mode.value, 'law': controller.law_at_work,
+            'fault': controller.fault, 'guard': self._guard.summary,
             'last motion': controller.message, 'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.reader.refused), **self._statistics.summary(),
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
-            'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary()}
+            'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
+            **controller.observation.summary(), **task_summary(controller)}
+
+
+def task_summary(controller: ArmController) -> dict[str, str]:
+    """Return what a Cartesian law tells of its link; nothing while another one is at work."""
+    task = controller.task
+    if task is None:
+        return {}
+    linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))
+    return {'link': controller.task_gains.link, 'pose error (mm)': f'{1e3 * linear:.2f}',
+            'pose error (deg)': f'{np.degrees(angular):.2f}',
+            'manipulability': f'{task.manipulability:.3g}'}

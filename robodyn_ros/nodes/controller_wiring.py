@@ -7,19 +7,25 @@ from types import SimpleNamespace
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control import ArmController, with_slots
+from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.activation import Activation
+from robodyn_ros.nodes.cartesian_parameters import task_gains_from
+from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.control_cycle import ControlCycle
 from robodyn_ros.nodes.controller_clock import ControllerClock
 from robodyn_ros.nodes.controller_parameters import (
-    gains_from, JOINT_PARAMETERS, settings_from)
+    check_rate, gains_from, JOINT_PARAMETERS, settings_from)
 from robodyn_ros.nodes.controller_report import ControllerReport
 from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
 from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.guard_link import GuardLink
+from robodyn_ros.nodes.guest_parameters import own_law_from
 from robodyn_ros.nodes.inputs import Inputs
 from robodyn_ros.nodes.parameters import for_joints, Parameters
+from robodyn_ros.nodes.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.shutdown import Shutdown
 from robodyn_ros.nodes.state_input import StateInput
@@ -47,6 +53,8 @@ class Wiring:
         The law.
     states : StateInput
         What comes in.
+    guard : GuardLink
+        Who commands if the controller cannot.
     cycle : ControlCycle
         What answers it.
     activation : Activation
@@ -74,16 +82,19 @@ class Wiring:
         values = table.values
         self.dynamics = dynamics = Dynamics(with_slots(model))
         self.controller = ArmController(dynamics, gains_from(values, dynamics),
-                                        settings_from(values, model))
+                                        settings_from(values, model),
+                                        own_law_from(values, dynamics),
+                                        task_gains_from(values, dynamics))
         self._connect(node, values)
         self._listen(node, values)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
-                                       self.inputs)
+                                       self.inputs, self.guard)
 
     def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the loop's own topics; what may be refused comes before the first of them."""
         controller, log = self.controller, node.get_logger()
         model = controller.model
+        check_rate(values, node.get_parameter('use_sim_time').value)
         writer = EffortWriter(model.joint_names, values.command_joints)
         reader = JointStateReader(model.joint_names, model.continuous)
         stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
@@ -96,10 +107,13 @@ class Wiring:
         subscription = PolledSubscription(node, JointState, 'joint_states',
                                           qos.reliable(5) if values.lockstep else qos.newest())
         self.states = states = StateInput(subscription, reader, stale, clock)
-        self.cycle = cycle = ControlCycle(controller, states, output, clock, log)
-        self.activation = Activation(node, controller, cycle, states, output.topic,
+        self.guard = guard = GuardLink(node, output.topic, CommandReader(
+            model.joint_names, values.command_joints), values)
+        self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
+                                          values.fixed_rate)
+        self.activation = Activation(node, controller, cycle, states, guard, output.topic,
                                      values.driver_compensates_gravity)
-        self.shutdown = Shutdown(controller, cycle, states, output, clock, log)
+        self.shutdown = Shutdown(controller, cycle, states, output, guard, clock, log)
 
     def _listen(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the topics of those who ask something of the arm."""
@@ -107,8 +121,10 @@ class Wiring:
         self.trajectories = TrajectoryInterfaces(
             node, self.controller, self.states.reader, values, clock.moment, clock.wall)
         self.inputs = Inputs(node, self.controller, clock.moment)
+        self._estimate = PayloadEstimate(node, self.controller)
 
     def destroy(self) -> None:
         """Close the topics."""
-        for part in (self.states, self.trajectories, self.inputs, self._output, self.report):
+        for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
+                     self._estimate, self.report):
             part.destroy()

@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control.takeover import ABSURD
 from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.safety import ABSURD
 from robodyn_ros.trajectory import TrajectoryPoint
 
 TURN = 2.0 * math.pi
@@ -47,6 +47,7 @@ class JointStateReader:
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
         self._seen = np.zeros(nv, dtype=bool)
         self._next_q, self._next_qd = np.zeros(nv), np.zeros(nv)
+        self._next_effort = np.full(nv, math.nan)
         self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
         self.complete = False
         self.problem = 'no message yet'
@@ -80,7 +81,7 @@ class JointStateReader:
                                     f'velocity {qd[j]}')
         self._next_q[ours], self._next_qd[ours] = q, qd
         told = len(message.effort) == len(message.name)
-        self.effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
+        self._next_effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
         if ours.size < self.q.size and not self._all_seen(ours):
             return False
         self._complete()
@@ -110,6 +111,7 @@ class JointStateReader:
             turns = np.round((self._next_q[c] - self.q[c]) / TURN)
             self._next_q[c] -= TURN * turns
         self.q[:], self.qd[:] = self._next_q, self._next_qd
+        self.effort[:] = self._next_effort
         self._seen.fill(False)
         self.complete = True
         self.problem = ''
@@ -187,6 +189,11 @@ def seconds(stamp) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def set_stamp(stamp, nanoseconds: int) -> None:
+def nanoseconds(stamp) -> int:
+    """Return a Time message in nanoseconds since the epoch."""
+    return 1_000_000_000 * stamp.sec + stamp.nanosec
+
+
+def set_stamp(stamp, since: int) -> None:
     """Set a Time message from nanoseconds since the epoch."""
-    stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
+    stamp.sec, stamp.nanosec = divmod(since, 1_000_000_000)

@@ -1,5 +1,5 @@
 """
-What the controller is told while it runs: payloads, gravity, known contact wrenches.
+What the controller is told while it runs: payloads, gravity, contact wrenches, poses to reach.
 
 Each topic is looked at between two cycles. What makes no sense is refused in the log and counted;
 it changes nothing.
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from geometry_msgs.msg import InertiaStamped, Vector3Stamped, WrenchStamped
-import numpy as np
+from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped, WrenchStamped
 from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.exceptions import ArgumentError, ModelError, RobodynError
-from robodyn_ros.model import Payload
+from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import Refusals
+from robodyn_ros.nodes.linear_feedback_input import LinearFeedbackReader
+from robodyn_ros.nodes.load_messages import (
+    gravity_from, link_of, payload_from, pose_from, vector)
 from robodyn_ros.nodes.polling import PolledSubscription
 
 _LOOK = 0.02   # s between looks at what changes seldom
 _TELL = 0.5    # s between log lines about refusals
-_MOST = 8      # wrenches taken between two cycles
+_MOST = 8      # messages of a topic taken between two cycles
 
 
 class Inputs:
@@ -53,23 +55,31 @@ class Inputs:
              self._payload, 'payload'),
             (PolledSubscription(node, Vector3Stamped, '~/gravity', qos.reliable(2)),
              self._gravity, 'gravity')]
-        self._wrenches = PolledSubscription(
-            node, WrenchStamped, '~/external_wrench', qos.newest(_MOST))
+        self._often = [
+            (PolledSubscription(node, WrenchStamped, '~/external_wrench', qos.newest(_MOST)),
+             self._wrench, 'external wrench'),
+            (PolledSubscription(node, WrenchStamped, '~/target_wrench', qos.newest(_MOST)),
+             self._press, 'target wrench'),
+            (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
+             self._pose, 'target pose'),
+            (PolledSubscription(node, Float64MultiArray, '~/linear_feedback', qos.newest()),
+             self._linear_feedback, 'linear feedback')]
+        self._linear = LinearFeedbackReader(controller.model.joint_names)
         self._next = self._telling = 0.0
 
     def destroy(self) -> None:
         """Close the topics."""
-        for subscription, _, _ in self._seldom:
+        for subscription, _, _ in (*self._seldom, *self._often):
             subscription.destroy()
-        self._wrenches.destroy()
 
     def poll(self, now: float) -> None:
         """Take what has come; to be called after every cycle, `now` on the local clock."""
-        for _ in range(_MOST):
-            message = self._wrenches.take()
-            if message is None:
-                break
-            self._take(self._wrench, message, 'external wrench')
+        for subscription, take, kind in self._often:
+            for _ in range(_MOST):
+                message = subscription.take()
+                if message is None:
+                    break
+                self._take(take, message, kind)
         if now < self._next:
             return
         self._next = now + _LOOK
@@ -88,8 +98,10 @@ class Inputs:
         loads = [f'{load.mass:g} kg on {load.link}' for load in controller.loads.payloads.values()]
         return {
             'payload': ', '.join(loads) or 'none',
+            'payload learned': controller.adaptation.summary,
             'gravity (m/s^2)': ', '.join(f'{x:g}' for x in controller.loads.gravity),
             'external wrench': ', '.join(controller.wrenches.links) or 'none',
+            'target wrench': ', '.join(controller.target.links) or 'none',
             **{f'{kind} messages refused': str(count)
                for kind, count in self.refusals.counts.items()}}
 
@@ -99,37 +111,30 @@ class Inputs:
         except RobodynError as error:
             self.refusals.add(kind, f'refused on ~/{kind.replace(" ", "_")}: {error}')
 
+    def _linear_feedback(self, message: Float64MultiArray) -> None:
+        self._controller.take_linear_feedback(self._time(), self._linear.read(message))
+
     def _payload(self, message: InertiaStamped) -> None:
-        inertia, link = message.inertia, _link(message, 'holds it')
-        payload = Payload(link, inertia.m, _vector(inertia.com), np.array([
-            [inertia.ixx, inertia.ixy, inertia.ixz], [inertia.ixy, inertia.iyy, inertia.iyz],
-            [inertia.ixz, inertia.iyz, inertia.izz]]))
+        payload = payload_from(message)
         self._controller.set_payload(payload)
         self._node.get_logger().info(
-            f'payload on link {link!r}: {inertia.m:g} kg' if inertia.m
-            else f'no payload on link {link!r} any more')
+            f'payload on link {payload.link!r}: {payload.mass:g} kg' if payload.mass
+            else f'no payload on link {payload.link!r} any more')
 
     def _gravity(self, message: Vector3Stamped) -> None:
-        frame, base = message.header.frame_id.strip('/'), self._controller.model.base_link
-        if frame not in ('', base):
-            raise ModelError(f'gravity in the frame {frame!r}; give it in that of the base, '
-                             f'{base!r}', frame=frame)
-        gravity = _vector(message.vector)
+        gravity = gravity_from(message, self._controller.model.base_link)
         self._controller.set_gravity(gravity)
         self._node.get_logger().info(f'gravity is {gravity} m/s^2 in the frame of the base')
 
     def _wrench(self, message: WrenchStamped) -> None:
-        wrench, link = message.wrench, _link(message, 'it acts on')
+        wrench, link = message.wrench, link_of(message, 'it acts on')
         self._controller.apply_wrench(self._time(), link,
-                                      [*_vector(wrench.force), *_vector(wrench.torque)])
+                                      [*vector(wrench.force), *vector(wrench.torque)])
 
+    def _press(self, message: WrenchStamped) -> None:
+        wrench, link = message.wrench, link_of(message, 'is to press')
+        self._controller.press(self._time(), link,
+                               [*vector(wrench.force), *vector(wrench.torque)])
 
-def _link(message, role: str) -> str:
-    link = message.header.frame_id.strip('/')
-    if not link:
-        raise ArgumentError(f'header.frame_id is empty: name the link that {role}')
-    return link
-
-
-def _vector(vector) -> list[float]:
-    return [vector.x, vector.y, vector.z]
+    def _pose(self, message: PoseStamped) -> None:
+        self._controller.reach(*pose_from(message, self._controller.model.base_link))

@@ -20,6 +20,7 @@ from robodyn_ros.nodes.parameter import for_joints, Parameter, per_joint, ROS_TY
 
 __all__ = ['for_joints', 'Parameter', 'Parameters', 'per_joint']
 
+_MOST = 10  # unknown parameters that are named in one message
 # set by ROS itself on any node
 _FOREIGN = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
@@ -106,9 +107,11 @@ class Parameters:
                    and not any(name.startswith(begin) and name.endswith(end)
                                for begin, _, end in parts)]
         if unknown:
+            more = f'; and {len(unknown) - _MOST} more' if len(unknown) > _MOST else ''
             raise ParameterError('; '.join(
-                f'there is no parameter {name!r}, set to {shown(given[name].value)}: '
-                f'{near_matches(name, self.table)}' for name in unknown), names=unknown)
+                f'there is no parameter {shown(name)}, set to {shown(given[name].value)}: '
+                f'{near_matches(name, self.table)}' for name in unknown[:_MOST]) + more,
+                names=unknown)
 
     def _declare(self, row: Parameter) -> Any:
         """Declare one row, and return its value."""

@@ -12,6 +12,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes.control_cycle import COAST, ControlCycle
 from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.guard_link import GuardLink
 from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.torque_output import TorqueOutput
 
@@ -36,6 +37,8 @@ class Shutdown:
         Where the arm is.
     output : TorqueOutput
         Takes the last torques.
+    guard : GuardLink
+        Who else may command, and takes over if the controller dies on the way.
     clock : ControllerClock
         Of the cycle.
     log : RcutilsLogger
@@ -44,13 +47,17 @@ class Shutdown:
     """
 
     def __init__(self, controller: ArmController, cycle: ControlCycle, states: StateInput,
-                 output: TorqueOutput, clock: ControllerClock, log: RcutilsLogger):
+                 output: TorqueOutput, guard: GuardLink, clock: ControllerClock,
+                 log: RcutilsLogger):
         self._controller, self._cycle, self._states = controller, cycle, states
-        self._output, self._clock, self._log = output, clock, log
+        self._output, self._guard, self._clock, self._log = output, guard, clock, log
 
     def leave(self, values: SimpleNamespace) -> None:
         """Bring the arm to rest, then send the last torque that the parameters ask for."""
         if not self._cycle.active:
+            return
+        if self._guard.commands:
+            self._end('')
             return
         try:
             self._come_to_rest(values.stop_time)
@@ -61,10 +68,13 @@ class Shutdown:
         holds = values.shutdown_effort == 'hold'
         if not holds:
             self._fade_to_nothing(values.release_time)
+        self._end(f'the last torque is {"the weight of the arm" if holds else "zero"}')
+
+    def _end(self, how: str) -> None:
+        self._cycle.end()
         self._output.wait_until_heard()
         self._controller.deactivate()
-        self._log.info('left: the last torque is '
-                       + ('the weight of the arm' if holds else 'zero'))
+        self._log.info(f'left: {"the guard commands the arm" if self._guard.commands else how}')
 
     def _come_to_rest(self, stop_time: float) -> None:
         controller, cycle, reader = self._controller, self._cycle, self._states.reader
@@ -81,22 +91,35 @@ class Shutdown:
         begin, passed, far = time.monotonic(), 0.0, True
         while passed < _FADE or (far and passed < _LONGEST_FADE):
             torque, far = self._without_feedback()
-            self._output.command(torque)
+            self._command(torque)
             time.sleep(COAST)
             passed = time.monotonic() - begin
         if self._states.read_waiting():  # it has come to rest elsewhere meanwhile
             self._cycle.resume()
-        self._output.command(self._controller.weight())
+        self._command_at_last(self._controller.weight())
 
     def _fade_to_nothing(self, duration: float) -> None:
         """Let go of the weight as well."""
         begin, passed = time.monotonic(), 0.0
         while passed < duration:
             torque, _ = self._without_feedback()
-            self._output.command((1.0 - passed / duration) * torque)
+            self._command((1.0 - passed / duration) * torque)
             time.sleep(COAST)
             passed = time.monotonic() - begin
-        self._output.command(np.zeros(self._controller.model.nv))
+        self._command_at_last(np.zeros(self._controller.model.nv))
+
+    def _command(self, torque: np.ndarray) -> bool:
+        """Send a torque, unless the guard has taken over meanwhile; return whether it was sent."""
+        permitted = self._guard.may_command()
+        if permitted:
+            self._output.command(torque)
+        self._guard.beat(permitted)
+        return permitted
+
+    def _command_at_last(self, torque: np.ndarray) -> None:
+        """Send the torque that stays; the guard's answer, if there is one to wait for, is due."""
+        while not self._command(torque) and not self._guard.commands:
+            time.sleep(COAST)
 
     def _without_feedback(self) -> tuple[np.ndarray, bool]:
         """Return the torque of the model alone, and whether it is still far from the weight."""

@@ -169,11 +169,11 @@ class SimulatorNode(Node):
 
     def _listen(self) -> None:
         """Take all messages that wait."""
-        commands, good = self.commands, False
+        commands, deaf, good = self.commands, self.adversary.deaf, False
         while (message := self._array.take()) is not None:
-            good |= commands.read_array(message)
+            good |= not deaf and commands.read_array(message)
         while (message := self._named.take()) is not None:
-            good |= commands.read_named(message)
+            good |= not deaf and commands.read_named(message)
         self._listen_to_pushes()
         if good:
             self._heard()

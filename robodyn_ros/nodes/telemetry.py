@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node, PublisherEventCallbacks
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import JointStateWriter
+from robodyn_ros.nodes.tool_telemetry import ToolTelemetry
 
 _DEPTH = 1000  # a recorder may look a few times a second
 
 
 class Telemetry:
     """
-    Publishers of the reference, the terms of the torque, and the heartbeat.
+    Publishers of the reference, the terms of the torque, and what acts from outside.
 
     Parameters
     ----------
@@ -39,28 +40,30 @@ class Telemetry:
             return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
                 PublisherEventCallbacks(use_default_callbacks=False)))
 
-        self._node = node
+        self._node, self._tool = node, ToolTelemetry(node)
         self._reference = publisher(JointState, '~/reference', _DEPTH)
         self._terms = [publisher(JointState, f'~/torque_terms/{term.name.lower()}', _DEPTH)
                        for term in Term]
-        self._heartbeat = publisher(Header, '~/heartbeat')
+        self._external = publisher(JointState, '~/external_torque', _DEPTH)
+        self._wrench = publisher(WrenchStamped, '~/estimated_wrench', _DEPTH)
+        self._told = (self._reference, *self._terms, self._external, self._wrench)
         self.commands = publisher(JointState, 'joint_commands') if joint_commands else None
         self._names = list(joint_names)
         self._writer = JointStateWriter(joint_names)
         self._term_message = JointState(name=self._names)
-        self._header = Header()
         self._listened: list = []
 
     def destroy(self) -> None:
         """Close the topics."""
-        for publisher in (self._reference, self._heartbeat, *self._terms, self.commands):
+        self._tool.destroy()
+        for publisher in (*self._told, self.commands):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
 
     def look(self) -> None:
         """Find out who listens; to be called now and then."""
-        self._listened = [publisher for publisher in (self._reference, self._heartbeat,
-                                                      *self._terms)
+        self._tool.look()
+        self._listened = [publisher for publisher in self._told
                           if publisher.get_subscription_count()]
 
     def command(self, stamp, controller: ArmController, torque) -> None:
@@ -76,22 +79,26 @@ class Telemetry:
         stamp : Time
             Of the state that was answered, so that recordings line up.
         controller : ArmController
-            Its reference and terms.
+            Its reference, terms and observation.
         torque : (nv,)
             What was sent.
 
         """
+        self._tool.publish(stamp, controller)
         for publisher in self._listened:
             if publisher is self._reference:
                 publisher.publish(self._filled(stamp, controller.reference, torque))
-            elif publisher is self._heartbeat:
-                self._header.stamp = stamp
-                publisher.publish(self._header)
+            elif publisher is self._wrench:
+                publisher.publish(_wrench_message(stamp, controller))
             else:
-                term = self._terms.index(publisher)
                 self._term_message.header.stamp = stamp
-                self._term_message.effort = controller.terms[term].tolist()
+                self._term_message.effort = self._efforts(publisher, controller).tolist()
                 publisher.publish(self._term_message)
+
+    def _efforts(self, publisher, controller: ArmController):
+        if publisher is self._external:
+            return controller.observation.torque
+        return controller.terms[self._terms.index(publisher)]
 
     def _filled(self, stamp, reference, torque) -> JointState:
         writer = self._writer
@@ -99,3 +106,14 @@ class Telemetry:
         writer.position[:], writer.velocity[:] = reference.q, reference.qd
         writer.effort[:] = torque
         return writer.message
+
+
+def _wrench_message(stamp, controller: ArmController) -> WrenchStamped:
+    """Return the estimated wrench, in the axes of the base."""
+    message = WrenchStamped()
+    message.header.stamp, message.header.frame_id = stamp, controller.model.base_link
+    numbers = controller.observation.wrench().tolist()
+    for vector, values in ((message.wrench.force, numbers[:3]),
+                           (message.wrench.torque, numbers[3:])):
+        vector.x, vector.y, vector.z = values
+    return message

@@ -98,9 +98,9 @@ class TrajectoryAction:
             return
         controller, now = self._controller, self._doors.now()
         if self.goal.handle.is_cancel_requested:
-            if controller.at_rest:
+            if controller.at_rest or controller.following:  # of another motion
                 self._end_cancelled()
-        elif not controller.following:
+        elif not controller.following or controller.code is not None:
             self._end()
         elif now >= self.goal.next_feedback:
             self.goal.next_feedback = now + self._period

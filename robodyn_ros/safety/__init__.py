@@ -1,12 +1,15 @@
 """What keeps the arm safe: pure functions of the state and of time."""
 
+from robodyn_ros.safety.deference import Deference
+from robodyn_ros.safety.guarding import Guard, GuardState, Phase
 from robodyn_ros.safety.lateness import Lateness
-from robodyn_ros.safety.limits import brake_at_limits, clamp_effort, limit_rate
+from robodyn_ros.safety.limits import ABSURD, brake_at_limits, clamp_effort, limit_rate
 from robodyn_ros.safety.ramp import Ramp, smooth_step
 from robodyn_ros.safety.stale import Freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import Supervisor, Verdict
 
 __all__ = [
-    'Freshness', 'Lateness', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile',
-    'Supervisor', 'Verdict', 'brake_at_limits', 'clamp_effort', 'limit_rate', 'smooth_step']
+    'ABSURD', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness', 'Phase', 'Ramp',
+    'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'Verdict', 'brake_at_limits',
+    'clamp_effort', 'limit_rate', 'smooth_step']

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+ABSURD = 1e6  # rad, m, rad/s or m/s that no joint has
+
 
 def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None = None,
                  saturated: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

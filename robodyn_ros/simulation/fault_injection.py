@@ -119,15 +119,22 @@ def emergency_stop(active: Sequence[Fault]) -> bool:
     return any(fault.kind == 'estop' for fault in active)
 
 
+def deaf(active: Sequence[Fault]) -> bool:
+    """Return whether no command arrives."""
+    return any(fault.kind == 'deaf' for fault in active)
+
+
 def _index(report: StateReport, joint: str) -> int | None:
     return report.names.index(joint) if joint in report.names else None
 
 
-def _nan(fault: Fault, report: StateReport) -> StateReport:
-    position, velocity = report.position.copy(), report.velocity.copy()
-    chosen = [i for i, name in enumerate(report.names) if not fault.joints or name in fault.joints]
-    position[chosen] = velocity[chosen] = np.nan
-    return replace(report, position=position, velocity=velocity)
+def _filled(value: float, *fields: str):
+    """Return what puts a number in the place of what joints report."""
+    def fill(fault: Fault, report: StateReport) -> StateReport:
+        chosen = [not fault.joints or name in fault.joints for name in report.names]
+        return replace(report, **{field: np.where(chosen, value, getattr(report, field))
+                                  for field in fields})
+    return fill
 
 
 def _swap(fault: Fault, report: StateReport) -> StateReport:
@@ -145,6 +152,12 @@ def _duplicate(fault: Fault, report: StateReport) -> StateReport:
     return report.take([*range(len(report.names)), *again[:1]])
 
 
+def _extra(_fault: Fault, report: StateReport) -> StateReport:
+    return replace(report, names=('stranger', *report.names), **{
+        field: np.concatenate([[9.9], getattr(report, field)])
+        for field in ('position', 'velocity', 'effort')})
+
+
 def _reorder(_fault: Fault, report: StateReport) -> StateReport:
     return report.take(range(len(report.names) - 1, -1, -1))
 
@@ -154,5 +167,7 @@ def _clock_jump(fault: Fault, report: StateReport) -> StateReport:
     return replace(report, stamp=max(0, report.stamp + round(1e9 * fault.amount)))
 
 
-_CHANGES = {'nan': _nan, 'swap': _swap, 'missing': _missing, 'duplicate': _duplicate,
+_CHANGES = {'nan': _filled(np.nan, 'position', 'velocity'),
+            'nan_velocity': _filled(np.nan, 'velocity'), 'nan_effort': _filled(np.nan, 'effort'),
+            'infinite': _filled(np.inf, 'position'), 'extra': _extra, 'swap': _swap, 'missing': _missing, 'duplicate': _duplicate,
             'reorder': _reorder, 'clock_jump': _clock_jump}

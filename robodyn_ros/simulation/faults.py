@@ -50,16 +50,22 @@ _ANY = 10**6
 KINDS = {
     'silence': Kind('no joint states'),
     'nan': Kind('position and velocity are NaN, of the named joints or of all', (0, _ANY)),
+    'nan_velocity': Kind('velocity is NaN, of the named joints or of all', (0, _ANY)),
+    'nan_effort': Kind('effort is NaN, of the named joints or of all: as of arms that report none',
+                       (0, _ANY)),
+    'infinite': Kind('position is infinite, of the named joints or of all', (0, _ANY)),
     'freeze': Kind('the encoder of a joint stands still', (1, 1)),
     'reorder': Kind('joints come in reverse order, with their names: no fault at all'),
     'swap': Kind('two joints carry the name of the other', (2, 2)),
     'missing': Kind('a joint is left out', (1, 1)),
     'duplicate': Kind('a joint is reported twice', (1, 1)),
+    'extra': Kind('a joint that the arm does not have is reported as well: no fault at all'),
     'delay': Kind('states are held back, with the stamps they had', (0, 0), 'seconds',
                   (0.002, 0.1)),
     'clock_jump': Kind('stamps are off', (0, 0), 'seconds, ahead if positive', (-0.5, 0.5)),
     'estop': Kind('motors off and brakes on, until the first command after it'),
     'torque_loss': Kind('the motor of a joint gives nothing', (1, 1)),
+    'deaf': Kind('commands do not arrive: the last torque stays, unless command_timeout ends it'),
 }
 
 

@@ -22,7 +22,7 @@ def check_feasibility(
         trajectory: Trajectory,
         inverse_dynamics: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
         effort_limit, joint_names: Sequence[str], step: float = 0.01,
-        max_samples: int = 5000) -> None:
+        max_samples: int = 5000, units: Sequence[str] = (), margin: float = 1.0) -> None:
     """
     Raise if some motor would need more torque than it has.
 
@@ -38,6 +38,10 @@ def check_feasibility(
         In model order.
     step, max_samples
         Sampling of the path, see `Trajectory.dense`.
+    units
+        Of the efforts, for messages.
+    margin
+        Part of the motors' torque that `effort_limit` is, for messages.
 
     Raises
     ------
@@ -58,9 +62,11 @@ def check_feasibility(
         return
     name, time = joint_names[j], float(path.times[i])
     torque, available = float(needed[i, j]), float(effort_limit[j])
+    unit = f' {units[j]}' if units else ''
+    used = f' (effort_margin {margin:g})' if margin < 1.0 else ''
     raise TrajectoryError(
-        f"joint '{name}' would need {torque:.4g} at {time:.3f} s, its motor has {available:g}; "
-        f'{_remedy(path, joint_names, i, j)}', code=ResultCode.INVALID_GOAL, joint=name,
+        f"joint '{name}' would need {torque:.4g}{unit} at {time:.3f} s, its motor has "
+        f'{available:g}{unit}{used}; {_remedy(path, joint_names, i, j)}', code=ResultCode.INVALID_GOAL, joint=name,
         time=time, value=torque, limit=available)
 
 

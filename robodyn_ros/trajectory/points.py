@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.exceptions import near_matches, TrajectoryError
+from robodyn_ros.exceptions import near_matches, shown, TrajectoryError
 from robodyn_ros.trajectory.result import ResultCode
 
 FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'acceleration',
           'efforts': 'effort'}
+MOST_POINTS = 100_000  # at 100 per second a quarter of an hour; checking them takes 2 s and 450 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     Raises
     ------
     TrajectoryError
-        Unknown, repeated or missing joints; no points; wrong sizes; numbers
+        Unknown, repeated or missing joints; no points, or too many; wrong sizes; numbers
         that are not finite; a field that only some points carry; times that
         are negative or do not increase.
 
@@ -69,6 +70,9 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     columns = _columns(joint_names, model_names, partial=held is not None)
     if not points:
         raise _invalid('the trajectory has no points; send at least one')
+    if len(points) > MOST_POINTS:
+        raise _invalid(f'the trajectory has {len(points)} points, more than {MOST_POINTS}; send '
+                       'it in parts', value=len(points), limit=MOST_POINTS)
     times = _times(points)
     count, nv = len(points), len(model_names)
     arranged = []
@@ -97,8 +101,8 @@ def _columns(joint_names, model_names, partial) -> list[int]:
     seen = set()
     for name in joint_names:
         if name not in index:
-            raise _invalid(f"the model has no joint '{name}'; {near_matches(name, model_names)}",
-                           joint=name, code=code)
+            raise _invalid(f'the model has no joint {shown(name)}; '
+                           + near_matches(name, model_names), joint=name, code=code)
         if name in seen:
             raise _invalid(f"joint '{name}' is named twice", joint=name, code=code)
         seen.add(name)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from robodyn_ros.exceptions import near_matches, ParameterError, TrajectoryError
+from robodyn_ros.exceptions import near_matches, ParameterError, shown, TrajectoryError
 from robodyn_ros.trajectory.result import ResultCode
 
 UNCHECKED = math.inf
@@ -129,7 +129,8 @@ def _merge(field, joint_names, tolerances, position, velocity):
         name = tolerance.name
         if name not in index:
             raise TrajectoryError(
-                f"{field}: the model has no joint '{name}'; {near_matches(name, joint_names)}",
+                f'{field}: the model has no joint {shown(name)}; '
+                + near_matches(name, joint_names),
                 joint=name, code=ResultCode.INVALID_JOINTS)
         j = index[name]
         where = f"{field} of joint '{name}'"

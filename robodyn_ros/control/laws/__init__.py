@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from robodyn_ros.control.laws import (
-    computed_torque, feedforward_pd, gravity_compensation, joint_impedance)
+    adaptive, cartesian_impedance, computed_torque, feedforward_pd, gravity_compensation,
+    joint_impedance, operational_space)
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,13 @@ class Law:
         Whether it has an integral term, and compensates disturbances.
     springs : bool
         Whether it is a joint impedance.
+    shapes : bool
+        Whether it shapes inertia, and needs the external torque for that.
+    adapts : bool
+        Whether it learns a payload.
+    task_gains : tuple of str
+        Fields of `TaskGains` that it gets, as `x.task`. A law that has some is Cartesian: it
+        returns its terms, and the numbers of a `TaskReport`.
 
     """
 
@@ -39,6 +47,14 @@ class Law:
     gains: tuple[str, ...]
     integrates: bool = False
     springs: bool = False
+    shapes: bool = False
+    adapts: bool = False
+    task_gains: tuple[str, ...] = ()
+
+    @property
+    def cartesian(self) -> bool:
+        """Return whether it holds a link, not joints."""
+        return bool(self.task_gains)
 
 
 FLOATING = Law(gravity_compensation.gravity_compensation, gravity_compensation.GAINS)
@@ -48,5 +64,10 @@ TRACKING = {
     'joint_impedance': Law(joint_impedance.joint_impedance, joint_impedance.GAINS,
                            springs=True),
     'shaped_impedance': Law(joint_impedance.shaped_impedance, joint_impedance.SHAPED_GAINS,
-                            springs=True),
+                            springs=True, shapes=True),
+    'adaptive': Law(adaptive.adaptive, adaptive.GAINS, adapts=True),
+    'cartesian_impedance': Law(cartesian_impedance.cartesian_impedance, (),
+                               task_gains=cartesian_impedance.TASK_GAINS),
+    'operational_space': Law(operational_space.operational_space, (),
+                             task_gains=operational_space.TASK_GAINS),
 }

@@ -25,8 +25,15 @@ def adaptive(arm, x):
     What would be there without an error is told apart from what the error adds, which is the
     feedback. K_D is the damping of feedforward_pd, and K_D L its stiffness unless L is given.
     """
-    e, ed = difference(x.q_ref, x.q), difference(x.qd_ref, x.qd)
-    Le, Led = product(x.sliding, e), product(x.sliding, ed)
+    velocity, acceleration, sliding = corrections(x)
     return {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),
-            Term.FEEDBACK: sums([arm.inertial(x.q, Led), arm.coriolis(x.q, x.qd, Le),
-                                 product(x.pd_kd, sums([ed, Le]))])}
+            Term.FEEDBACK: sums([
+                arm.inertial(x.q, acceleration), arm.coriolis(x.q, x.qd, velocity),
+                product(x.pd_kd, sliding)])}
+
+
+def corrections(x):
+    """Return qd_r - qd_ref, qdd_r - qdd_ref, and -s."""
+    velocity = product(x.sliding, difference(x.q_ref, x.q))
+    rate = difference(x.qd_ref, x.qd)
+    return velocity, product(x.sliding, rate), sums([rate, velocity])

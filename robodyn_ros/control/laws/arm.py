@@ -20,11 +20,13 @@ class Arm:
         Inertia of the rotors, seen at the joints.
     gravity_scale : list of scalar
         Part of the gravity that is commanded.
+    frame : frame, optional
+        Of the link that Cartesian laws hold.
 
     """
 
-    def __init__(self, tree, runtime, armature, gravity_scale):
-        self.tree, self.runtime, self.nv = tree, runtime, tree.nv
+    def __init__(self, tree, runtime, armature, gravity_scale, frame=None):
+        self.tree, self.runtime, self.nv, self.frame = tree, runtime, tree.nv, frame
         self._armature, self._gravity_scale = armature, gravity_scale
         self._bare = tree.without_payloads()
         # payloads on a robot without mass
@@ -49,6 +51,10 @@ class Arm:
             Term.GRAVITY: product(self._gravity_scale, g),
             Term.PAYLOAD: sums([self._inertial(self._load, q, qdd), velocities[1],
                                 product(self._gravity_scale, load)])}
+
+    def coriolis(self, q, qd, velocity):
+        """Return `C(q, qd) velocity` of all that moves."""
+        return self._velocity_forces(self.tree, q, qd, velocity)
 
     def inertial(self, q, qdd):
         """Return `M(q) qdd` of all that moves."""

@@ -1,0 +1,95 @@
+"""
+How much of the external torque a law that shapes inertia may feed back.
+
+A joint of inertia M is made to show m: its external torque, as the observer of bandwidth K sees
+it, comes back M / m - 1 times. With a part c of that, and the damping D of the law, the joint on a
+spring is stable, however stiff the spring, if and only if
+
+    c K (M - m) <= D
+
+(Hurwitz: M s^3 + (M/m D + M K) s^2 + ... with the stiffness going to infinity). More inertia than
+the joint has, m > M, costs nothing. For all joints together M / m is the largest eigenvalue of
+m^-1/2 M m^-1/2, which no row sum of absolute values falls below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, select, sqrt
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+
+_TINY = 1e-9
+
+
+class Contact:
+    """
+    The external torque for laws that shape inertia.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The robot.
+
+    """
+
+    def __init__(self, dynamics: Dynamics):
+        n = dynamics.nv
+        self._part, self._torque, self._decay = np.zeros(1), np.zeros(n), np.zeros(1)
+        self._gains: Gains | None = None
+        kernel = dynamics.kernel(stable_part, {'q': n, 'armature': n, 'inertia': n, 'decay': 1},
+                                 (1,), 'stable_part')
+        self._stable_part = kernel.builtin('stable_part', stable_part.__doc__)
+
+    def fed_back(self, q: np.ndarray, torque: np.ndarray, gains: Gains) -> np.ndarray:
+        """Return the stable part of the external torque; overwritten by the next call."""
+        if gains is not self._gains:
+            self._gains = gains
+            self._decay[0] = (damping(gains) / gains.apparent_inertia).min() / (
+                gains.observer_bandwidth.max())
+        self._stable_part(q, gains.armature, gains.apparent_inertia, self._decay, out=self._part)
+        return np.multiply(torque, self._part, out=self._torque)
+
+
+def stable_part(tree, runtime, q, armature, inertia, decay):
+    """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the least D / (m K)."""
+    M = kernels.mass_matrix(tree, runtime, q)
+    ratio = 1.0
+    for i in range(tree.nv):
+        M[i][i] = M[i][i] + armature[i]
+        row = sum((absolute(M[i][j]) / sqrt(inertia[i] * inertia[j]) for j in range(tree.nv)), 0.0)
+        ratio = maximum(row, ratio)
+    return [select(_TINY - (ratio - 1.0), 1.0, minimum(
+        decay[0] * reciprocal(maximum(ratio - 1.0, _TINY)), 1.0))]
+
+
+def damping(gains: Gains) -> np.ndarray:
+    """Return D of the law that shapes inertia, (nv,)."""
+    return gains.joint_damping + 2.0 * gains.impedance_ratio * np.sqrt(
+        gains.stiffness * gains.apparent_inertia)
+
+
+def check_shaping(gains: Gains, model: RobotModel) -> None:
+    """
+    Refuse an apparent inertia that contact would make unstable where the arm has its usual one.
+
+    Raises
+    ------
+    ParameterError
+        Naming the joint, and what would help.
+
+    """
+    m, K, D = gains.apparent_inertia, gains.observer_bandwidth, damping(gains)
+    less = gains.inertia - m
+    if not (K * less > D).any():
+        return
+    j = int(np.argmax(K * less > D))
+    name = model.joint_names[j]
+    raise ParameterError(
+        f"impedance.inertia of joint '{name}' is {m[j]:.3g}, its own is {gains.inertia[j]:.3g}: in "
+        'contact with something stiff that is unstable, unless its damping is at least '
+        f'observer.bandwidth times the difference, {K[j] * less[j]:.3g}; it is {D[j]:.3g}. Raise '
+        'inertia or damping, or lower observer.bandwidth', joint=name, value=float(m[j]))

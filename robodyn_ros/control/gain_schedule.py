@@ -1,0 +1,155 @@
+"""
+Tracking gains that depend on where the arm is.
+
+At some configurations the natural frequency is multiplied by a factor; in between, factors are
+blended with weights that fall off as exp(-distance^2 / 2 width^2) and sum to one. So a factor is
+never outside those that are given.
+
+What a varying frequency does to stability, for an error with e'' + kd f e' + kp f^2 e = 0: counted
+in the time that runs as f does, it is e'' + (kd + f'/f^2) e' + kp e = 0, which has constant
+stiffness and dies out as long as its damping stays positive. The factor is therefore changed by
+no more than kd f^2 / 2 per second, and by no more than 1 per second, so that feedback goes over
+slowly, too. The integral gain stays; it has to be stable with the least factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+
+_FASTEST = 1.0  # 1/s: of a factor
+# gains, and with which power of the natural frequency they go
+_POWERS = {'kp': 2, 'kd': 1, 'pd_kp': 2, 'pd_kd': 1}
+
+
+@dataclass(frozen=True)
+class GainSchedule:
+    """
+    Factors on the natural frequency, by configuration.
+
+    Attributes
+    ----------
+    configurations : sequence of float
+        Joint positions, configuration after configuration; empty: factors are 1 everywhere.
+    factors : sequence of float
+        One per configuration, or one per joint and configuration in the same order.
+    width : float
+        Distance in rad (m) over which a configuration has its say.
+
+    """
+
+    configurations: Sequence[float] = ()
+    factors: Sequence[float] = ()
+    width: float = 0.5
+
+
+class ScheduledGains:
+    """
+    Gains on their way from one configuration to the next.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The arm.
+    schedule : GainSchedule
+        See there.
+
+    Attributes
+    ----------
+    factor : (nv,) array
+        On the natural frequencies, now.
+
+    Raises
+    ------
+    ParameterError
+        Lengths that do not fit, or a value that is not positive.
+
+    """
+
+    def __init__(self, model: RobotModel, schedule: GainSchedule):
+        self._rows, self._factors = _checked(model, schedule)
+        self._sharpness = 0.5 / schedule.width ** 2
+        self._turns = np.where(model.continuous, 2.0 * np.pi, np.inf)
+        self._joint_names = model.joint_names
+        self.factor = np.ones(model.nv)
+        self._values = {name: np.ones(model.nv) for name in _POWERS}
+        self._fastest = np.ones(model.nv)
+
+    def take(self, gains: Gains) -> Gains | SimpleNamespace:
+        """
+        Use these gains where the factor is 1; return those that count, whose arrays go along.
+
+        Raises
+        ------
+        ParameterError
+            An integral gain is too high for the least factor.
+
+        """
+        if not len(self._rows):
+            return gains
+        least = self._factors.min(axis=0)
+        stable = (gains.ki == 0.0) | (gains.ki < gains.kp * gains.kd * least ** 3)
+        if not stable.all():
+            j = int(np.argmin(stable))
+            raise ParameterError(
+                f"ki of joint '{self._joint_names[j]}' is {gains.ki[j]:g}: where gain_schedule "
+                f'takes the frequency down to {least[j]:g} of its value, the error dies out only '
+                f'below {gains.kp[j] * gains.kd[j] * least[j] ** 3:.4g}; lower it, or raise the '
+                'factor', parameter='ki', joint=self._joint_names[j])
+        self._base = gains
+        self._fill()
+        return SimpleNamespace(**{**vars(gains), **self._values})
+
+    def advance(self, dt: float, q: np.ndarray) -> None:
+        """Go on by a cycle."""
+        if not len(self._rows):
+            return
+        fastest = dt * np.minimum(_FASTEST, 0.5 * self._base.kd * self.factor ** 2)
+        self.factor += np.clip(self.wanted(q) - self.factor, -fastest, fastest)
+        self._fill()
+
+    def wanted(self, q: np.ndarray) -> np.ndarray:
+        """Return the factors that belong to a configuration, (nv,)."""
+        away = self._rows - q
+        away -= np.where(np.isfinite(self._turns), self._turns, 0.0) * np.round(
+            away / self._turns)
+        exponents = -self._sharpness * (away * away).sum(axis=1)
+        weights = np.exp(exponents - exponents.max())
+        return weights @ self._factors / weights.sum()
+
+    def _fill(self) -> None:
+        for name, value in self._values.items():
+            np.multiply(getattr(self._base, name), self.factor ** _POWERS[name], out=value)
+
+
+def _checked(model: RobotModel, schedule: GainSchedule) -> tuple[np.ndarray, np.ndarray]:
+    """Return configurations and factors, (k, nv) each; raises `ParameterError`."""
+    nv = model.nv
+    rows, factors = (np.array(values, dtype=float).ravel()
+                     for values in (schedule.configurations, schedule.factors))
+    count, rest = divmod(rows.size, nv)
+    if rest or not np.isfinite(rows).all():
+        raise ParameterError(
+            f'gain_schedule.configurations has {rows.size} values; give finite ones, {nv} for '
+            f'each configuration: {", ".join(model.joint_names)}',
+            parameter='gain_schedule.configurations')
+    if factors.size not in (count, count * nv):
+        raise ParameterError(
+            f'gain_schedule.factors has {factors.size} values for {count} configurations; give '
+            f'one for each of them, or {nv}', parameter='gain_schedule.factors')
+    for name, values in (('factors', factors), ('width', np.array([schedule.width]))):
+        bad = values[~((values > 0.0) & (values < math.inf))]
+        if bad.size:
+            raise ParameterError(f'gain_schedule.{name}: {bad[0]:g} must be finite and above 0',
+                                 parameter=f'gain_schedule.{name}', value=float(bad[0]))
+    factors = np.broadcast_to(factors.reshape(count, -1) if count else np.ones((0, nv)),
+                              (count, nv))
+    return rows.reshape(count, nv), factors

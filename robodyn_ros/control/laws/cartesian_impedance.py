@@ -1,0 +1,68 @@
+"""
+Cartesian impedance: the link is held by a spring and a damper to its reference pose.
+
+The arm keeps its own inertia, and nothing of its Coriolis forces is cancelled: for a reference at
+rest, without posture springs, V = 1/2 qd^T M qd + U(pose error) obeys
+
+    dV/dt = -(J qd)^T D (J qd) - (N qd)^T D_n (N qd) + qd^T tau_ext,
+
+so that the arm is passive towards whatever it touches (Hogan 1985; Ott 2008, chapter 3).
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.laws.pose_error import rotation_spring
+from robodyn_ros.control.laws.symmetric import eigen, spectral
+from robodyn_ros.control.laws.task_space import multiply, Task
+from robodyn_ros.control.terms import difference, product, sums, Term
+from robodyn_ros.dynamics.trace import sqrt
+
+_SLOWEST = 0.1  # (rad/s)^2; slower modes hardly move the link: they are not damped any harder
+TASK_GAINS = ('stiffness', 'damping', 'damping_ratio', 'selected', 'axes', 'posture_stiffness',
+              'posture_damping', 'reach', 'mobility', 'singularity')
+
+
+def cartesian_impedance(arm, x):
+    """
+    Return `M qdd_ref + C(q, qd) qd_ref + g + J^T (K e + D e') + N^T (K_n e_q + D_n N e_q')`.
+
+    K e has the exact potential of `rotation_spring`; D makes every mode of the link on its spring
+    decay with the damping ratio, in any pose, see `damping`. The posture is the joint reference;
+    its torque leaves the acceleration of the link alone.
+    """
+    task, gains = Task(arm, x, x.task.selected), x.task
+    away, (eta, eps) = task.error
+    spring = [*product(gains.stiffness[:3], away),
+              *rotation_spring(gains.stiffness[3:], eta, eps)]
+    damper = sums([multiply(damping(task.A, gains), task.twist_error),
+                   product(gains.damping, task.twist_error)])
+    wrench = sums([spring, damper])
+    dissipated = sum(product(damper, task.twist_error))
+    posture = sums([
+        product(gains.posture_stiffness, difference(x.q_ref, x.q)),
+        product(gains.posture_damping, task.null_velocity(difference(x.qd_ref, x.qd)))])
+    terms = {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),
+             Term.FEEDBACK: task.joint_torque(wrench),
+             Term.NULL_SPACE: task.null_torque(posture)}
+    return terms, [*task.deflection, *task.twist_error, *wrench, task.manipulability, dissipated]
+
+
+def damping(A, gains):
+    """
+    Return D for damping ratios and stiffnesses: the link's modes on its spring, damped one by one.
+
+    With K^1/2 A K^1/2 = V diag(w_i^2) V^T, the natural frequencies of Lambda x'' + K x = 0,
+
+        D = 2 K^1/2 V diag(1 / w_i)^1/2 V^T diag(zeta) V diag(1 / w_i)^1/2 V^T K^1/2:
+
+    for one zeta the double diagonalisation of Albu-Schaeffer, Ott, Frese, Hirzinger 2003. No
+    feedback of velocity gets faster than 2 zeta w, as it would with a D made for the heaviest
+    direction.
+    """
+    root = [sqrt(k) for k in gains.stiffness]
+    squares, V = eigen([[a * each * b for b, each in zip(root, row)]
+                        for a, row in zip(root, A)])
+    slow = spectral(squares, V, lambda square: 1.0 / sqrt(sqrt(square + _SLOWEST)))
+    half = [[k * each for each in row] for k, row in zip(root, slow)]
+    return [[2.0 * sum(a * z * b for a, z, b in zip(first, gains.damping_ratio, second))
+             for second in half] for first in half]

@@ -1,0 +1,166 @@
+"""
+What a link does, as the Cartesian laws see it: pose error, Jacobian, inertia, null space.
+
+All 6-vectors are linear first, in the axes of the gains: those of the base, or of the reference
+pose. With A = J M^-1 J^T the task inertia is Lambda = A^-1, and N^T = 1 - J^T Lambda J M^-1 lets
+through what leaves the link alone (Khatib 1987). Directions that are not selected count as if
+they had no Jacobian.
+
+Near a singularity A is damped, along those directions only in which the link can hardly be moved
+(Nakamura and Hanafusa 1986, with the singular vectors of Maciejewski and Klein 1988): a
+singular value s of the Jacobian, its rows scaled to what is usual, below the threshold s0 adds
+
+    lambda^2 = s0^2 (1 - s^2 / s0^2)^2
+
+times the usual mobility along its direction. Above the threshold nothing is added.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.laws.pose_error import pose_error
+from robodyn_ros.control.laws.symmetric import eigen, spectral
+from robodyn_ros.control.terms import difference
+from robodyn_ros.dynamics import kernels
+from robodyn_ros.dynamics.trace import maximum, sqrt
+from robodyn_ros.dynamics.vector import apply_transposed, IDENTITY
+
+_SIX = range(6)
+
+
+class Task:
+    """
+    A link and its reference, in symbols.
+
+    Parameters
+    ----------
+    arm : Arm
+        With the frame of the link.
+    x : namespace
+        State, reference, and `x.task`: `axes`, `reach`, `mobility` and `singularity` as in
+        `TaskGains`.
+    selected : list of scalar
+        1 for each direction that the task decides, 0 for those that are left free.
+
+    Attributes
+    ----------
+    error : tuple
+        p_ref - p, and the quaternion (eta, eps).
+    J : list
+        Jacobian, 6 rows.
+    twist_error, acceleration : list
+        J qd of the reference minus that of the arm; J qdd + dJ/dt qd of the reference minus
+        dJ/dt qd of the arm.
+    A : list
+        J M^-1 J^T.
+    manipulability : scalar
+        Product of the singular values of the scaled Jacobian: usually about 1, and 0 where the
+        link cannot be moved in every selected direction (Yoshikawa 1985).
+
+    """
+
+    def __init__(self, arm, x, selected):
+        tree, frame = arm.tree, arm.frame
+        self._selected, self._x = selected, x.task
+        reference, pose = (kernels.frame_pose(
+            kernels.world_poses(tree, kernels.poses(tree, q)), frame) for q in (x.q_ref, x.q))
+        # the reference pose's axes, or those of the base
+        self._axes = tuple(tuple(one + x.task.axes[0] * (r - one) for r, one in zip(row, unit))
+                           for row, unit in zip(reference[0], IDENTITY))
+        away, (eta, eps) = pose_error(reference, pose)
+        self.error = self._turned3(away), (eta, self._turned3(eps))
+        J, J_ref = (kernels.jacobian(tree, arm.runtime, q, frame) for q in (x.q, x.q_ref))
+        drift, drift_ref = (kernels.jacobian_dot_qd(tree, arm.runtime, q, qd, frame)
+                            for q, qd in ((x.q, x.qd), (x.q_ref, x.qd_ref)))
+        self.twist_error = self._turned(difference(multiply(J_ref, x.qd_ref), multiply(J, x.qd)))
+        self.acceleration = self._turned([a + b - c for a, b, c in zip(
+            multiply(J_ref, x.qdd_ref), drift_ref, drift)])
+        self.J = transposed([self._turned(column) for column in transposed(J)])
+        self._M = arm.mass_matrix(x.q)
+        # rows of (M^-1 J^T)^T
+        self._response = [kernels.solve(self._M, row) for row in self.J]
+        self.A = symmetric_product(self.J, self._response)
+        self._singular_values()
+
+    @property
+    def deflection(self):
+        """Return the pose error as 6 numbers: 1/2 K_i times their squares is what springs hold."""
+        away, (_, eps) = self.error
+        return [*away, *(2.0 * each for each in eps)]
+
+    def joint_torque(self, wrench):
+        """Return J^T w."""
+        return multiply(transposed(self.J), wrench)
+
+    def force(self, acceleration):
+        """Return Lambda a over the selected directions."""
+        return self._masked(kernels.solve(self._damped, self._masked(acceleration)))
+
+    def null_torque(self, torque):
+        """Return N^T tau: what of a joint torque does not accelerate the link."""
+        return difference(torque, self.joint_torque(self.force(multiply(self._response, torque))))
+
+    def null_velocity(self, velocity):
+        """Return N v: what of joint velocities does not move the link."""
+        moved = self.force(multiply(self.J, velocity))
+        return difference(velocity, multiply(transposed(self._response), moved))
+
+    def inertial(self, acceleration):
+        """Return M a of joint accelerations."""
+        return multiply(self._M, acceleration)
+
+    def _singular_values(self):
+        """Find out where the link can hardly be moved; damp there."""
+        x, selected = self._x, self._selected
+        scaled = [[s * r * each for each in row]
+                  for s, r, row in zip(selected, x.reach, self.J)]
+        squares, U = eigen(self._completed(symmetric_product(scaled, scaled)))
+        limit = x.singularity[0] * x.singularity[0]
+
+        def damping(square):
+            missing = maximum(1.0 - square / limit, 0.0)
+            return limit * missing * missing
+
+        root = [sqrt(each) for each in x.mobility]
+        added = spectral(squares, U, damping)
+        task = self._completed([[selected[i] * selected[j] * self.A[i][j] for j in _SIX]
+                                for i in _SIX])
+        self._damped = [[task[i][j] + root[i] * added[i][j] * root[j] for j in _SIX]
+                        for i in _SIX]
+        volume = 1.0
+        for square in squares:
+            volume = volume * maximum(square, 0.0)
+        self.manipulability = sqrt(volume)
+
+    def _completed(self, matrix):
+        """Return a matrix with ones for the directions that are left out."""
+        return [[each + (1.0 - self._selected[i] if i == j else 0.0)
+                 for j, each in enumerate(row)] for i, row in enumerate(matrix)]
+
+    def _masked(self, vector):
+        return [s * each for s, each in zip(self._selected, vector)]
+
+    def _turned3(self, vector):
+        return apply_transposed(self._axes, vector)
+
+    def _turned(self, vector):
+        """Return a 6-vector in base axes, in the axes of the gains."""
+        return [*self._turned3(vector[:3]), *self._turned3(vector[3:])]
+
+
+def transposed(matrix):
+    """Return the transpose as a list of rows."""
+    return [list(column) for column in zip(*matrix)]
+
+
+def multiply(matrix, vector):
+    """Return the product of a matrix and a vector."""
+    return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
+
+
+def symmetric_product(a, b):
+    """Return the rows a_i . b_j, of which is known that they are symmetric."""
+    product = [[0.0] * len(a) for _ in a]
+    for i, row in enumerate(a):
+        for j in range(i + 1):
+            product[i][j] = product[j][i] = sum(x * y for x, y in zip(row, b[j]))
+    return product

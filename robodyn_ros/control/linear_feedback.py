@@ -1,0 +1,218 @@
+"""
+Linear feedback from elsewhere, such as from model predictive control.
+
+    tau = u + K (x_des - x),    x = (q, qd)
+
+with feedforward u, desired state x_des and gains K from one message. The feedforward carries the
+weight: nothing is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
+
+_SLACK = 1e-3  # rad or m beyond position limits: calibration and rounding
+
+
+@dataclass(frozen=True, eq=False)
+class LinearCommand:
+    """
+    What one message says, in model order.
+
+    Attributes
+    ----------
+    feedforward : (nv,)
+        In N m or N.
+    position, velocity : (nv,)
+        Desired.
+    gain : (nv, 2 nv)
+        Columns of positions, then of velocities.
+
+    """
+
+    feedforward: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    gain: np.ndarray
+
+
+@dataclass(frozen=True)
+class LinearBounds:
+    """
+    What a command may say, and for how long it counts.
+
+    Attributes
+    ----------
+    timeout : float
+        Seconds that a command counts.
+    largest_error : float
+        Between desired and measured position, in rad or m.
+    largest_torque : float
+        That a command may come to at the measured state, in effort limits.
+    largest_growth : float
+        Of the motion of the arm under these gains, in 1/s: what is not damped grows.
+
+    """
+
+    timeout: float = 0.1
+    largest_error: float = 0.3
+    largest_torque: float = 1.5
+    largest_growth: float = 5.0
+
+
+class LinearFeedback:
+    """
+    Takes commands that make sense, and says what torque they come to.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The arm.
+
+    Attributes
+    ----------
+    rows : (10, nv) array
+        The last answer, rows as in `Term`: feedforward is EFFORT, the rest FEEDBACK.
+
+    """
+
+    def __init__(self, dynamics: Dynamics):
+        model = self._model = dynamics.model
+        self._dynamics = dynamics
+        self._command: LinearCommand | None = None
+        self._until = -math.inf
+        self._bounds = LinearBounds()
+        self.rows = np.zeros((Term.LIMIT, model.nv))
+        self._error = np.zeros(2 * model.nv)
+
+    @property
+    def silence(self) -> str:
+        """Say why there is no command."""
+        return f'no good message on ~/linear_feedback for {self._bounds.timeout:g} s'
+
+    def fresh(self, now: float) -> bool:
+        """Return whether a command counts."""
+        return now < self._until
+
+    def take(self, now: float, command: LinearCommand, state, armature, limit,
+             bounds: LinearBounds) -> None:
+        """
+        Obey a command from now on, if it makes sense.
+
+        Parameters
+        ----------
+        now : float
+            Time of the cycle.
+        command : LinearCommand
+            Of this arm.
+        state : tuple of (nv,)
+            Measured position and velocity.
+        armature, limit : (nv,)
+            Inertia of rotors, and torque that may be used.
+        bounds : LinearBounds
+            See there.
+
+        Raises
+        ------
+        ArgumentError
+            Why not, naming the joint; the command before counts until it is out of date.
+
+        """
+        q, qd = state
+        command = self._nearest(command, q)
+        self._check_numbers(command, limit)
+        self._check_position(command, q, bounds)
+        self._check_torque(command, q, qd, limit, bounds)
+        if self._command is None or not np.array_equal(command.gain, self._command.gain):
+            self._check_growth(command.gain, q, armature, bounds)
+        self._command, self._bounds, self._until = command, bounds, now + bounds.timeout
+
+    def answer(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Fill `rows` for a state."""
+        self.rows[Term.EFFORT] = self._command.feedforward
+        self.rows[Term.FEEDBACK] = self._feedback(self._command, q, qd)
+
+    def _feedback(self, command: LinearCommand, q, qd) -> np.ndarray:
+        n = q.size
+        np.subtract(command.position, q, out=self._error[:n])
+        np.subtract(command.velocity, qd, out=self._error[n:])
+        return command.gain @ self._error
+
+    def _nearest(self, command: LinearCommand, q) -> LinearCommand:
+        """Return the command with continuous joints in the turn in which they are."""
+        turns = np.where(self._model.continuous,
+                         np.round((q - command.position) / (2.0 * math.pi)), 0.0)
+        return LinearCommand(command.feedforward, command.position + 2.0 * math.pi * turns,
+                             command.velocity, command.gain)
+
+    # --- checks -----------------------------------------------------------------------------
+
+    def _check_numbers(self, command: LinearCommand, limit) -> None:
+        for what in ('feedforward', 'position', 'velocity', 'gain'):
+            values = getattr(command, what)
+            good = np.isfinite(values.reshape(limit.size, -1)).all(axis=1)
+            self._require(good, lambda j: f'{what} is not a finite number')
+        u = command.feedforward
+        self._require(np.abs(u) <= limit, lambda j: (
+            f'feedforward is {self._effort(j, u)}, its motor may give {self._effort(j, limit)}'))
+
+    def _check_position(self, command: LinearCommand, q, bounds: LinearBounds) -> None:
+        position, lower, upper = command.position, self._model.lower, self._model.upper
+        self._require((lower - _SLACK <= position) & (position <= upper + _SLACK), lambda j: (
+            f'position is {position[j]:.4g}, outside its limits [{lower[j]:g}, {upper[j]:g}]'))
+        self._require(np.abs(position - q) <= bounds.largest_error, lambda j: (
+            f'position is {position[j]:.4g}, the joint stands at {q[j]:.4g}: further away than '
+            f'linear_feedback.largest_error, {bounds.largest_error:g}'))
+
+    def _check_torque(self, command: LinearCommand, q, qd, limit, bounds: LinearBounds) -> None:
+        torque = command.feedforward + self._feedback(command, q, qd)
+        self._require(np.abs(torque) <= bounds.largest_torque * limit, lambda j: (
+            f'the torque would be {self._effort(j, torque)} here, its motor may give '
+            f'{self._effort(j, limit)}; more than linear_feedback.largest_torque, '
+            f'{bounds.largest_torque:g}, times that is not taken'))
+
+    def _check_growth(self, gain, q, armature, bounds: LinearBounds) -> None:
+        growth = fastest_growth(self._dynamics.mass_matrix(q) + np.diag(armature), gain)
+        if not growth <= bounds.largest_growth:
+            raise ArgumentError(
+                f'with these gains the motion of the arm would grow by {growth:.3g} per second '
+                f'(linear_feedback.largest_growth is {bounds.largest_growth:g}): check the sign, '
+                'the torque is feedforward + K (desired - measured)', value=growth)
+
+    def _effort(self, joint: int, values) -> str:
+        return f'{values[joint]:.4g} {self._model.effort_units[joint]}'
+
+    def _require(self, good, why) -> None:
+        if not good.all():
+            j = int(np.argmin(good))
+            name = self._model.joint_names[j]
+            raise ArgumentError(f"joint '{name}': {why(j)}", joint=name)
+
+
+def fastest_growth(M: np.ndarray, gain: np.ndarray) -> float:
+    """
+    Return the largest real part of the eigenvalues of `M e'' + Kv e' + Kq e = 0`.
+
+    Parameters
+    ----------
+    M : (nv, nv)
+        Mass matrix, rotors included.
+    gain : (nv, 2 nv)
+        Kq beside Kv.
+
+    """
+    n = len(M)
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    try:
+        A[n:] = -np.linalg.solve(M, gain)
+        return float(np.linalg.eigvals(A).real.max())
+    except np.linalg.LinAlgError:  # a joint that moves no mass
+        return math.inf

@@ -1,0 +1,218 @@
+"""
+The momentum observer: what pushes the joints, without a force sensor and without accelerations.
+
+The generalised momentum p = M(q) qd, rotors included, changes by all that acts on the joints:
+
+    p' = tau + tau_ext - friction - g + C^T qd,
+
+because M' = C + C^T with the C of the Christoffel symbols. The observer compares:
+
+    r = K (p - p(0) - int (tau - friction - g + C^T qd + r) dt)    so that    r' = K (tau_ext - r):
+
+the residual is the external torque behind a low-pass filter, joint by joint (De Luca and Mattone
+2003; De Luca, Albu-Schaeffer, Haddadin, Hirzinger 2006; Haddadin, De Luca, Albu-Schaeffer 2017).
+
+`C^T qd` is the gradient of the kinetic energy, dT/dq at constant qd. Turning joint i carries the
+motion V of what is beyond by V x S_i, and all that is beyond has the momentum h:
+
+    p_i = S_i . h,    (C^T qd)_i = (V_i x S_i) . h,
+
+one pass outwards for the motions and one inwards for the momenta, without the matrix C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+from robodyn_ros.control import friction
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.terms import product, sums
+from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, sqrt
+from robodyn_ros.dynamics.vector import add, cross, dot, scale, ZERO
+
+_MOTION = ('inertial', 'velocity', 'load')
+# what the kernel takes of `Gains`
+_GAINS = ('observer_bandwidth', *friction.GAINS, 'armature', 'weight_scale',
+          'disturbance_observer')
+
+
+class Row(IntEnum):
+    """
+    What the observer knows, in N m (N) but for the momentum.
+
+    KNOWN to others is taken from UNKNOWN, so that it is zero where all is told. ALLOWANCE is what
+    a model error may put into the residual, EXCESS what is beyond. AGAINST is what the disturbance
+    observer adds to the torque.
+    """
+
+    MOMENTUM = 0
+    DRIFT = 1      # C^T qd - g - friction
+    EXTERNAL = 2
+    UNKNOWN = 3
+    ALLOWANCE = 4
+    EXCESS = 5
+    AGAINST = 6
+
+
+class MomentumObserver:
+    """
+    The residual of one robot, one compiled call per cycle.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Gravity and payload are read from it at every call.
+    motion : sequence of (nv,) array
+        Inertial, velocity and payload torque of the motion that is asked for; read at every call.
+
+    Attributes
+    ----------
+    rows : (7, nv) array
+        As in `Row`.
+    limit : (nv,) array
+        Of `Row.AGAINST`.
+    model_error : float
+        Part of the torques of motion and friction in which the model may err.
+
+    """
+
+    def __init__(self, dynamics: Dynamics, motion: Sequence[np.ndarray]):
+        n = dynamics.nv
+        self.rows = np.zeros((len(Row), n))
+        self.limit = np.zeros(n)
+        self.model_error = 0.0
+        self._motion = tuple(motion)
+        self._memory = self.rows.reshape(-1)
+        self._q, self._qd, self._nothing = np.zeros((3, n))
+        self._step = np.zeros(2)
+        self._begins = True
+        self._gains: Gains | None = None
+        sizes = {**dict.fromkeys(('q', 'qd', 'torque', 'known', *_MOTION, 'limit', *_GAINS), n),
+                 'step': self._step.size, 'memory': self._memory.size}
+        self._observe = dynamics.kernel(observe, sizes, self.rows.shape, 'momentum_observer'
+                                        ).builtin('momentum_observer', observe.__doc__)
+
+    def restart(self) -> None:
+        """Begin anew with the next state: what acted on the arm until then is not known."""
+        self._begins = True
+        self.rows.fill(0.0)
+
+    def advance(self, dt: float, q, qd, torque, known, gains: Gains,
+                blending: bool = False) -> None:
+        """
+        Take in a state.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds since the last state.
+        q, qd : (nv,)
+            Measured.
+        torque : (nv,)
+            Of the motors since the last state.
+        known : (nv,)
+            External torque that is known.
+        gains : Gains
+            Bandwidth, friction and rotors.
+        blending : bool
+            Whether the loads have changed since the last state: then that is taken up again with
+            the present ones, for a change of the model is no momentum.
+
+        """
+        if gains is not self._gains:
+            self._gains, self._of_gains = gains, gains.arrays(_GAINS)
+        if self._begins:
+            self._begins = False
+            self._take_up(q, qd)
+        else:
+            if blending:
+                self._take_up(self._q, self._qd)
+            self._step[0], self._step[1] = dt, self.model_error
+            self._observe(q, qd, torque, known, *self._motion, self.limit, *self._of_gains,
+                          self._step, self._memory, out=self.rows)
+        self._q[:], self._qd[:] = q, qd
+
+    def _take_up(self, q, qd) -> None:
+        """Reckon with a state without drawing conclusions from the way there."""
+        nothing = self._nothing
+        self._step.fill(0.0)
+        # without bandwidth what is known stays
+        self._observe(q, qd, nothing, nothing, *self._motion, self.limit, nothing,
+                      *self._of_gains[1:], self._step, self._memory, out=self.rows)
+
+
+def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit, bandwidth,
+            viscous, coulomb, stiction, stribeck_velocity, armature, weight_scale, compensated,
+            step, memory):
+    """
+    Return the rows after a step of `dt`: p, drift, r and what follows from it.
+
+    The torque is constant between two states, and the rest is taken by the trapezoidal rule. The
+    filter is exp(-K dt) up to (K dt)^4, and remains one for any dt: with x = K dt,
+
+        r += k (p - p_before - dt (tau + drift + r)),
+        k = K (1 + x/2 + x^2/6) / (1 + x + x^2/2 + x^3/6).
+    """
+    n, (dt, model_error) = tree.nv, step
+    before = [memory[n * row:n * (row + 1)] for row in Row]
+    p, gradient = momentum(tree, runtime, q, qd)
+    p = sums([p, product(armature, qd)])
+    g = kernels.gravity(tree, runtime, q)
+    drag = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
+                             friction.MEASURED_SMOOTHING)
+    drift = [c - w * each - f for c, w, each, f in zip(gradient, weight_scale, g, drag)]
+    allowance = [model_error * (absolute(a) + absolute(b) + absolute(c) + absolute(f)) + h
+                 for a, b, c, f, h in zip(inertial, velocity, load, drag, hidden(qd, stiction))]
+    rows = []
+    for i in range(n):
+        x = bandwidth[i] * dt
+        k = bandwidth[i] * (1.0 + x * (0.5 + x * (1.0 / 6.0))) * reciprocal(
+            1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0))))
+        change = p[i] - before[Row.MOMENTUM][i] - dt * (
+            torque[i] + 0.5 * (drift[i] + before[Row.DRIFT][i]))
+        r, unknown, allowed = (before[row][i] for row in (Row.EXTERNAL, Row.UNKNOWN,
+                                                          Row.ALLOWANCE))
+        r = r + k * (change - dt * r)
+        unknown = unknown + k * (change - dt * (known[i] + unknown))
+        # behind the same filter: then it bounds the residual at any time
+        allowed = allowed + k * dt * (allowance[i] - allowed)
+        against = maximum(minimum(-compensated[i] * unknown, limit[i]), -limit[i])
+        rows.append((p[i], drift[i], r, unknown, allowed, absolute(unknown) - allowed, against))
+    return list(zip(*rows))
+
+
+def hidden(qd, stiction):
+    """Return the dry friction that may be there, and that the smoothed model leaves out."""
+    s = friction.MEASURED_SMOOTHING
+    return [f * (1.0 - absolute(v) / sqrt(v * v + s * s)) for v, f in zip(qd, stiction)]
+
+
+def momentum(tree, runtime, q, qd):
+    """Return M qd, and C^T qd; without rotors."""
+    placed = kernels.poses(tree, q)
+    rates = kernels.joint_rates(tree, qd)
+    motions, momenta = [], []
+    for i, (m, h, J) in enumerate(kernels.body_inertias(tree, runtime)):
+        w, v = (ZERO, ZERO) if tree.parent[i] < 0 else kernels.carried(
+            placed[i], *motions[tree.parent[i]])
+        turn = scale(rates[i], tree.axis[i])
+        w, v = (w, add(v, turn)) if tree.prismatic[i] else (add(w, turn), v)
+        motions.append((w, v))
+        # of the body: linear, and angular about its origin
+        momenta.append((add(scale(m, v), cross(w, h)), add(kernels.apply(J, w), cross(h, v))))
+    p, gradient = [0.0] * len(placed), [0.0] * len(placed)
+    for i in reversed(tree.bodies):
+        (linear, angular), (w, v), z = momenta[i], motions[i], tree.axis[i]
+        if tree.prismatic[i]:
+            p[i], gradient[i] = dot(linear, z), dot(linear, cross(w, z))
+        else:
+            p[i] = dot(angular, z)
+            gradient[i] = dot(angular, cross(w, z)) + dot(linear, cross(v, z))
+        if tree.parent[i] >= 0:
+            momenta[tree.parent[i]] = kernels.add_wrenches(
+                momenta[tree.parent[i]], kernels.to_parent(placed[i], linear, angular))
+    return kernels.to_coordinates(tree, p), kernels.to_coordinates(tree, gradient)

@@ -1,0 +1,75 @@
+"""What is made of the external torque that the momentum observer sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from robodyn_ros.exceptions import ParameterError
+
+SOURCES = ('command', 'measured')
+REACTIONS = ('report', 'stop', 'float')
+
+
+@dataclass(frozen=True)
+class CollisionSettings:
+    """
+    When external torque is a collision, and what is done then.
+
+    Attributes
+    ----------
+    threshold : float or (nv,) or None
+        External torque in N m (N) beyond which a joint takes part in a collision; None: none does.
+    release : float
+        Part of the threshold below which it is over.
+    duration : float
+        Seconds for which the threshold must be exceeded.
+    model_error : float
+        Part of the torque of the motion, and of friction, by which the threshold is wider: a model
+        that errs by less never alarms. Where dry friction may hold a joint, all of it.
+    reaction : str
+        'report'; 'stop': come to rest where the arm is found, and hold; 'float': carry the weight,
+        and give way.
+
+    """
+
+    threshold: float | Sequence[float] | None = None
+    release: float = 0.5
+    duration: float = 0.005
+    model_error: float = 0.1
+    reaction: str = 'stop'
+
+    def __post_init__(self):
+        if self.reaction not in REACTIONS:
+            raise ParameterError(f'collision.reaction is {self.reaction!r}; there are '
+                                 f'{", ".join(REACTIONS)}', value=self.reaction)
+
+
+@dataclass(frozen=True)
+class ObserverSettings:
+    """
+    What is made of the external torque; its bandwidth is in `Gains`.
+
+    Attributes
+    ----------
+    torque_source : str
+        'command': the torque that was sent; 'measured': the effort of the joint states, for joints
+        that report one.
+    link : str
+        At which the wrench is estimated; empty: the tip.
+    disturbance_limit : float
+        Part of the effort limit that the disturbance observer may use.
+    collision : CollisionSettings
+        See there.
+
+    """
+
+    torque_source: str = 'command'
+    link: str = ''
+    disturbance_limit: float = 0.3
+    collision: CollisionSettings = field(default_factory=CollisionSettings)
+
+    def __post_init__(self):
+        if self.torque_source not in SOURCES:
+            raise ParameterError(f'observer.torque_source is {self.torque_source!r}; there are '
+                                 f'{", ".join(SOURCES)}', value=self.torque_source)

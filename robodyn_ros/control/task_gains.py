@@ -1,0 +1,234 @@
+"""Gains of the Cartesian laws, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from robodyn_ros.control.gains import joint_inertia, not_negative
+from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError, shown
+
+AXES = ('base', 'target')
+DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+_POSES = 128       # that tell what is usual
+_NOTHING = 1e-9    # of the usual: a link that cannot be moved
+# numbers in each gain; those of the posture have one per joint
+SIZES = {'axes': 1, 'singularity': 1,
+         **dict.fromkeys(('stiffness', 'damping', 'damping_ratio', 'kp', 'kd', 'selected',
+                          'controlled', 'reach', 'mobility'), 6)}
+
+
+@dataclass(frozen=True)
+class TaskGains:
+    """
+    Gains of the Cartesian laws; read-only float64 arrays, 6-vectors linear first.
+
+    Attributes
+    ----------
+    link : str
+        That is held and moved.
+    stiffness, damping : (6,)
+        Of cartesian_impedance, in N/m and N m/rad, N s/m and N m s/rad; stiffness 0 without
+        damping leaves a direction free.
+    damping_ratio : (6,)
+        Of cartesian_impedance, on top of `damping`.
+    kp, kd : (6,)
+        Of operational_space, in 1/s^2 and 1/s; 0 and 0 leave a direction free.
+    selected, controlled : (6,)
+        1 where cartesian_impedance, and operational_space, decide; 0 for free directions.
+    axes : (1,)
+        0: directions are those of the base, 1: of the reference pose.
+    posture_kp, posture_kd : (nv,)
+        In the null space of operational_space, in 1/s^2 and 1/s.
+    posture_stiffness, posture_damping : (nv,)
+        In the null space of cartesian_impedance, in N m/rad and N m s/rad (N/m and N s/m).
+    reach : (6,)
+        Scales the rows of the Jacobian so that its singular values are usually 1.
+    mobility : (6,)
+        Usual diagonal of J M^-1 J^T, in 1/kg and 1/(kg m^2).
+    singularity : (1,)
+        Singular value of the scaled Jacobian below which a direction is damped.
+
+    """
+
+    link: str
+    stiffness: np.ndarray
+    damping: np.ndarray
+    damping_ratio: np.ndarray
+    kp: np.ndarray
+    kd: np.ndarray
+    selected: np.ndarray
+    controlled: np.ndarray
+    axes: np.ndarray
+    posture_kp: np.ndarray
+    posture_kd: np.ndarray
+    posture_stiffness: np.ndarray
+    posture_damping: np.ndarray
+    reach: np.ndarray
+    mobility: np.ndarray
+    singularity: np.ndarray
+
+    def __post_init__(self):
+        joints = np.size(self.posture_kp)
+        for name in (field.name for field in fields(self) if field.name != 'link'):
+            values = np.array(getattr(self, name), dtype=np.float64, ndmin=1)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+            if values.shape != (size := (SIZES.get(name, joints),)):
+                raise ParameterError(f'cartesian {name} has shape {values.shape}, it needs {size}',
+                                     parameter=name)
+            if not np.all(np.isfinite(values)) or np.any(values < 0.0):
+                raise ParameterError(f'cartesian {name} must be finite and not negative, got '
+                                     f'{values.tolist()}', parameter=name)
+
+    def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
+        """Return gains by name."""
+        return tuple(getattr(self, name) for name in names)
+
+
+def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, damping_ratio=1.0,
+                    *, stiffness=(), damping=(), axes: str = 'base', armature=0.0,
+                    posture_frequency=5.0, posture_ratio=1.0,
+                    singularity: float = 0.05) -> TaskGains:
+    """
+    Return the gains of the Cartesian laws from design values.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The robot.
+    link : str
+        To hold and move; default the tip.
+    natural_frequency : float or (6,)
+        Of the link's error, in rad/s; 0 leaves a direction free. In operational_space that is
+        exact, in cartesian_impedance it is what the usual mass of the link makes of it.
+    damping_ratio : float or (6,)
+        Of both laws.
+    stiffness : float or (6,), optional
+        Of cartesian_impedance, in place of the natural frequency; N/m, N m/rad.
+    damping : float or (6,), optional
+        Of cartesian_impedance, in place of the damping ratio; N s/m, N m s/rad.
+    axes : {'base', 'target'}
+        Whether directions are those of the base, or turn with the reference pose.
+    armature : float or (nv,)
+        Inertia of the rotors, as for `make_gains`.
+    posture_frequency, posture_ratio : float or (nv,)
+        Natural frequency in rad/s and damping ratio of the posture in the null space.
+    singularity : float
+        Singular value of the Jacobian, as a part of the usual, below which a direction is damped.
+
+    Raises
+    ------
+    ParameterError
+        A wrong length or value, or a link that does not move.
+
+    """
+    link = _moving(dynamics, link or tip_of(dynamics.model))
+    if axes not in AXES:
+        raise ParameterError(f'cartesian axes are {shown(axes)}; choose one of {", ".join(AXES)}',
+                             parameter='axes')
+    model = dynamics.model
+    rotors = not_negative('armature', armature, model)
+    usual = Usual.of(dynamics, link, rotors)
+    wn = six('natural_frequency', natural_frequency)
+    ratio = six('damping_ratio', damping_ratio)
+    springs = six('stiffness', stiffness) if np.size(stiffness) else wn ** 2 * usual.mass
+    dampers = six('damping', damping) if np.size(damping) else np.zeros(6)
+    posture = not_negative('posture.natural_frequency', posture_frequency, model)
+    posture_kd = 2.0 * not_negative('posture.damping_ratio', posture_ratio, model) * posture
+    inertia = joint_inertia(dynamics) + rotors
+    return TaskGains(
+        link=link, stiffness=springs, damping=dampers,
+        damping_ratio=0.0 * ratio if np.size(damping) else ratio, kp=wn ** 2,
+        kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
+        axes=float(axes == 'target'), posture_kp=posture ** 2, posture_kd=posture_kd,
+        posture_stiffness=posture ** 2 * inertia, posture_damping=posture_kd * inertia,
+        reach=usual.reach, mobility=usual.mobility, singularity=singularity)
+
+
+def six(name: str, value) -> np.ndarray:
+    """
+    Return a value as 6 numbers, linear first.
+
+    Raises
+    ------
+    ParameterError
+        Neither one number nor six, or one that is negative or not finite, naming the direction.
+
+    """
+    try:
+        values = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f'cartesian {name} is {shown(value)}; give one number, or six',
+                             parameter=name) from error
+    if values.size not in (1, 6):
+        raise ParameterError(f'cartesian {name} has {values.size} values; give one, or six: along '
+                             'x, y, z, then about x, y, z', parameter=name)
+    values = np.full(6, values.item()) if values.size == 1 else values.reshape(6)
+    for direction, each in zip(DIRECTIONS, values):
+        if not 0.0 <= each < np.inf:
+            raise ParameterError(f'cartesian {name} {direction} is {each:g}; it must be finite, '
+                                 'and 0 or more', parameter=name, value=float(each))
+    return values
+
+
+def _moving(dynamics: Dynamics, link: str) -> str:
+    """Return a link that some joint moves, or raise."""
+    if dynamics.model.link(link).body < 0:
+        raise ParameterError(f'cartesian link {link!r} belongs to the immovable base; name a link '
+                             'that moves', parameter='link', link=link)
+    return link
+
+
+@dataclass(frozen=True, eq=False)
+class Usual:
+    """
+    What a link is usually like, over poses from everywhere; (6,) each, alike along all axes.
+
+    Attributes
+    ----------
+    reach : (6,)
+        Scales the rows of the Jacobian to norm 1.
+    mobility : (6,)
+        Diagonal of J M^-1 J^T.
+    mass : (6,)
+        Between what a push feels with all other directions free, and with all of them held: the
+        geometric mean of 1 / (J M^-1 J^T)_ii and of the diagonal of Lambda. The light wrist of a
+        heavy arm is far from both.
+
+    """
+
+    reach: np.ndarray
+    mobility: np.ndarray
+    mass: np.ndarray
+
+    @classmethod
+    def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> Usual:
+        """Return what is usual for a link."""
+        model = dynamics.model
+        lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
+        upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
+        poses = np.random.default_rng(0).uniform(lower, upper, (_POSES, model.nv))
+        # one by one: these are kernels that are compiled anyway
+        J = np.array([dynamics.jacobian(q, link) for q in poses])
+        M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)
+        A = J @ np.linalg.solve(M, np.swapaxes(J, 1, 2))
+        Lambda = np.linalg.pinv(A, rcond=_NOTHING, hermitian=True)
+        mobility = _by_kind(_diagonal(A).mean(axis=0))
+        held = _by_kind(np.median(_diagonal(Lambda), axis=0))
+        return cls(1.0 / np.sqrt(_by_kind((J ** 2).sum(axis=2).mean(axis=0))), mobility,
+                   np.sqrt(held / mobility))
+
+
+def _diagonal(matrices: np.ndarray) -> np.ndarray:
+    return np.einsum('nii->ni', matrices)
+
+
+def _by_kind(values: np.ndarray) -> np.ndarray:
+    """Return the mean of what linear, and what angular directions have; 1 for nothing."""
+    return np.repeat([kind[kind > _NOTHING].mean() if np.any(kind > _NOTHING) else 1.0
+                      for kind in (values[:3], values[3:])], 3)

@@ -1,0 +1,64 @@
+"""A ros2_control controller that is activated when a guard takes over."""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+
+from rclpy.node import Node
+
+from robodyn_ros.exceptions import ParameterError
+
+_MESSAGES = 'controller_manager_msgs.srv'
+
+
+class Fallback:
+    """
+    Asks a controller_manager to switch, once per take-over; the answer only goes to the log.
+
+    Parameters
+    ----------
+    node : Node
+        The guard node.
+    values : SimpleNamespace
+        The parameters of the guard.
+
+    Raises
+    ------
+    ParameterError
+        Fallback controllers are wanted, but controller_manager_msgs is not installed.
+
+    """
+
+    def __init__(self, node: Node, values: SimpleNamespace):
+        self._log = node.get_logger()
+        self._start, self._stop = values.fallback_controllers, values.replaced_controllers
+        self._client = None
+        if not self._start and not self._stop:
+            return
+        try:  # not in every installation, and only needed here
+            self._type = importlib.import_module(_MESSAGES).SwitchController
+        except ImportError as error:
+            raise ParameterError(
+                'fallback_controllers needs controller_manager_msgs: install it '
+                '(ros-$ROS_DISTRO-controller-manager-msgs), or leave the parameter empty'
+            ) from error
+        self._client = node.create_client(
+            self._type, f'{values.controller_manager}/switch_controller')
+
+    def switch(self) -> None:
+        """Ask for the switch, if there is one to make; does not wait."""
+        if self._client is None:
+            return
+        if not self._client.service_is_ready():
+            self._log.error(f'{self._client.srv_name} is not there: no fallback controller')
+            return
+        request = self._type.Request(activate_controllers=list(self._start),
+                                     deactivate_controllers=list(self._stop),
+                                     strictness=self._type.Request.BEST_EFFORT)
+        self._client.call_async(request).add_done_callback(self._answered)
+
+    def _answered(self, future) -> None:
+        good = future.exception() is None and future.result().ok
+        say = self._log.info if good else self._log.error
+        say(f'fallback {", ".join(self._start)}: {"active" if good else "was refused"}')

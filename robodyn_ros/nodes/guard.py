@@ -1,0 +1,171 @@
+"""
+The guard node: takes over an arm whose controller falls silent.
+
+A process of its own, small, and without the code that it does not trust: it watches the heartbeat
+of the controller, and when that stops it commands the weight of the arm and damping itself. It
+keeps the arm until it is asked to give it back.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import with_slots
+from robodyn_ros.exceptions import ParameterError, RobodynError
+from robodyn_ros.nodes.commanders import GUARD
+from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.fallback import Fallback
+from robodyn_ros.nodes.guard_parameters import PARAMETERS
+from robodyn_ros.nodes.guard_report import GuardReport
+from robodyn_ros.nodes.guard_torque import GuardTorque
+from robodyn_ros.nodes.guard_wires import Hearing, Sight, Voice
+from robodyn_ros.nodes.parameters import Parameters
+from robodyn_ros.nodes.process import run_process, StopRequest
+from robodyn_ros.nodes.realtime import be_on_time
+from robodyn_ros.safety import Freshness, Guard, GuardState
+
+NAME = GUARD
+_SLICES = 5     # looks in the timeout while all is well
+_COAST = 0.005  # s between torques while no state comes
+_CHORES = 0.05  # s between looks at services and timers
+
+
+class GuardNode(Node):
+    """
+    Watches, and takes over.
+
+    Attributes
+    ----------
+    guard : Guard
+        Who commands.
+    torque : GuardTorque
+        What the guard commands.
+    sight : Sight
+        What it sees of the arm.
+
+    """
+
+    def __init__(self):
+        super().__init__(NAME)
+        self._table = Parameters(self, PARAMETERS, changed=self._change)
+        self._table.refuse_unknown()
+        values = self._table.values
+        model = load_robot(self, values).model
+        self.torque = GuardTorque(Dynamics(with_slots(model)), values)
+        self.guard = Guard(values.timeout, values.patience)
+        try:
+            self._hearing = Hearing(self, model, values)
+            self.sight = Sight(self, model, values)
+            self._voice = Voice(self, model, values)
+        except InvalidTopicNameException as error:
+            reason = str(error).splitlines()[0].rstrip(':')
+            raise ParameterError(f'controller is {values.controller!r}, effort_command_topic is '
+                                 f'{values.effort_command_topic!r}: {reason}') from error
+        self._fallback = Fallback(self, values)
+        self._period = values.timeout / _SLICES
+        self._told = 0.0
+        self.create_service(Trigger, '~/reset', self._reset)
+        self._report = GuardReport(self, model.name, values.controller)
+        be_on_time(self, values)
+        self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
+                               f'{values.timeout:g} s of silence')
+
+    # --- the loop ---------------------------------------------------------------------------
+
+    def work(self, stop: StopRequest) -> None:
+        """Guard until a signal comes."""
+        executor = SingleThreadedExecutor(context=self.context)
+        executor.add_node(self)
+        chores = 0.0
+        try:
+            while not stop.requested and self.context.ok():
+                self.turn()
+                now = time.monotonic()
+                if now >= chores:
+                    chores = now + _CHORES
+                    executor.spin_once(timeout_sec=0.0)
+        finally:
+            self._leave()
+            executor.shutdown(timeout_sec=1.0)
+
+    def turn(self) -> None:
+        """Wait for the next moment that matters, and do what is due."""
+        guard, before = self.guard, self.guard.state
+        if guard.in_charge:
+            new = self.sight.look(_COAST)
+        else:
+            time.sleep(self._period)
+            new = self.sight.look()
+        self._hearing.listen(guard, self.torque)
+        now = time.monotonic()
+        state = guard.look(now, self.sight.reader.complete)
+        if state is not before or now - self._told >= self._period:
+            self._told = now
+            self._voice.tell(state, self._hearing.stamp)
+        if state is not before:
+            self._enter(state, before, now)
+        if guard.commands:
+            self._command(new, now)
+
+    def _enter(self, state: GuardState, before: GuardState, now: float) -> None:
+        """Say what has changed, and begin to command where the controller ended."""
+        guard, log = self.guard, self.get_logger()
+        if state is not GuardState.COMMANDING:
+            log.info(f'{state.value}: {guard.reason}')
+            return
+        log.error(f'the guard commands the arm: {guard.reason}')
+        if before is GuardState.ARMED:
+            self.torque.start(now, self.sight.reader.q, self._hearing.torque)
+            self._fallback.switch()
+
+    def _command(self, new: bool, now: float) -> None:
+        """Send a torque: for a new state, or because none comes."""
+        reader = self.sight.reader
+        fresh = self.sight.verdict().level is Freshness.FRESH
+        if new and fresh:
+            self._voice.command(self.torque.moving(now, reader.q, reader.qd), reader.q)
+        elif not fresh:
+            self._voice.command(self.torque.blind(now), reader.q)
+
+    def _leave(self) -> None:
+        """Leave in good order: the weight is the last torque, if it was the guard's to send."""
+        if self.guard.in_charge:
+            end = time.monotonic() + 0.1
+            while time.monotonic() < end:
+                self._voice.command(self.torque.blind(time.monotonic()), self.sight.reader.q)
+                time.sleep(_COAST)
+            self.get_logger().warning('left: the last torque is the weight of the arm, and nobody '
+                                      'controls it')
+        self._voice.tell(GuardState.GONE, self._hearing.stamp)
+        self._voice.wait_until_heard()
+
+    # --- services and parameters ------------------------------------------------------------
+
+    def _reset(self, _request, response):
+        try:
+            self.guard.reset(time.monotonic())
+            response.success = True
+            response.message = "the arm is the controller's as soon as it commands"
+        except RobodynError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _change(self, values, _names) -> None:
+        """Take over parameters that were set while running; raises if they make no sense."""
+        self.torque.change(values)
+
+
+def main(args=None) -> int:
+    """Run the guard."""
+    return run_process(NAME, lambda stop: GuardNode(), lambda node, stop: node.work(stop), args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

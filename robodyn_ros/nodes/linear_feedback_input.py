@@ -1,0 +1,77 @@
+"""Linear feedback from messages: mapped by name, checked in size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros.control import LinearCommand
+from robodyn_ros.exceptions import ArgumentError, near_matches, shown
+
+_BEFORE = 3  # numbers in a row before those of the gains
+
+
+class LinearFeedbackReader:
+    """
+    Makes commands of messages.
+
+    A message is a matrix with a row for each joint: feedforward torque, position, velocity, then
+    the joint's row of the gains, for the positions and then for the velocities of the joints in
+    the order of the rows. The label of the first dimension names the joints, with commas between
+    them; empty, it is the model's order.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The model's joints.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str]):
+        self._names = list(joint_names)
+        self._label, self._order = '', np.arange(len(self._names))
+
+    def read(self, message: Float64MultiArray) -> LinearCommand:
+        """
+        Return what a message says, in model order.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong names or sizes.
+
+        """
+        n, layout = len(self._names), message.layout
+        wanted = (n, _BEFORE + 2 * n)
+        sizes = tuple(each.size for each in layout.dim)
+        if sizes != wanted or layout.data_offset:
+            raise ArgumentError(f'layout has dimensions {sizes} and offset {layout.data_offset}; '
+                                f'for {n} joints give {wanted} and 0', size=sizes)
+        if len(message.data) != wanted[0] * wanted[1]:
+            raise ArgumentError(f'{len(message.data)} numbers; {wanted[0]} x {wanted[1]} are '
+                                f'{wanted[0] * wanted[1]}', size=len(message.data))
+        self._look_at(layout.dim[0].label)
+        rows = np.empty(wanted)
+        rows[self._order] = np.asarray(message.data).reshape(wanted)
+        gain = np.empty((n, 2 * n))
+        gain[:, np.concatenate((self._order, n + self._order))] = rows[:, _BEFORE:]
+        return LinearCommand(*rows[:, :_BEFORE].T.copy(), gain)
+
+    def _look_at(self, label: str) -> None:
+        """Take the order of the joints from a label."""
+        if label == self._label:
+            return
+        known = self._names
+        names = [name.strip() for name in label.split(',')] if label else known
+        for name in names:
+            if name not in known:
+                raise ArgumentError(f'joint {shown(name)} is not in the model: '
+                                    f'{near_matches(name, known)}', joint=name)
+            if names.count(name) > 1:
+                raise ArgumentError(f"joint '{name}' is named twice", joint=name)
+        missing = [name for name in known if name not in names]
+        if missing:
+            raise ArgumentError(f'joints not named: {", ".join(missing)}', joint=missing[0])
+        self._label, self._order = label, np.array([known.index(name) for name in names])

@@ -1,0 +1,62 @@
+"""What an arm carries, how it is mounted, and where it is to go, from messages."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped
+import numpy as np
+
+from robodyn_ros.exceptions import ArgumentError, ModelError
+from robodyn_ros.model import Payload
+
+
+def payload_from(message: InertiaStamped) -> Payload:
+    """Return the payload; raises if its link is not named, or no real body is like that."""
+    inertia = message.inertia
+    return Payload(link_of(message, 'holds it'), inertia.m, vector(inertia.com), np.array([
+        [inertia.ixx, inertia.ixy, inertia.ixz], [inertia.ixy, inertia.iyy, inertia.iyz],
+        [inertia.ixz, inertia.iyz, inertia.izz]]))
+
+
+def payload_message(payload: Payload) -> InertiaStamped:
+    """Return what `payload_from` reads, without a stamp."""
+    message, (xx, xy, xz, _, yy, yz, _, _, zz) = InertiaStamped(), payload.inertia.flat
+    inertia = message.inertia
+    message.header.frame_id = payload.link
+    inertia.m = payload.mass
+    inertia.com.x, inertia.com.y, inertia.com.z = payload.com.tolist()
+    inertia.ixx, inertia.ixy, inertia.ixz = float(xx), float(xy), float(xz)
+    inertia.iyy, inertia.iyz, inertia.izz = float(yy), float(yz), float(zz)
+    return message
+
+
+def gravity_from(message: Vector3Stamped, base: str) -> list[float]:
+    """Return gravity in the frame of the base; raises if it is given in another one."""
+    _require_base(message, base, 'gravity')
+    return vector(message.vector)
+
+
+def pose_from(message: PoseStamped, base: str) -> tuple[list[float], list[float]]:
+    """Return position and quaternion (x, y, z, w) in the frame of the base, or raise."""
+    _require_base(message, base, 'a target pose')
+    turn = message.pose.orientation
+    return vector(message.pose.position), [*vector(turn), turn.w]
+
+
+def _require_base(message, base: str, what: str) -> None:
+    frame = message.header.frame_id.strip('/')
+    if frame not in ('', base):
+        raise ModelError(f'{what} in the frame {frame!r}; give it in that of the base, '
+                         f'{base!r}', frame=frame)
+
+
+def link_of(message, role: str) -> str:
+    """Return the link that a message is about; raises `ArgumentError` if it names none."""
+    link = message.header.frame_id.strip('/')
+    if not link:
+        raise ArgumentError(f'header.frame_id is empty: name the link that {role}')
+    return link
+
+
+def vector(message) -> list[float]:
+    """Return a vector, or a point, as a list."""
+    return [message.x, message.y, message.z]

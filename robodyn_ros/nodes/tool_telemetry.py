@@ -1,0 +1,56 @@
+"""Where the link is that the Cartesian laws hold, and where it should be."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.control.laws.pose_error import quaternion
+from robodyn_ros.nodes import qos
+
+
+class ToolTelemetry:
+    """
+    Publishers of the pose of the link, and of its reference; only while somebody listens.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._publishers = [node.create_publisher(PoseStamped, topic, qos.reliable(10))
+                            for topic in ('~/tool_pose', '~/tool_pose_reference')]
+        self._heard = [False, False]
+
+    def destroy(self) -> None:
+        """Close the topics."""
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+
+    def look(self) -> None:
+        """Find out who listens; to be called now and then."""
+        self._heard = [publisher.get_subscription_count() > 0 for publisher in self._publishers]
+
+    def publish(self, stamp, controller: ArmController) -> None:
+        """Publish one cycle; arguments as for `Telemetry.publish`."""
+        if not any(self._heard):
+            return
+        for publisher, heard, pose in zip(self._publishers, self._heard, controller.tool_poses()):
+            if heard:
+                publisher.publish(pose_message(stamp, controller.model.base_link, pose))
+
+
+def pose_message(stamp, frame: str, pose: np.ndarray) -> PoseStamped:
+    """Return a pose, (4, 4), as a message."""
+    message = PoseStamped()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    place, turn = message.pose.position, message.pose.orientation
+    place.x, place.y, place.z = pose[:3, 3].tolist()
+    turn.w, (turn.x, turn.y, turn.z) = quaternion(pose[:3, :3].tolist())
+    return message

@@ -1,0 +1,27 @@
+"""Parameters of whoever commands torques, the controller or its guard."""
+
+from __future__ import annotations
+
+import math
+
+from robodyn_ros.nodes.parameters import Parameter
+
+COMMAND_PARAMETERS = (
+    Parameter('effort_command_topic', 'string', 'effort_controller/commands', 'Where torques '
+              'are published, as forward_command_controller takes them.', read_only=True),
+    Parameter('command_joints', 'string_array', (), 'Order of the joints in the command; empty: '
+              'the order of the model.', read_only=True),
+    Parameter('publish_joint_commands', 'bool', False, 'Also publish named efforts on '
+              'joint_commands.', read_only=True),
+)
+LIMIT_PARAMETERS = (
+    Parameter('driver_compensates_gravity', 'bool', False, 'Whether the driver adds gravity '
+              'itself (Franka, KUKA FRI, UR): then none is commanded.', read_only=True),
+    Parameter('effort_limit', 'double_array', (), 'Effort limits in place of those in the URDF.',
+              'N m or N', minimum=0.0, per_joint=True),
+    Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used.',
+              minimum=0.01, maximum=1.0),
+    Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: a '
+              'hundred effort limits per second. Much less makes large errors oscillate.',
+              'N m/s', minimum=1e-3, maximum=math.inf, per_joint=True),
+)

@@ -1,0 +1,222 @@
+"""
+Hostile messages: trajectories, joint states, commands; taken, or refused without a trace.
+
+The targets are for `test_hostile_messages`, which draws with Hypothesis, and for `fuzz_guided`.
+Every message has been on the wire: what the middleware would not carry does not count.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+from closed_loop import Loop
+from fake_arm import START, URDF
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.acceptance import Acceptance, Request
+from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.safety import StaleMonitor
+from robodyn_ros.simulation import Plant
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+WHEEL = URDF.replace('name="elbow" type="revolute"', 'name="elbow" type="continuous"')
+MODELS = [RobotModel.from_urdf(URDF), RobotModel.from_urdf(WHEEL)]
+JOINTS = ['shoulder', 'elbow']
+LONGEST = 2000       # characters of what is said about a message
+NUMBERS = (0.0, -0.0, 0.1, -0.3, 1.0, -2.0, 3.5, 40.0, 1e6, 1e9, 1e22, 1e154, 1e300, -1e308,
+           5e-324, np.nan, np.inf, -np.inf)
+NAMES = (['shoulder', 'elbow'], ['elbow', 'shoulder'], ['shoulder'], [], ['elbow', 'elbow'],
+         ['shoulder', 'elbow', 'hand'], ['hand'], ['shoulder', 'elbow '], ['Shoulder', 'ELBOW'],
+         ['shoulder', ''], ['肘', '\u202eé'], ['a\n[FATAL] all is well', '\x1b[31m'],
+         ['x' * 9999, 'elbow'], ['shoulder', 'elbow'] * 40, ['s'] * 1000)
+SECONDS = (0, 0, 1, 2, 3, 100, -1, -100, 1_795_246_505, 2**31 - 1, -2**31)
+NANOSECONDS = (0, 0, 0, 1, 500_000_000, 999_999_999, 10**9, 2**32 - 1)
+
+
+def on_the_wire(message):
+    """Return a message as it arrives."""
+    return deserialize_message(serialize_message(message), type(message))
+
+
+def row(choose, size):
+    """Draw numbers, of the right length most of the time."""
+    size = choose([size, size, size, size, 0, 1, size + 1, 100])
+    return [choose(NUMBERS) for _ in range(min(size, 4))] + [0.0] * (size - 4)
+
+
+def stamp(choose, time):
+    time.sec, time.nanosec = choose(SECONDS), choose(NANOSECONDS)
+
+
+# --- trajectories -------------------------------------------------------------------------------
+
+
+@cache
+def _loop(model):
+    return Loop(MODELS[model], q=START)
+
+
+def good_point(k, kind, start):
+    """Return a point of a slow motion."""
+    point = JointTrajectoryPoint(positions=(start + 0.05 * (k + 1)).tolist())
+    if kind > 0:
+        point.velocities = [0.0, 0.0]
+    if kind > 1:
+        point.accelerations = [0.0, 0.0]
+    if kind > 2:
+        point.effort = [0.1, -0.1]
+    point.time_from_start.sec = k + 1
+    return point
+
+
+def spoil(choose, message):
+    """Spoil a trajectory in one place."""
+    what = choose(['names', 'stamp', 'time', 'row', 'number', 'twice', 'none', 'sort'])
+    points = message.points
+    if what == 'names':
+        message.joint_names = list(choose(NAMES))
+    elif what == 'stamp':
+        stamp(choose, message.header.stamp)
+    elif what == 'none':
+        message.points = []
+    elif points:
+        point = choose(points)
+        field = choose(['positions', 'velocities', 'accelerations', 'effort'])
+        if what == 'time':
+            stamp(choose, point.time_from_start)
+        elif what == 'row':
+            setattr(point, field, row(choose, 2))
+        elif what == 'number' and len(getattr(point, field)):
+            getattr(point, field)[choose([0, -1])] = choose(NUMBERS)
+        elif what == 'twice':
+            message.points = points * choose([2, 200])
+        else:
+            message.points = points[::-1]
+
+
+def trajectory(choose):
+    """Ask a controller to follow something; if it does, the torque is one that motors have."""
+    loop = _loop(choose([0, 1]))
+    loop.start(START)
+    control, kind = loop.control, choose([0, 1, 2, 3])
+    if choose([False, True]):  # it is on its way already
+        loop.follow([0.5, -0.6], 1.0)
+        loop.run(0.003)
+    message = JointTrajectory(joint_names=JOINTS, points=[
+        good_point(k, kind, control.reference.q) for k in range(choose([1, 2, 5]))])
+    for _ in range(choose([0, 1, 1, 2, 3])):
+        spoil(choose, message)
+    message = on_the_wire(message)
+    before, wire = asked(control), repr(message)
+    answers = []
+    since = seconds(message.header.stamp)
+    Acceptance(control, patient=True).submit(Request(
+        message, lambda *answer: answers.append(answer), loop.now + since if since else None,
+        loop.now))
+    (path, error), = answers
+    assert repr(message) == wire
+    if error is None:
+        check_path(control.model, path, before[0])
+        loop.run(0.005)
+        assert (np.abs(loop.torque) <= control.model.effort_limit).all(), loop.torque
+    else:
+        assert path is None and isinstance(error, RobodynError), repr(error)
+        check_words(str(error))
+        np.testing.assert_array_equal(asked(control)[:-1], before[:-1])
+        assert asked(control)[-1] == before[-1]
+    assert not control.fault, control.fault
+
+
+def asked(control):
+    """Return what is asked of the arm now."""
+    reference = control.departure().reference
+    return (*(part.copy() for part in reference.arrays), (control.mode, control.interruptions))
+
+
+def check_path(model, path, start):
+    """Fail unless a trajectory stays in the limits, with the slack that it is allowed."""
+    dense = path.dense()
+    assert all(np.isfinite(part).all() for part in dense)
+    assert (np.diff(path.times) > 0.0).all()
+    assert (dense.q >= np.minimum(model.lower, start) - 2e-3).all()
+    assert (dense.q <= np.maximum(model.upper, start) + 2e-3).all()
+
+
+def check_words(text):
+    """Fail unless a text can stand in a line of a log."""
+    assert 0 < len(text) < LONGEST, len(text)
+    assert text.isprintable(), repr(text)
+
+
+# --- joint states -------------------------------------------------------------------------------
+
+
+def states(choose):
+    """Read several states; what is made of them is finite, whole and not older than it says."""
+    model = choose(MODELS)
+    reader = JointStateReader(model.joint_names, model.continuous)
+    clock = ControllerClock(None, choose([False, False, True]), choose([False, True]))
+    states = StateInput(SimpleNamespace(topic='joint_states'), reader,
+                        StaleMonitor(0.05, 0.2), clock)
+    for turn in range(choose([1, 2, 4])):
+        names = choose([NAMES[0], NAMES[0], *NAMES])
+        message = JointState(name=names, **{
+            field: row(choose, len(names)) if choose([False, True]) else [0.1] * len(names)
+            for field in ('position', 'velocity', 'effort')})
+        stamp(choose, message.header.stamp)
+        message = on_the_wire(message)
+        before = (reader.q.copy(), reader.qd.copy(), reader.effort.copy(), reader.complete)
+        now = clock.now(message) if clock.lockstep else 1000.0 + 0.01 * turn
+        with np.errstate(over='ignore', invalid='ignore'):
+            fresh = states.read(message, now)
+        assert not fresh or reader.complete
+        assert np.isfinite(reader.q).all() and np.isfinite(reader.qd).all()
+        if reader.problem:
+            check_words(reader.problem)
+            for part, held in zip(before, (reader.q, reader.qd, reader.effort)):
+                np.testing.assert_array_equal(part, held)
+            assert reader.complete == before[-1] and not fresh
+        verdict = states.verdict(now)
+        assert verdict.age >= 0.0
+        check_words(states.silence(verdict) or 'fresh')
+        assert np.isfinite(clock.moment(now))
+
+
+# --- commands -----------------------------------------------------------------------------------
+
+
+@cache
+def _plant():
+    return Plant(MODELS[0], 1e-3)
+
+
+def commands(choose):
+    """Command torques; the plant gets numbers, and stays at numbers."""
+    reader, plant = CommandReader(JOINTS, choose([[], JOINTS[::-1]])), _plant()
+    plant.reset(START)
+    for _ in range(choose([1, 2, 4])):
+        before, received = reader.torque.copy(), reader.received
+        if choose([False, True]):
+            sizes = [MultiArrayDimension(label='x' * 99, size=2**32 - 1, stride=2**32 - 1)]
+            message = Float64MultiArray(data=row(choose, 2), layout=MultiArrayLayout(
+                dim=sizes * choose([0, 3]), data_offset=choose([0, 1, 2**32 - 1])))
+            taken = reader.read_array(on_the_wire(message))
+        else:
+            names = choose(NAMES)
+            message = JointState(name=names, effort=row(choose, len(names)))
+            taken = reader.read_named(on_the_wire(message))
+        assert np.isfinite(reader.torque).all()
+        assert reader.received == received + taken
+        for line in reader.refusals.news():
+            check_words(line)
+        if not taken:
+            np.testing.assert_array_equal(reader.torque, before)
+        plant.step(reader.torque)
+        assert np.isfinite(plant.q).all() and np.isfinite(plant.qd).all()
+    assert len(reader.refusals.counts) <= 4

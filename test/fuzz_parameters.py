@@ -1,0 +1,166 @@
+"""
+Hostile parameters: files of any content at the start, values of any type while a node runs.
+
+The targets are for `test_hostile_parameters`, which draws with Hypothesis, and for `fuzz_guided`.
+"""
+
+from functools import cache
+import math
+from pathlib import Path
+import tempfile
+
+from fake_arm import URDF
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import adversary_parameters, controller_parameters, simulator_parameters
+from robodyn_ros.nodes.parameter import ROS_TYPES
+from robodyn_ros.nodes.parameters import for_joints, Parameters
+from robodyn_ros.nodes.process import _start_ros
+import ros_process  # noqa: F401
+
+LONGEST = 20_000     # characters of a refusal that lists all mistakes of a file
+MODEL = RobotModel.from_urdf(URDF)
+TABLES = {
+    'computed_torque_controller': (
+        *controller_parameters.PARAMETERS,
+        *for_joints(controller_parameters.JOINT_PARAMETERS, MODEL.joint_names)),
+    'robot_simulator': simulator_parameters.PARAMETERS}
+VALUES = (
+    True, False, 0, 1, -1, 7, 2**31, 2**63 - 1, -2**63, 0.0, -0.0, 0.5, 1.0, -1.0, 1e-300, 1e6,
+    1e22, 1e308, -1e308, math.inf, -math.inf, math.nan, '', ' ', 'shoulder', 'elbow:0.1',
+    'elbow:nan', 'elbow', 'x' * 5000, 'a\nb', '肘', '1:2:3', ':', '0', '0.5 silence 1.0', [], [0],
+    [1, 2], [1, 2, 3], [0.0], [0.5, 0.5], [math.nan, 1.0], [1e300] * 2, [0.1] * 1000, [''],
+    ['elbow:0.1'], ['elbow:0.1', 'elbow:0.2'], ['shoulder', 'elbow'], ['x'] * 100, [True], [False],
+    ['fore:0.1'], ['fore:0.1,0,0'], ['fore:inf'], ['1.0 nan 0.1'], [b'a'])
+SCRAPS = ('nan', '.nan', '.inf', '1e999', '0x7', '1_0', '~', 'null', '[]', '{}', '[1, a]',
+          '[[1], [2]]', '[1, 2.5]', '{a: {b: 1}}', '"unclosed', '&a [1]', '*a', '!!python/none x',
+          '!!binary aGk=', '? x', '- 1', '|\n  text', '>', '\t', '%', '@', '99999999999999999999',
+          '[' * 60 + ']' * 60, 'x' * 5000, '2020-01-01', 'yes', "'a''b'", 'é', '\\', '# c', '')
+
+
+@cache
+def _dynamics():
+    return Dynamics(MODEL)
+
+
+def check_values(name, values):
+    """Make of the values of a node what the node makes of them."""
+    if name == 'robot_simulator':
+        simulator_parameters.check(values)
+        simulator_parameters.period(values)
+        simulator_parameters.decimation(values)
+        simulator_parameters.joints_from(values, MODEL)
+        for make in (adversary_parameters.arm_from, adversary_parameters.sensors_from):
+            make(values, MODEL)
+        adversary_parameters.faults_from(values, MODEL, 0.0)
+        adversary_parameters.campaign_from(values)
+    else:
+        controller_parameters.settings_from(values, MODEL)
+        controller_parameters.gains_from(values, _dynamics())
+
+
+def check_snapshot(table, values):
+    """Fail unless every value is of its kind and in its range."""
+    for row in table:
+        value = getattr(values, row.attribute)
+        assert row.checked(value) == value, row.name
+        for each in value if row.is_array else (value,):
+            if row.kind in ('double', 'double_array'):
+                assert math.isfinite(each) or row.maximum == math.inf, row.name
+            if row.minimum is not None:
+                assert each >= row.minimum, row.name
+
+
+def check_words(text):
+    """Fail unless a text says something, in bounded length."""
+    assert 0 < len(text) < LONGEST, len(text)
+
+
+class Live:
+    """A node of each kind that runs, for changes of its parameters."""
+
+    def __init__(self):
+        context = rclpy.Context()
+        rclpy.init(context=context)
+        self.nodes = {}
+        for name, table in TABLES.items():
+            node = Node(name, context=context, use_global_arguments=False)
+            self.nodes[name] = node, Parameters(
+                node, table, changed=lambda values, _, name=name: check_values(name, values))
+
+
+@cache
+def _live():
+    return Live()
+
+
+def drawn(choose, row):
+    """Draw a new value for a parameter, of its kind most of the time."""
+    kind = {ROS_TYPES[row.kind], ROS_TYPES[row.kind.removesuffix('_array')]}
+    fitting = [each for each in VALUES if RosParameter.Type.from_parameter_value(each) in kind]
+    return RosParameter(row.name, value=choose(choose([fitting, fitting, fitting, VALUES])))
+
+
+def changes(choose):
+    """Change parameters of a running node; a refused change leaves all of them as they were."""
+    name = choose([*TABLES])
+    node, parameters = _live().nodes[name]
+    given = [drawn(choose, choose(TABLES[name])) for _ in range(choose([1, 1, 1, 2, 3]))]
+    before, held = parameters.values, dict(vars(parameters.values))
+    result = node.set_parameters_atomically(given)
+    assert vars(before) == held
+    if result.successful:
+        check_snapshot(TABLES[name], parameters.values)
+        for each in TABLES[name]:
+            told = node.get_parameter(each.name).value
+            assert each.checked(told) == getattr(parameters.values, each.attribute)
+    else:
+        check_words(result.reason)
+        assert parameters.values is before
+
+
+def seeds():
+    """Return files to begin with: those of the package."""
+    folder = Path(__file__).resolve().parents[1] / 'config'
+    return [path.read_bytes() for path in sorted(folder.glob('*.yaml'))]
+
+
+def file_text(text: bytes):
+    """Start nodes with a file; they read it, or refuse it in words."""
+    with tempfile.NamedTemporaryFile(suffix='.yaml') as file:
+        file.write(text)
+        file.flush()
+        for name, table in TABLES.items():
+            _start(name, table, file.name)
+
+
+def _start(name, table, path):
+    node = None
+    try:
+        _start_ros([name, '--ros-args', '--params-file', path])
+        node = Node(name)
+        parameters = Parameters(node, table)
+        check_snapshot(table, parameters.values)
+        parameters.refuse_unknown()
+        check_values(name, parameters.values)
+    except RobodynError as error:
+        check_words(str(error))
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def file_lines(choose):
+    """Start nodes with a file in which some values are something else."""
+    table = TABLES[name := choose([*TABLES])]
+    lines = [choose([f'/**/{name}:', f'{name}:', '/**:', '/**:', name, '', '- a'])]
+    lines.append(choose(['  ros__parameters:'] * 6 + ['  x:', '  ros__parameters: 1']))
+    for _ in range(choose([1, 1, 2, 5])):
+        key = choose([choose(table).name, choose(table).name, 'unknown', '', '{}', 'a.b', 'k\n'])
+        lines.append(f'    {key}: {choose(SCRAPS + VALUES)}')
+    file_text('\n'.join(lines).encode('utf-8', errors='replace'))

@@ -1,0 +1,321 @@
+"""An arm that learns what it carries, in closed loop: what it learns, and when it does not."""
+
+from closed_loop import BENT, Loop, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import ArmController, CycleSettings, make_gains, Term, with_slots
+from robodyn_ros.control.adaptation import AdaptationSettings
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model import Payload
+
+SLOTTED = with_slots(MODEL)
+ADAPTIVE = CycleSettings(tracking='adaptive')
+PRECISE = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=0.0))
+COM = (0.02, -0.03, 0.1)
+NOTHING = np.zeros((3, 3))
+START = 0.75  # s until feedback is there and a transition is over
+
+
+def carrying(mass):
+    return MODEL.with_payload('tool0', mass, COM)
+
+
+def loop_with(mass=1.0, settings=ADAPTIVE, **options):
+    """Return a loop around an arm that carries something unknown."""
+    options.setdefault('q', BENT)
+    options.setdefault('plant', carrying(mass))
+    return Loop(SLOTTED, settings, **options)
+
+
+def learned(mass=1.0, settings=ADAPTIVE, seconds=3.0):
+    """Return a loop whose arm has learned what it carries while it was held."""
+    loop = loop_with(mass, settings)
+    loop.run(START + seconds)
+    return loop
+
+
+def excite(loop, seconds=6.0):
+    """Move all joints, each at a pace of its own, through rest at both ends."""
+    names, control = loop.plant.model.joint_names, loop.control
+    rng = np.random.default_rng(4)
+    for _ in range(round(seconds / 1.5)):
+        loop.follow(BENT + rng.uniform(-0.5, 0.5, 7), 1.4, names)
+        loop.run(1.5)
+    assert not control.fault
+
+
+def eigenvalues(adaptation):
+    """Return those of the estimate with lengths in parts of its size."""
+    size = adaptation.settings.size
+    lengths = np.array([size, size, size, 1.0])
+    return np.linalg.eigvalsh(adaptation.pseudo_inertia / np.outer(lengths, lengths))
+
+
+# --- what it learns -------------------------------------------------------------------------
+
+@pytest.mark.parametrize('mass', [1.0, 3.0])
+def test_an_unknown_payload_leaves_no_offset(mass):
+    loop = learned(mass)
+    # computed torque alone keeps what its springs need to carry it
+    other = loop_with(mass, CycleSettings())
+    other.run(START + 3.0)
+    assert np.abs(other.error[-1]).max() > 0.4
+    assert np.abs(loop.error[-1]).max() < 0.01
+    # of 15 N m per kg at the second joint
+    weight = Dynamics(carrying(mass)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.3)
+
+
+def test_without_a_dead_zone_the_weight_is_found():
+    loop = learned(2.0, PRECISE, 6.0)
+    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.02)
+    assert np.abs(loop.error[-1]).max() < 5e-4
+
+
+@pytest.mark.parametrize('mass', [1.0, 3.0])
+def test_motion_tells_the_mass_and_the_weight_in_other_poses(mass):
+    loop = loop_with(mass)
+    loop.run(START)
+    excite(loop)
+    assert loop.control.adaptation.payload.mass == pytest.approx(mass, rel=0.05)
+    poses = BENT + np.random.default_rng(8).uniform(-0.5, 0.5, (50, 7))
+    true = Dynamics(carrying(mass)).gravity(poses)
+    unknown = true - Dynamics(MODEL).gravity(poses)
+    left = true - loop.dynamics.gravity(poses)
+    # where the mass is comes slower than how much it is
+    assert np.linalg.norm(left) < 0.15 * np.linalg.norm(unknown)
+
+
+def test_tracking_gets_better_by_what_was_learned():
+    loop = loop_with(3.0)
+    loop.run(START)
+    excite(loop, 1.5)
+    first = np.abs(loop.error[-1400:]).max()
+    excite(loop, 4.5)
+    begin = len(loop.log)
+    excite(loop, 1.5)
+    assert np.abs(loop.error[begin:]).max() < 0.7 * first
+
+
+# --- what keeps it within bounds ------------------------------------------------------------
+
+@pytest.mark.parametrize('payload', [-2.0, 2.0], ids=['lighter', 'heavier'])
+def test_it_stays_physical_under_noise_and_wrong_signs(payload):
+    # noise far beyond any sensor, and an arm that is lighter than it is believed to be
+    plant = carrying(payload) if payload > 0.0 else MODEL
+    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(rate=20.0))
+    loop = loop_with(settings=settings, plant=plant)
+    if payload < 0.0:
+        known = {'tool0': Payload('tool0', -payload, COM, NOTHING)}
+        loop.control.loads.change(known, MODEL.gravity, 0.0)
+    adaptation, rng = loop.control.adaptation, np.random.default_rng(7)
+    changed = 0
+    for _ in range(2000):
+        q = loop.plant.q + rng.normal(0.0, 2e-3, 7)
+        qd = loop.plant.qd + rng.normal(0.0, 0.05, 7)
+        before = adaptation.pseudo_inertia.copy()
+        loop.send(loop.control.update(loop.now, q, qd)[0])
+        values = eigenvalues(adaptation)
+        assert -1e-9 < values[0] and values[-1] < adaptation.settings.largest_mass + 1e-9
+        changed += np.any(adaptation.pseudo_inertia != before)
+    assert changed > 100
+    assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
+
+
+def test_persistent_contact_leads_to_the_bound_and_back():
+    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(largest_mass=2.0))
+    loop = loop_with(0.5, settings)
+    loop.run(START)
+    loop.plant.push('tool0', (0.0, 0.0, -60.0, 0.0, 0.0, 0.0))
+    loop.run(5.0)
+    adaptation = loop.control.adaptation
+    values = eigenvalues(adaptation)
+    assert values[-1] == pytest.approx(2.0, rel=1e-6)
+    assert adaptation.payload.mass <= 2.0
+    assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
+    loop.plant.push('tool0', None)
+    loop.run(5.0)
+    weight = Dynamics(carrying(0.5)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.5)
+
+
+def test_smaller_bounds_count_at_once_and_step_no_torque():
+    loop = learned(3.0)
+    begin = len(loop.log) - 1
+    loop.control.set_bounds(CycleSettings(adaptation=AdaptationSettings(largest_mass=1.0)))
+    assert eigenvalues(loop.control.adaptation)[-1] == pytest.approx(1.0)
+    loop.run(0.2)
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 0.012
+
+
+# --- when it does not learn -----------------------------------------------------------------
+
+def saturate(loop):
+    loop.control.set_bounds(CycleSettings(torque_rate=0.01, transition_time=0.0))
+
+
+def stiffen(loop):
+    loop.control.set_gains(make_gains(loop.dynamics, 30.0, friction_scale=0.0))
+
+
+def lose_gravity(loop):
+    loop.control.set_gains(make_gains(loop.dynamics, gravity_scale=0.9, friction_scale=0.0))
+    loop.run(0.3)
+
+
+def know_wrench(loop):
+    loop.control.apply_wrench(loop.now, 'tool0', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
+
+
+DISTRACTIONS = {
+    'saturation': saturate,
+    'a transition': stiffen,
+    'gravity that is not all commanded': lose_gravity,
+    'a known wrench': know_wrench,
+    'another law': lambda loop: loop.control.enter('computed_torque'),
+    'floating': lambda loop: loop.control.compensate_gravity(),
+    'a fault': lambda loop: loop.control.fail('broken'),
+}
+
+
+@pytest.mark.parametrize('name', DISTRACTIONS)
+def test_it_does_not_learn_from(name):
+    loop = loop_with(3.0)
+    loop.run(START)
+    adaptation = loop.control.adaptation
+    assert adaptation.learning
+    DISTRACTIONS[name](loop)
+    loop.cycle()
+    before = adaptation.pseudo_inertia.copy()
+    for _ in range(50):
+        loop.cycle()
+        assert not adaptation.learning
+    np.testing.assert_array_equal(adaptation.pseudo_inertia, before)
+
+
+def test_it_does_not_learn_at_its_activation_nor_in_silence():
+    loop = loop_with(3.0)
+    loop.run(0.45)
+    assert not loop.control.adaptation.pseudo_inertia.any()
+    loop.run(0.5)
+    before = loop.control.adaptation.pseudo_inertia.copy()
+    assert before.any()
+    loop.coast(0.05)
+    np.testing.assert_array_equal(loop.control.adaptation.pseudo_inertia, before)
+    # and it carries what it knows meanwhile
+    payload = np.abs(loop.control.terms[Term.PAYLOAD])
+    assert payload.max() > 5.0
+
+
+def test_small_errors_teach_nothing():
+    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=0.5))
+    loop = loop_with(0.02, settings)
+    loop.run(START + 0.5)
+    assert loop.control.adaptation.learning
+    assert not loop.control.adaptation.pseudo_inertia.any()
+
+
+# --- in and out of the mode -----------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def moving():
+    """Return a loop that is still learning what its arm carries."""
+    return loop_with(2.0)
+
+
+@pytest.mark.parametrize('mode', (*TRACKING, 'gravity_compensation'))
+def test_no_switch_steps_the_torque(moving, mode):
+    loop, control = moving, moving.control
+    control.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    loop.start(BENT)
+    control.enter('adaptive')
+    loop.run(START)
+    loop.follow(BENT + 0.3, 1.0)
+    loop.run(0.3)
+    begin = len(loop.log) - 1
+    control.enter(mode)
+    loop.run(0.08)
+    control.enter('adaptive')
+    loop.run(0.3)
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 0.012
+
+
+# --- what becomes of it ---------------------------------------------------------------------
+
+def test_it_stays_when_the_mode_is_left():
+    loop = learned(2.0, PRECISE)
+    loop.control.enter('gravity_compensation')
+    at = loop.plant.q.copy()
+    loop.run(2.0)
+    assert np.abs(loop.plant.q - at).max() < 0.1
+    loop.control.enter('computed_torque')
+    loop.run(2.0)
+    assert np.abs(loop.error[-1]).max() < 0.02
+    loop.control.deactivate()
+    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.5)
+
+
+def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
+    loop = learned(2.0)
+    control = loop.control
+    # no more is learned, and the arm comes to rest
+    control.set_bounds(CycleSettings(adaptation=AdaptationSettings(rate=0.0)))
+    loop.run(2.0)
+    told, before, begin = control.adaptation.payload, control.weight(), len(loop.log) - 1
+    control.set_payload(told)
+    loop.run(1.5)
+    assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3
+    np.testing.assert_allclose(control.weight(), before, atol=1e-3)
+    assert control.loads.payloads['tool0'].mass == pytest.approx(told.mass)
+    # what would be learned now comes on top again
+    assert control.adaptation.payload.mass == pytest.approx(told.mass)
+    assert not control.adaptation.pseudo_inertia.any()
+
+
+def test_no_payload_on_its_link_forgets_it_and_another_link_does_not():
+    loop = learned(2.0)
+    control = loop.control
+    control.enter('gravity_compensation')
+    before = control.weight()
+    control.set_payload(Payload('link4', 0.3, (0.0, 0.0, 0.0), NOTHING))
+    control.set_payload(Payload('link4', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    control.deactivate()
+    np.testing.assert_allclose(control.weight(), before, atol=1e-9)
+    control.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    # where it was seen a cycle ago
+    np.testing.assert_allclose(control.weight(), Dynamics(MODEL).gravity(loop.plant.q), atol=1e-3)
+    assert control.adaptation.payload.mass == 0.0
+
+
+def test_a_payload_that_is_refused_changes_nothing():
+    loop = learned(2.0)
+    before, estimate = loop.control.weight(), loop.control.adaptation.payload.mass
+    with pytest.raises(ModelError, match='its motor may give'):
+        loop.control.set_payload(Payload('tool0', 500.0, (0.0, 0.0, 0.0), NOTHING))
+    np.testing.assert_array_equal(loop.control.weight(), before)
+    assert loop.control.adaptation.payload.mass == estimate
+
+
+def test_it_comes_on_top_of_what_is_known():
+    loop = Loop(SLOTTED, ADAPTIVE, q=BENT, plant=carrying(2.0))
+    loop.control.loads.change({'tool0': Payload('tool0', 1.5, COM, NOTHING)}, MODEL.gravity, 0.0)
+    loop.run(START)
+    excite(loop, 3.0)
+    assert loop.control.adaptation.pseudo_inertia[3, 3] == pytest.approx(0.5, abs=0.15)
+    assert loop.control.adaptation.payload.mass == pytest.approx(2.0, abs=0.15)
+
+
+def test_without_room_for_a_payload_there_is_no_adaptive_law():
+    dynamics = Dynamics(MODEL)
+    with pytest.raises(ModelError, match=r'with_slots\(model\)'):
+        ArmController(dynamics, make_gains(dynamics), ADAPTIVE)
+    control = ArmController(dynamics, make_gains(dynamics))
+    with pytest.raises(ModelError, match=r'with_slots\(model\)'):
+        control.enter('adaptive')
+    assert control.settings.tracking == 'computed_torque'

@@ -1,0 +1,318 @@
+"""Collisions, the disturbance observer, and inertia that is shaped in contact."""
+
+from closed_loop import arm, BENT, Loop, MODEL, STRETCHED
+import numpy as np
+import pytest
+from robodyn_ros.control import (
+    CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings, Term)
+from robodyn_ros.control.collision import CollisionMonitor
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.mismatch import mismatched
+
+LIMIT = np.array(MODEL.effort_limit)
+ROTORS = 2e-3 * LIMIT
+TIP = 'tool0'
+
+
+def guarded(reaction='stop', threshold=0.05 * LIMIT, gains=None, tracking='computed_torque',
+            duration=0.005, **options):
+    """Return a loop around the arm with rotors that minds collisions."""
+    settings = CycleSettings(
+        tracking=tracking, activation_time=0.05, observer=ObserverSettings(
+            collision=CollisionSettings(threshold, reaction=reaction, duration=duration)))
+    options.setdefault('q', BENT)
+    loop = Loop(MODEL, settings, gains={'armature': ROTORS, **(gains or {})}, armature=ROTORS,
+                **options)
+    loop.run(0.1)
+    return loop
+
+
+def seen(loop):
+    return loop.control.observation
+
+
+# --- when it is one --------------------------------------------------------------------------
+
+def test_a_collision_needs_size_and_time_and_ends_below_another_level():
+    monitor = CollisionMonitor(MODEL)
+    monitor.change(CollisionSettings(10.0, release=0.4, duration=0.003))
+
+    def give(size, cycles=1, joint=2):
+        torque = np.zeros(7)
+        torque[joint] = -size
+        return [monitor.advance(1e-3, np.abs(torque), torque) for _ in range(cycles)]
+
+    assert give(9.9, 10) == [False] * 10
+    assert give(11.0, 2) == [False] * 2 and not monitor.present
+    assert give(5.0, 10) == [False] * 10, 'between the levels no time passes'
+    assert give(11.0) == [True] and monitor.joints.tolist() == [False, False, True] + 4 * [False]
+    assert "joint 'joint3' feels -11 N m" in monitor.last and 'threshold is 10' in monitor.last
+    assert give(11.0, 5) == [False] * 5 and give(5.0) == [False] and monitor.present
+    assert give(11.0) == [False], 'it is the same collision'
+    assert give(3.9) == [False] and not monitor.present
+    assert give(11.0, 2) == [False] * 2 and give(3.0) == [False] and give(11.0, 2) == [False] * 2
+    assert give(11.0) == [True] and monitor.count == 2
+
+
+@pytest.mark.parametrize('threshold, words', [
+    ([1.0, 2.0], 'collision.threshold has 2 values.*7 joints'),
+    ([1.0] * 6 + [-1.0], "collision.threshold of joint 'joint7' is -1"),
+    ([1.0] * 6 + [0.0], "collision.threshold of joint 'joint7' is 0: any noise")])
+def test_bad_thresholds_are_refused_and_change_nothing(threshold, words):
+    with pytest.raises(ParameterError, match=words):
+        guarded(threshold=threshold)
+    loop = guarded(threshold=None)
+    with pytest.raises(ParameterError, match=words):
+        loop.control.set_bounds(CycleSettings(
+            observer=ObserverSettings(collision=CollisionSettings(threshold))))
+    assert loop.control.settings.observer.collision.threshold is None
+
+
+def test_reactions_have_names():
+    with pytest.raises(ParameterError, match="'flee'; there are report, stop, float"):
+        CollisionSettings(reaction='flee')
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_no_alarm_in_fast_motion_of_an_arm_that_differs_from_its_model(seed):
+    friction = {'coulomb': 0.02 * LIMIT, 'viscous': 0.01 * LIMIT, 'friction_scale': 1.0}
+    loop = guarded('report', gains=friction, plant=mismatched(MODEL, 1.05))
+    loop.plant.change(friction=0.03 * LIMIT, damping=0.015 * LIMIT, armature=ROTORS)
+    rng, worst = np.random.default_rng(seed), 0.0
+    for _ in range(2):
+        loop.follow(loop.swing(1.5, rng.uniform(0.6, 0.9)), 1.5)
+        for _ in range(1600):
+            loop.cycle()
+            worst = max(worst, np.abs(seen(loop).unknown / LIMIT).max())
+    assert seen(loop).collision.count == 0
+    assert worst > 0.01, 'the arm does differ'
+
+
+# --- what is done ----------------------------------------------------------------------------
+
+def collide(loop, force=60.0):
+    """Push against the tip in the midst of a motion until something is done; return seconds."""
+    loop.moving(duration=3.0, share=0.5)
+    velocity = (loop.dynamics.jacobian(loop.plant.q, TIP) @ loop.plant.qd)[:3]
+    loop.plant.push(TIP, [*(-force * velocity / np.linalg.norm(velocity)), 0.0, 0.0, 0.0])
+    start = loop.now
+    while not seen(loop).collision.count and loop.now < start + 0.5:
+        loop.cycle()
+    return loop.now - start
+
+
+def test_stopped_the_arm_holds_where_it_was_found_until_the_cause_is_gone():
+    loop = guarded('stop')
+    assert collide(loop) < 0.03
+    control = loop.control
+    assert control.mode is Mode.STOP and control.fault.startswith("collision: joint 'joint")
+    assert 'collision.threshold is' in control.fault
+    loop.run(0.5)
+    assert control.mode is Mode.HOLD
+    with pytest.raises(StateError, match="the cause is still there: joint 'joint"):
+        control.reset_fault()
+    with pytest.raises(StateError, match='a fault is latched: collision'):
+        loop.follow(BENT, 2.0)
+    loop.plant.push(TIP, None)
+    loop.run(1.0)
+    assert np.abs(loop.plant.qd).max() < 1e-3
+    control.reset_fault()
+    loop.follow(BENT, 2.0)
+    loop.settle()
+    assert not control.fault and seen(loop).collision.count == 1
+
+
+def test_a_stop_does_not_press_on():
+    # a stop along the reference would go on into the obstacle
+    loop = guarded('stop')
+    collide(loop)
+    pressed = (loop.control.terms[Term.FEEDBACK] / LIMIT)
+    assert np.abs(pressed).max() < 0.01
+    np.testing.assert_allclose(loop.log[-1][3], loop.log[-1][1], atol=3e-3)  # a cycle's way
+
+
+def test_floating_the_arm_gives_way():
+    loop = guarded('float')
+    collide(loop)
+    assert loop.control.mode is Mode.FLOAT and loop.control.fault.startswith('collision: ')
+    q = loop.plant.q.copy()
+    loop.run(0.1)
+    assert np.abs(loop.plant.q - q).max() > 0.02, 'pushed away'
+    with pytest.raises(StateError, match='the cause is still there'):
+        loop.control.reset_fault()
+
+
+def test_a_report_changes_no_torque():
+    torques = []
+    for threshold in (None, 0.05 * LIMIT):
+        loop = guarded('report', threshold=threshold)
+        collide(loop)
+        loop.run(0.2)
+        torques.append(loop.torques[:2000])
+        assert not loop.control.fault
+    n = min(map(len, torques))
+    np.testing.assert_array_equal(torques[0][:n], torques[1][:n])
+    assert seen(loop).collision.count == 1 and seen(loop).told
+
+
+def test_a_floating_arm_may_be_pushed():
+    loop = guarded('stop')
+    loop.control.compensate_gravity()
+    loop.run(0.3)
+    loop.plant.push(TIP, [0.0, 40.0, 0.0, 0.0, 0.0, 0.0])
+    loop.run(0.1)
+    assert seen(loop).collision.present
+    assert loop.control.mode is Mode.FLOAT and not loop.control.fault
+
+
+def test_known_wrenches_are_no_collision():
+    for known in (True, False):
+        loop = guarded('stop')
+        wrench = np.array([0.0, 40.0, 0.0, 0.0, 0.0, 0.0])
+        loop.plant.push(TIP, wrench)
+        for _ in range(200):
+            if known:
+                R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
+                loop.control.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
+            loop.cycle()
+        assert bool(loop.control.fault) is not known
+
+
+# --- the disturbance observer ------------------------------------------------------------------
+
+def sag(**gains):
+    """Return the largest error at rest of an arm that is heavier than its model, and the loop."""
+    loop = guarded(threshold=None, gains=gains, plant=mismatched(MODEL, 1.05))
+    loop.run(1.5)
+    return np.abs(loop.error[-1]).max(), loop
+
+
+@pytest.mark.parametrize('tracking', ['computed_torque', 'feedforward_pd'])
+def test_what_disturbs_is_compensated(tracking):
+    loop = guarded(threshold=None, gains={'disturbance_observer': True}, tracking=tracking,
+                   plant=mismatched(MODEL, 1.05))
+    loop.run(1.5)
+    assert np.abs(loop.error[-1]).max() < 1e-5 < 1e-3 < sag()[0]
+    np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL], -seen(loop).unknown)
+
+
+def test_it_takes_no_more_than_it_may():
+    loop = guarded(threshold=None, gains={'disturbance_observer': True})
+    loop.plant.external[:] = 0.6 * LIMIT
+    loop.run(0.5)
+    np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL][:2], -0.3 * LIMIT[:2])
+    assert np.abs(seen(loop).disturbance).max() <= 0.3 * LIMIT.max()
+    loop.plant.external[:] = 0.0
+    loop.run(0.3)
+    # nothing is wound up: it is gone as fast as it came
+    assert np.abs(loop.control.terms[Term.INTEGRAL] / LIMIT).max() < 1e-3
+
+
+def test_switched_it_goes_over_smoothly():
+    _, loop = sag()
+    gains = make_gains(loop.dynamics, armature=ROTORS, friction_scale=0.0,
+                       disturbance_observer=True)
+    begin = len(loop.log) - 1
+    loop.control.set_gains(gains)
+    loop.run(1.0)
+    assert np.abs(loop.error[-1]).max() < 1e-5
+    loop.control.set_gains(loop.gains)
+    loop.run(1.0)
+    assert np.abs(loop.error[-1]).max() > 1e-3
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / LIMIT
+    assert steps.max() < 1e-2, 'what a transition lets through'
+
+
+def test_known_wrenches_are_not_compensated_twice():
+    loop = guarded(threshold=None, gains={'disturbance_observer': True})
+    wrench = np.array([8.0, -5.0, 3.0, 0.0, 0.0, 0.0])
+    loop.plant.push(TIP, wrench)
+    for _ in range(600):
+        R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
+        loop.control.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
+        loop.cycle()
+    assert np.abs(loop.control.terms[Term.INTEGRAL] / LIMIT).max() < 1e-4
+    assert np.abs(loop.error[-1]).max() < 1e-4
+
+
+def test_a_collision_is_not_fought():
+    loop = guarded('stop', gains={'disturbance_observer': True})
+    collide(loop)
+    loop.cycle()
+    assert np.abs(seen(loop).unknown / LIMIT).max() > 0.05
+    assert not loop.control.terms[Term.INTEGRAL].any()
+
+
+def test_one_integral_is_enough():
+    dyn = Dynamics(MODEL)
+    with pytest.raises(ParameterError, match="ki of joint 'joint2' is 5; disturbance_observer is"):
+        make_gains(dyn, ki=[0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0], disturbance_observer=True)
+    assert make_gains(dyn, ki=5.0, disturbance_observer=False).ki.all()
+
+
+# --- inertia shaping ---------------------------------------------------------------------------
+
+def motion_against(stiffness, q, tracking, part):
+    """Return the speed of joints early and late, with the tip held by an undamped spring."""
+    dyn = Dynamics(MODEL)
+    own = make_gains(dyn, armature=ROTORS).inertia
+    control = guarded(threshold=None, tracking=tracking, q=q,
+                      gains={'apparent_inertia': part * own}).control
+    plant = Plant(MODEL, 2e-4, friction=0.0, damping=0.0, armature=ROTORS)
+    plant.reset(q)
+    plant.qd[:] = 0.05
+    x0, speeds = dyn.forward_kinematics(q, TIP)[:3, 3].copy(), []
+    for cycle in range(1000):
+        torque = control.update(1.0 + 1e-3 * cycle, plant.q, plant.qd)[0]
+        for _ in range(5):
+            x = dyn.forward_kinematics(plant.q, TIP)[:3, 3]
+            plant.external[:] = stiffness * (x0 - x) @ dyn.jacobian(plant.q, TIP)[:3]
+            plant.step(torque)
+        speeds.append(np.abs(plant.qd).max())
+    return max(speeds[:50]), max(speeds[-50:])
+
+
+@pytest.mark.parametrize('q', [BENT, 0.95 * STRETCHED], ids=['bent', 'stretched'])
+@pytest.mark.parametrize('part', [0.8, 1.0, 2.0])
+def test_shaped_inertia_is_calm_on_a_stiff_spring(q, part):
+    early, late = motion_against(2e4, q, 'shaped_impedance', part)
+    assert late < 0.1 * early
+
+
+def test_all_of_the_torque_would_not_be_calm(monkeypatch):
+    monkeypatch.setattr('robodyn_ros.control.contact.Contact.fed_back',
+                        lambda self, q, torque, gains: torque)
+    early, late = motion_against(2e4, 0.95 * STRETCHED, 'shaped_impedance', 0.8)
+    assert late > early
+
+
+def test_pushed_joints_show_the_inertia_that_was_asked_for():
+    own = make_gains(Dynamics(MODEL), armature=ROTORS).inertia
+    loop = guarded(threshold=None, tracking='shaped_impedance', gains={
+        'apparent_inertia': 4.0 * own, 'stiffness': 0.0, 'joint_damping': 0.0})
+    push = np.zeros(7)
+    push[0] = 1.0
+    loop.plant.external[:] = push
+    loop.run(0.3)  # the observer has settled
+    before = loop.plant.qd.copy()
+    loop.run(0.1)
+    gained = (loop.plant.qd - before) / 0.1
+    assert gained[0] == pytest.approx(0.25 / own[0], rel=0.02)
+    assert np.abs(gained[1:]).max() < 0.02 * gained[0]
+
+
+def test_too_little_inertia_is_refused():
+    dyn = Dynamics(MODEL)
+    own = make_gains(dyn).inertia
+    small = own * np.array([1.0, 1.0, 0.3, 1.0, 1.0, 1.0, 1.0])
+    words = "impedance.inertia of joint 'joint3'.*in contact.*observer.bandwidth"
+    with pytest.raises(ParameterError, match=words):
+        arm(gains={'apparent_inertia': small})
+    loop = arm()
+    with pytest.raises(ParameterError, match=words):
+        loop.control.set_gains(make_gains(dyn, apparent_inertia=small))
+    # damping, or a slower observer, makes room
+    arm(gains={'apparent_inertia': small, 'joint_damping': 30.0 * own})
+    arm(gains={'apparent_inertia': small, 'observer_bandwidth': 5.0})

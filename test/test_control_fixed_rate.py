@@ -1,0 +1,100 @@
+"""Torques between two states: the law's for the state that the model predicts."""
+
+from closed_loop import arm, HEAVY, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.control.mean_torque import MeanTorque
+
+SLOW = 10  # ms from one state to the next
+QUICK = CycleSettings(activation_time=0.1)
+
+
+def run(loop, seconds, every=SLOW):
+    """Control with a torque per ms, and a state now and then."""
+    for _ in range(round(seconds / loop.period)):
+        fresh = len(loop.log) % every == 0
+        loop.send((loop.control.update(loop.now, loop.plant.q, loop.plant.qd) if fresh
+                   else loop.control.between(loop.now))[0])
+
+
+def swing(loop, go):
+    """Return the error of a motion, at all times of the plant."""
+    go(loop, 0.5)
+    loop.follow(loop.swing(1.0, 0.6), 1.0)
+    begin = len(loop.log)
+    go(loop, 1.2)
+    assert loop.control.mode is Mode.HOLD
+    return loop.error[begin:]
+
+
+# what the model does not know is no part of the prediction: feedback hears of it later
+@pytest.mark.parametrize('plant, part', [
+    (MODEL, 0.3), (MODEL.with_payload('link6', 0.2), 1.0), (HEAVY, 1.5)],
+    ids=['as modelled', 'a little heavier', 'much heavier'])
+def test_a_motion_is_followed_better_than_with_a_torque_per_state(plant, part):
+    gains = {'natural_frequency': 30.0}
+    per_state = arm(settings=QUICK, gains=gains, plant=plant, period=1e-3 * SLOW)
+    fixed = arm(settings=QUICK, gains=gains, plant=plant)
+    slow = np.sqrt(np.mean(swing(per_state, lambda loop, s: loop.run(s)) ** 2))
+    fast = np.sqrt(np.mean(swing(fixed, run) ** 2))
+    assert fast < part * slow, (slow, fast)
+
+
+def test_gains_that_states_alone_do_not_allow_are_stable():
+    gains = {'natural_frequency': 100.0}
+    errors = {}
+    for kind, loop, go in (
+            ('per state', arm(settings=QUICK, gains=gains, period=1e-3 * SLOW),
+             lambda loop, s: loop.run(s)),
+            ('fixed', arm(settings=QUICK, gains=gains), run)):
+        go(loop, 0.5)
+        loop.plant.qd[:] += 0.1
+        go(loop, 0.7)
+        errors[kind] = np.abs(loop.plant.qd).max()
+    assert errors['fixed'] < 1e-3 < 0.1 < errors['per state'], errors
+
+
+def test_with_a_perfect_model_the_torque_is_that_of_a_state_every_ms():
+    often, seldom = arm(settings=QUICK), arm(settings=QUICK)
+    swing(often, lambda loop, s: run(loop, s, 1))
+    swing(seldom, run)
+    assert np.abs(often.torques - seldom.torques).max() < 0.05
+    np.testing.assert_allclose(often.q, seldom.q, atol=1e-4)
+
+
+def test_a_prediction_that_is_far_off_is_not_believed():
+    loop = arm(settings=QUICK)
+    run(loop, 0.3)
+    state = loop.plant.q.copy(), loop.plant.qd.copy()
+    loop.control.update(loop.now, state[0], np.full(7, 80.0))
+    for _ in range(20):  # 80 rad/s would be 1.6 rad
+        loop.now += 1e-3
+        torque, _ = loop.control.between(loop.now)
+        assert np.isfinite(torque).all() and np.abs(loop.control._prediction.q - state[0]).max() < 0.3
+    loop.now += 1e-3
+    loop.control.update(loop.now, *state)
+    assert not loop.control.fault
+
+
+def test_what_the_observer_sees_does_not_depend_on_the_torques_between():
+    seen = []
+    for every in (1, SLOW):
+        loop = arm(settings=QUICK)
+        run(loop, 0.3, every)
+        loop.plant.push('link5', [0.0, 0.0, 6.0, 0.0, 0.0, 0.0])
+        run(loop, 0.6, every)
+        seen.append(loop.control.observation.torque.copy())
+    assert np.abs(seen[0]).max() > 2.0
+    np.testing.assert_allclose(seen[1], seen[0], atol=0.1)
+
+
+def test_the_mean_torque_is_that_of_all_since_the_last_state():
+    mean = MeanTorque(2)
+    assert mean.finish(0.01, np.array([1.0, 2.0]))[0] == 0.01
+    mean.add(0.001, np.array([1.0, 0.0]))
+    mean.add(0.003, np.array([2.0, 0.0]))
+    elapsed, torque = mean.finish(0.004, np.array([3.0, 4.0]))
+    assert elapsed == pytest.approx(0.008)
+    np.testing.assert_allclose(torque, [19.0 / 8.0, 2.0])
+    np.testing.assert_array_equal(mean.finish(0.01, np.array([5.0, 5.0]))[1], [5.0, 5.0])

@@ -1,0 +1,127 @@
+"""Gains that depend on where the arm is: blended, bounded in rate, and stable."""
+
+from dataclasses import replace
+
+from closed_loop import arm, BENT, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import ControlLaw, CycleSettings, make_gains, Term
+from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.trajectory import Reference
+
+FAR = BENT + 1.5
+TWO = GainSchedule((*BENT, *FAR), (0.5, 2.0), 0.5)
+
+
+def scheduled(schedule=TWO, model=MODEL, **design):
+    """Return what makes the gains, and the gains that count."""
+    gains = ScheduledGains(model, schedule)
+    return gains, gains.take(make_gains(Dynamics(model), **design))
+
+
+def test_a_configuration_has_its_factor_and_the_middle_the_mean():
+    gains, _ = scheduled()
+    # what the other one adds there: exp(-7 1.5^2 / 2 0.5^2)
+    np.testing.assert_allclose(gains.wanted(BENT), 0.5, atol=1e-12)
+    np.testing.assert_allclose(gains.wanted(FAR), 2.0, atol=1e-12)
+    np.testing.assert_allclose(gains.wanted(0.5 * (BENT + FAR)), 1.25)
+    # far from all of them the nearest counts, and nothing underflows
+    np.testing.assert_allclose(gains.wanted(FAR + 100.0), 2.0)
+
+
+def test_factors_may_differ_from_joint_to_joint():
+    factors = np.linspace(0.5, 1.1, 14)
+    gains, _ = scheduled(GainSchedule((*BENT, *FAR), factors, 0.5))
+    np.testing.assert_allclose(gains.wanted(BENT), factors[:7], atol=1e-12)
+    np.testing.assert_allclose(gains.wanted(FAR), factors[7:], atol=1e-12)
+
+
+def test_stiffness_goes_with_the_square_and_damping_with_the_factor():
+    base = make_gains(Dynamics(MODEL))
+    gains, counting = scheduled()
+    for _ in range(3000):
+        gains.advance(1e-3, BENT)
+    np.testing.assert_allclose(counting.kp, 0.25 * base.kp)
+    np.testing.assert_allclose(counting.kd, 0.5 * base.kd)
+    np.testing.assert_allclose(counting.pd_kp, 0.25 * base.pd_kp)
+    np.testing.assert_allclose(counting.pd_kd, 0.5 * base.pd_kd)
+    np.testing.assert_array_equal(counting.stiffness, base.stiffness)
+
+
+@pytest.mark.parametrize('wn, fastest', [(20.0, 1.0), (0.5, 0.5 * 2 * 0.5 * 0.5 ** 2)])
+def test_a_factor_changes_no_faster_than_stability_allows(wn, fastest):
+    # kd f^2 / 2 where that is less than 1: at the factor 0.5 and kd = 2 wn
+    gains, _ = scheduled(natural_frequency=wn)
+    for _ in range(20000):
+        gains.advance(1e-3, BENT)
+    before = gains.factor.copy()
+    gains.advance(1e-3, FAR)
+    np.testing.assert_allclose(gains.factor - before, 1e-3 * fastest, rtol=1e-3)
+
+
+def test_an_error_never_gains_energy_while_the_gains_swing():
+    # in the time that runs as the factor does: V = e_t^2 / 2 + kp e^2 / 2, e_t = e' / f
+    gains, counting = scheduled(natural_frequency=2.0)
+    dt, e, rate, values = 4e-4, 1.0, 0.0, []
+    for k in range(10000):
+        gains.advance(dt, BENT if k // 1000 % 2 else FAR)
+        rate += dt * (-counting.kd[0] * rate - counting.kp[0] * e)
+        e += dt * rate
+        values.append(0.5 * (rate / gains.factor[0]) ** 2 + 0.5 * 4.0 * e * e)
+    assert np.diff(values).max() < 1e-6 and values[-1] < 1e-3 * values[0]
+
+
+def test_the_laws_use_it_and_others_do_not_change():
+    dynamics = Dynamics(MODEL)
+    law = ControlLaw(dynamics, make_gains(dynamics), schedule=TWO)
+    plain = ControlLaw(dynamics, make_gains(dynamics))
+    reference = Reference.at_rest(BENT + 0.01)
+    for name, part in (('computed_torque', 0.25), ('feedforward_pd', 0.25),
+                       ('joint_impedance', 1.0)):
+        law.tracking = plain.tracking = name
+        for _ in range(1000):
+            law.schedule.advance(1e-3, BENT)
+        expected = part * plain.follow(BENT, np.zeros(7), reference)[Term.FEEDBACK]
+        got = law.follow(BENT, np.zeros(7), reference)[Term.FEEDBACK]
+        np.testing.assert_allclose(got, expected)
+
+
+def test_no_torque_steps_on_a_way_through_all_of_it():
+    loop = arm(settings=CycleSettings(gain_schedule=TWO), plant=MODEL.with_payload(
+        'tool0', 0.3, (0.0, 0.0, 0.1)))
+    loop.run(0.7)
+    plain = arm(plant=loop.plant.model)
+    plain.run(0.7)
+    for each in (loop, plain):
+        each.follow(BENT + 0.8, 1.5)
+        each.run(2.0)
+    steps, usual = (np.abs(np.diff(each.torques, axis=0)).max() for each in (loop, plain))
+    assert steps < 2.0 * usual
+
+
+def test_continuous_joints_go_the_short_way():
+    gains, _ = scheduled(model=replace(MODEL, continuous=np.arange(7) == 0))
+    turned = BENT + 2.0 * np.pi * np.eye(7)[0]
+    np.testing.assert_allclose(gains.wanted(turned), 0.5, atol=1e-12)
+
+
+def test_an_integral_gain_has_to_be_stable_with_the_least_factor():
+    # ki < kp kd f^3
+    scheduled(ki=0.9 * 400 * 40 * 0.5 ** 3)
+    with pytest.raises(ParameterError, match='below 2000'):
+        scheduled(ki=1.1 * 400 * 40 * 0.5 ** 3)
+
+
+@pytest.mark.parametrize('schedule, message', [
+    (GainSchedule(BENT[:3], (1.0,)), 'has 3 values; give finite ones, 7 for each'),
+    (GainSchedule((*BENT[:6], np.nan), (1.0,)), 'give finite ones'),
+    (GainSchedule(BENT, (1.0, 2.0)), 'has 2 values for 1 configurations'),
+    (GainSchedule((), (1.0,)), 'has 1 values for 0 configurations'),
+    (GainSchedule(BENT, (0.0,)), 'factors: 0 must be finite and above 0'),
+    (GainSchedule(BENT, (np.inf,)), 'factors: inf must be'),
+    (GainSchedule(BENT, (1.0,), 0.0), 'width: 0 must be finite and above 0')])
+def test_what_does_not_fit_is_refused(schedule, message):
+    with pytest.raises(ParameterError, match=message):
+        ScheduledGains(MODEL, schedule)

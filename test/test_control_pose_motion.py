@@ -1,0 +1,331 @@
+"""A link is asked to a pose: how the reference gets there, and the arm behind it."""
+
+from closed_loop import arm, BENT, MODEL, STRETCHED
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, Mode, Term
+from robodyn_ros.control.pose_motion import PoseMotion, ReachSettings
+from robodyn_ros.control.task_gains import make_task_gains
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError, StateError
+from robodyn_ros.trajectory import Reference
+from scipy.spatial.transform import Rotation
+
+LINK = 'tool0'
+SETTINGS = ReachSettings()
+ACCELERATION = 5.0 * MODEL.velocity_limit
+LAWS = ('computed_torque', 'feedforward_pd', 'joint_impedance', 'cartesian_impedance',
+        'operational_space')
+
+
+@pytest.fixture(scope='module')
+def dyn():
+    return Dynamics(MODEL)
+
+
+class Way:
+    """A reference on its way, and all that it went through."""
+
+    def __init__(self, dyn, q, settings=SETTINGS, period=1e-3):
+        self.dyn, self.period = dyn, period
+        self.motion = PoseMotion(dyn, LINK, make_task_gains(dyn).reach, ACCELERATION, settings)
+        self.reference, self.rows, self.outcome = Reference.at_rest(q), [], ''
+
+    def aim(self, pose):
+        self.motion.aim(pose[:3, :3], pose[:3, 3])
+
+    def run(self, seconds=20.0, measured=None):
+        for _ in range(round(seconds / self.period)):
+            reference = self.reference
+            self.outcome = self.motion.advance(
+                self.period, reference, reference.q if measured is None else measured)
+            self.rows.append([each.copy() for each in reference.arrays[:3]])
+            if self.outcome:
+                break
+        return self
+
+    def column(self, index):
+        return np.array([row[index] for row in self.rows])
+
+    @property
+    def pose(self):
+        return self.dyn.forward_kinematics(self.reference.q, LINK)
+
+    @property
+    def twists(self):
+        return np.array([self.dyn.jacobian(q, LINK) @ qd for q, qd, _ in self.rows])
+
+    def check_limits(self, excess=1.1):
+        q, qd, qdd = (self.column(index) for index in range(3))
+        assert np.all(q >= MODEL.lower) and np.all(q <= MODEL.upper)
+        assert np.all(np.abs(qd) <= MODEL.velocity_limit * 1.01)
+        assert np.all(np.abs(qdd) <= ACCELERATION * 1.01)
+        # no step in velocity: positions follow from velocities, and those from accelerations
+        assert np.abs(np.diff(qd, axis=0)).max() <= 1.01 * self.period * np.abs(qdd).max()
+        linear, angular = (np.linalg.norm(part, axis=1).max()
+                           for part in np.split(self.twists, 2, axis=1))
+        assert linear <= excess * SETTINGS.velocity[0] and angular <= excess * SETTINGS.velocity[1]
+
+
+def pose_of(dyn, q):
+    return dyn.forward_kinematics(np.array(q), LINK)
+
+
+def near(seed, spread=0.5):
+    change = np.random.default_rng(seed).uniform(-spread, spread, 7)
+    return np.clip(BENT + change, MODEL.lower + 0.2, MODEL.upper - 0.2)
+
+
+@pytest.mark.parametrize('period', [1e-3, 5e-3])
+@pytest.mark.parametrize('seed', range(4))
+def test_a_pose_is_reached_within_all_limits(dyn, seed, period):
+    way = Way(dyn, BENT, period=period)
+    target = pose_of(dyn, near(seed))
+    way.aim(target)
+    assert way.run().outcome == 'the target pose is reached'
+    assert np.abs(way.pose - target).max() < 2e-5
+    way.check_limits()
+    # straight: the link leaves the line by little
+    start, line = pose_of(dyn, BENT)[:3, 3], target[:3, 3] - pose_of(dyn, BENT)[:3, 3]
+    points = np.array([pose_of(dyn, q)[:3, 3] for q in way.column(0)[::20]]) - start
+    beside = points - np.outer(points @ line, line) / (line @ line)
+    assert np.linalg.norm(beside, axis=1).max() < 0.1 * np.linalg.norm(line) + 0.005
+
+
+def test_it_begins_and_ends_smoothly(dyn):
+    way = Way(dyn, BENT)
+    way.aim(pose_of(dyn, near(0)))
+    way.run()
+    qd, qdd = way.column(1), way.column(2)
+    # from cycle to cycle, an acceleration changes by a fraction of the largest
+    assert np.abs(np.diff(qdd, axis=0)).max() < 0.25 * np.abs(qdd).max()
+    assert np.abs(qd[-1]).max() < 3e-4 and np.abs(qdd[-1]).max() < 5e-3
+
+
+def test_targets_at_100_hz_are_followed_smoothly(dyn):
+    way, start = Way(dyn, BENT), pose_of(dyn, BENT)
+    behind = []
+    for k in range(400):
+        t = 0.01 * k
+        target = start.copy()
+        target[:3, 3] += 0.08 * np.array([np.cos(1.5 * t) - 1, np.sin(1.5 * t), 0.0])
+        target[:3, :3] = Rotation.from_rotvec([0, 0, 0.3 * np.sin(1.5 * t)]).as_matrix() @ (
+            start[:3, :3])
+        way.aim(target)
+        way.run(0.01)
+        behind.append(np.linalg.norm(way.pose[:3, 3] - target[:3, 3]))
+    way.check_limits()
+    twists = way.twists
+    changes = np.linalg.norm(np.diff(twists[:, :3], axis=0), axis=1) / way.period
+    # the limit is on J qdd; what velocities cause comes on top
+    assert changes.max() < 1.6 * SETTINGS.acceleration[0]
+    # a source at 0.12 m/s is followed by its speed times what it takes to settle
+    assert max(behind[50:]) < 0.03
+    assert way.run().outcome == 'the target pose is reached'
+
+
+def test_a_new_target_is_taken_up_from_the_motion_under_way(dyn):
+    way = Way(dyn, BENT)
+    way.aim(pose_of(dyn, near(1)))
+    way.run(0.6)
+    way.aim(pose_of(dyn, near(2)))
+    assert way.run().outcome == 'the target pose is reached'
+    way.check_limits()
+
+
+def test_what_is_out_of_reach_is_approached(dyn):
+    way, target = Way(dyn, BENT), pose_of(dyn, BENT)
+    target[:3, 3] += [2.0, 0.0, 0.0]
+    way.aim(target)
+    assert 'tool0 is out of reach: the reference stops' in way.run().outcome
+    left = np.linalg.norm(way.pose[:3, 3] - target[:3, 3])
+    assert f'{1e3 * left:.3g} mm' in way.outcome
+    # stretched out towards it: nobody gets much farther
+    far = max(np.linalg.norm(pose_of(dyn, q)[:3, 3] - target[:3, 3]) * -1.0 for q in (
+        np.random.default_rng(0).uniform(MODEL.lower, MODEL.upper, (3000, 7))))
+    assert left < -far + 0.02
+    way.check_limits(2.0)
+
+
+def test_a_stretched_arm_finds_its_way_inward(dyn):
+    way, target = Way(dyn, STRETCHED), pose_of(dyn, STRETCHED)
+    target[:3, 3] *= 0.8
+    way.aim(target)
+    assert way.run().outcome == 'the target pose is reached'
+    way.check_limits(2.0)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_limits_of_joints_are_kept_on_the_way_to_their_edge(dyn, seed):
+    rng = np.random.default_rng(seed)
+    # every joint near one of its limits
+    goal = np.where(rng.random(7) < 0.5, MODEL.lower + 0.02, MODEL.upper - 0.02)
+    way = Way(dyn, BENT)
+    way.aim(pose_of(dyn, goal))
+    assert way.run(30.0).outcome
+    way.check_limits(2.0)
+
+
+def test_the_reference_waits_for_an_arm_that_is_held_back(dyn):
+    way, start = Way(dyn, BENT), pose_of(dyn, BENT)
+    way.aim(pose_of(dyn, near(1, 0.9)))
+    way.run(4.0, measured=BENT)
+    gone = np.linalg.norm(way.pose[:3, 3] - start[:3, 3])
+    turned = Rotation.from_matrix(way.pose[:3, :3] @ start[:3, :3].T).magnitude()
+    assert not way.outcome and np.abs(way.reference.qd).max() < 1e-2
+    assert 0.9 < max(gone / SETTINGS.leash[0], turned / SETTINGS.leash[1]) < 1.1
+    assert way.run().outcome == 'the target pose is reached'  # once it is let go
+
+
+@pytest.mark.parametrize('given', [{'velocity': (0.0, 1.0)}, {'leash': (1.0,)},
+                                   {'acceleration': (1.0, np.inf)}])
+def test_settings_that_make_no_sense_are_refused(given):
+    with pytest.raises(ParameterError, match='give two numbers above 0, linear then angular'):
+        ReachSettings(**given)
+
+
+# --- under control ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def loop():
+    return arm(settings=CycleSettings(activation_time=0.05))
+
+
+def quaternion(pose):
+    return Rotation.from_matrix(pose[:3, :3]).as_quat()
+
+
+def ask(loop, pose):
+    loop.control.reach(pose[:3, 3], quaternion(pose))
+
+
+@pytest.mark.parametrize('law', LAWS)
+def test_an_arm_gets_to_a_pose_in_every_mode(loop, dyn, law):
+    loop.start(BENT)
+    loop.control.enter(law)
+    loop.run(0.3)
+    target = pose_of(dyn, near(1, 0.3))
+    ask(loop, target)
+    begin = len(loop.log) - 1
+    assert loop.control.mode is Mode.REACH
+    for _ in range(4000):
+        loop.cycle()
+        if loop.control.mode is Mode.HOLD:
+            break
+    loop.run(0.3)
+    assert loop.control.message == 'the target pose is reached' and not loop.control.fault
+    assert np.abs(loop.control.pose(loop.plant.q) - target).max() < 1e-3
+    # of the effort limit and millisecond, as in the tests of transitions
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 0.012
+
+
+def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn):
+    control = loop.control
+    soft, hard = (make_task_gains(dyn, natural_frequency=f, axes=axes)
+                  for f, axes in ((8.0, 'target'), (25.0, 'base')))
+    changes = [lambda: control.enter('cartesian_impedance'), lambda: control.set_task_gains(soft),
+               lambda: control.enter('operational_space'), lambda: control.set_task_gains(hard),
+               lambda: control.enter('cartesian_impedance'), control.compensate_gravity,
+               lambda: ask(loop, pose_of(dyn, BENT)), lambda: control.enter('joint_impedance')]
+    loop.start(BENT)
+    loop.run(0.2)
+    ask(loop, pose_of(dyn, near(2)))
+    begin = len(loop.log)
+    for change in changes:
+        loop.run(0.25)
+        change()
+    loop.run(0.5)
+    steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
+    assert steps.max() < 0.012
+
+
+def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
+    control, target = loop.control, pose_of(dyn, near(2))
+    for end, words in ((control.hold, 'hold was asked for'), (lambda: control.stop('x'), 'x'),
+                       (lambda: control.fail('broken'), 'broken'),
+                       (lambda: loop.coast(0.02), 'the joint states are silent')):
+        loop.start(BENT)
+        loop.run(0.2)
+        ask(loop, target)
+        loop.run(0.5)
+        end()
+        assert control.mode in (Mode.STOP, Mode.HOLD) and control.message == words
+        control.reset_fault()
+    loop.start(BENT)
+    ask(loop, target)
+    loop.run(0.3)
+    loop.follow(BENT, 2.0)
+    assert control.mode is Mode.TRACK
+    loop.settle()
+    assert np.abs(loop.plant.q - BENT).max() < 1e-3
+
+
+@pytest.mark.parametrize('position, rotation, words', [
+    ((np.nan, 0, 0), (0, 0, 0, 1), 'must be finite numbers'),
+    ((0, 0, 0), (0, 0, np.inf, 1), 'must be finite numbers'),
+    ((0.3, 0, 0.3), (0, 0, 0, 0), 'has norm 0; normalise it'),
+    ((0.3, 0, 0.3), (0, 0, 0, 1.02), 'has norm 1.02; normalise it')])
+def test_poses_that_make_no_sense_are_refused(loop, position, rotation, words):
+    loop.start(BENT)
+    with pytest.raises(ArgumentError, match=words):
+        loop.control.reach(position, rotation)
+    assert loop.control.mode is Mode.STOP or loop.control.mode is Mode.HOLD
+
+
+def test_no_pose_while_a_fault_is_latched(loop):
+    loop.start(BENT)
+    loop.control.fail('broken')
+    with pytest.raises(StateError, match='a fault is latched: broken'):
+        loop.control.reach((0.3, 0, 0.3), (0, 0, 0, 1))
+    loop.control.reset_fault()
+
+
+# --- pressing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('law', ['cartesian_impedance', 'operational_space'])
+def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
+    loop.start(BENT)
+    loop.control.enter(law)
+    loop.run(0.3)
+    wrench = np.array([1.0, -2.0, 5.0, 0.1, 0.0, 0.2])
+    before = loop.control.terms.copy()
+    for _ in range(150):
+        loop.control.press(loop.now, LINK, wrench)
+        loop.cycle()
+    turn = np.kron(np.eye(2), loop.control.pose(loop.plant.q)[:3, :3])
+    expected = dyn.jacobian(loop.plant.q, LINK).T @ turn @ wrench
+    np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, atol=0.05)
+    assert not before[Term.EXTERNAL].any()
+    loop.run(0.4)  # nobody asks for it any more
+    assert not loop.control.terms[Term.EXTERNAL].any()
+
+
+def test_target_wrenches_that_cannot_be_are_refused(loop):
+    loop.start(BENT)
+    loop.control.enter('computed_torque')
+    with pytest.raises(StateError, match='in the Cartesian modes only, the mode is computed_torq'):
+        loop.control.press(loop.now, LINK, np.zeros(6))
+    loop.control.enter('cartesian_impedance')
+    with pytest.raises(ModelError, match="joint '.*' would need .* for it, its motor may give"):
+        loop.control.press(loop.now, LINK, [5e3, 0, 0, 0, 0, 0])
+    with pytest.raises(ModelError, match="no link 'hand'"):
+        loop.control.press(loop.now, 'hand', np.zeros(6))
+
+
+def test_a_stiffness_that_grows_under_load_pays_for_it(loop, dyn):
+    loop.start(BENT)
+    control = loop.control
+    control.set_task_gains(make_task_gains(dyn, stiffness=100.0))
+    control.enter('cartesian_impedance')
+    loop.run(0.3)
+    stiffness = control._law.task_stiffness
+    control.set_task_gains(make_task_gains(dyn, stiffness=800.0))
+    loop.run(1.0)
+    np.testing.assert_allclose(stiffness.value, 800.0)
+    stiffness.energy = 0.0
+    stiffness.change(np.full(6, 1600.0), 0.2)
+    stiffness.advance(0.1, np.full(6, 0.01), 0.0)
+    np.testing.assert_allclose(stiffness.value, 800.0)

@@ -1,0 +1,296 @@
+"""The guard: what becomes of an arm whose controller dies, hangs, leaves, or comes back."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, set_in_motion,
+    SIMULATOR, trajectory, wait_for_goal)
+from geometry_msgs.msg import InertiaStamped  # noqa: E402
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.conversions import seconds  # noqa: E402
+from ros_process import NodeProcess, Probe, wait_until  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray, Header  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+GUARD = 'robodyn_ros.nodes.guard'
+FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
+TAKEN = 'the guard commands the arm'
+TIMEOUT = 0.1
+STILL = 0.02   # rad/s
+RATE = 250.0   # Hz
+REPORT = os.environ.get('GUARD_REPORT')
+
+
+class Scene:
+    """An arm, its guard and a controller, with all that is said among them."""
+
+    def __init__(self, probe):
+        self.probe, self.guard = probe, None
+        self.sent = []
+        probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
+                                       qos.reliable(1000))
+        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
+        self.beats = probe.listen(Header, f'{NODE}/heartbeat', qos.reliable(1000))
+        self.words = probe.listen(Header, 'guard/state', qos.latched())
+        probe.until(lambda: self.states, 'a state')
+
+    def _take(self, message, info):
+        self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
+
+    def begin(self, guard):
+        """Put the arm home, held by brakes, and forget what was said."""
+        self.guard = guard
+        assert self.probe.call(Trigger, 'robot_simulator/reset').success
+        self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
+        self.catch_up()
+        for messages in (self.states, self.sent, self.beats, self.words):
+            messages[:-1 if messages is self.states else None] = []
+
+    def catch_up(self):
+        """Hear all that is said until now."""
+        now = time.time()
+        self.probe.until(lambda: seconds(self.states[-1].header.stamp) > now, 'the present')
+        self.probe.spin_for(0.05)
+
+    @property
+    def q(self):
+        """Newest positions."""
+        return np.array(self.states[-1].position)
+
+    @property
+    def qd(self):
+        """Newest velocities."""
+        return np.array(self.states[-1].velocity)
+
+    def until_word(self, word, timeout=10.0):
+        self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word, timeout)
+
+    def until_rest(self, timeout=5.0):
+        self.probe.until(lambda: np.abs(self.qd).max() < STILL, 'rest', timeout)
+
+    def until_phase(self, phase, timeout=10.0):
+        self.probe.until(lambda: self.beats and self.beats[-1].frame_id == phase, phase, timeout)
+
+    def reset(self):
+        return self.probe.call(Trigger, 'guard/reset')
+
+    @property
+    def gap(self):
+        """Longest time between two torques."""
+        return np.diff([time for time, _ in self.sent]).max()
+
+    @property
+    def steps(self):
+        """Changes of torque, as shares of what the rate limit allows in the time between them."""
+        times, torques = map(np.array, zip(*self.sent))
+        allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 2e-3, 0.05)[:, None]
+        return np.abs(np.diff(torques, axis=0)) / allowed
+
+    @property
+    def drift(self):
+        """How far the arm gets in a second."""
+        self.catch_up()
+        rest, end = self.q, seconds(self.states[-1].header.stamp) + 1.0
+        self.probe.until(lambda: seconds(self.states[-1].header.stamp) > end, 'a second')
+        return np.abs(self.q - rest).max()
+
+    def say(self, *words):
+        if REPORT:
+            with open(REPORT, 'a', encoding='utf-8') as file:
+                print(*words, file=file)
+
+
+@pytest.fixture(scope='module')
+def stage():
+    # fast enough for the arm, slow enough for a probe that hears all of it
+    places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
+    with Probe('guard_probe') as probe, NodeProcess(SIMULATOR, {
+            'urdf_file': str(ARM), 'initial_positions': places, 'publish_rate': RATE}):
+        yield Scene(probe)
+
+
+@pytest.fixture
+def scene(stage):
+    """Return the arm at home with a guard that has not seen a controller."""
+    with NodeProcess(GUARD, {'urdf_file': str(ARM), 'timeout': TIMEOUT}) as guard:
+        guard.wait_for_output('takes over after')
+        stage.begin(guard)
+        yield stage
+
+
+def controller(**parameters):
+    return NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT, **parameters})
+
+
+def in_motion(scene, process, speed=0.6):
+    process.wait_for_output(ACTIVE)
+    scene.until_word('armed')
+    set_in_motion(scene.probe, process, scene, FAR, speed)
+
+
+def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scene):
+    with controller() as dying:
+        in_motion(scene, dying)
+        since, fastest = len(scene.sent), np.abs(scene.qd).max()
+        dying.process.kill()
+        scene.until_word('commanding')
+        scene.until_rest()
+    scene.catch_up()
+    rest = scene.q
+    drift, steps = scene.drift, scene.steps
+    scene.say(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
+              f'largest step {steps.max():.2f} of the rate, {len(scene.sent) - since} torques, '
+              f'drift {1e3 * drift:.3f} mrad/s')
+    assert scene.gap < TIMEOUT + 0.3, 'a busy machine included'
+    assert drift < 2e-3
+    assert steps.max() <= 1.0 + 1e-9
+    assert all(np.isfinite(torque).all() for _, torque in scene.sent)
+    np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
+    assert said(scene.guard, TAKEN) == 1
+    assert not scene.reset().success, 'nobody is there to take the arm'
+
+
+def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(scene):
+    with controller() as hanging:
+        in_motion(scene, hanging)
+        hanging.process.send_signal(signal.SIGSTOP)
+        scene.until_word('commanding')
+        scene.probe.spin_for(0.5)
+        scene.beats.clear()
+        hanging.process.send_signal(signal.SIGCONT)
+        scene.until_phase('standby')
+        scene.until_rest()
+        hanging.wait_for_output('the guard has taken over the arm')
+        count = len(scene.sent)
+        scene.probe.spin_for(0.5)
+        rate = (len(scene.sent) - count) / (scene.sent[-1][0] - scene.sent[count][0])
+        assert not any(beat.frame_id == 'active' for beat in scene.beats[1:]), 'it commanded'
+        assert rate < 1.2 * RATE, 'only one of them commands'
+        early = scene.probe.call(Trigger, f'{NODE}/reset_fault')
+        assert not early.success and 'the guard' in early.message
+        answer = scene.reset()
+        assert answer.success, answer.message
+        scene.until_word('armed')
+        scene.until_phase('active')
+        scene.say(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
+                  f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
+        assert scene.steps.max() <= 1.0 + 1e-9
+        refused = send(scene.probe, hanging, FAR, words='fault')
+        assert said(hanging, 'the guard has taken over', refused)
+        assert scene.probe.call(Trigger, f'{NODE}/reset_fault').success
+        wait_for_goal(scene.probe, hanging, send(scene.probe, hanging, FAR))
+        hanging.process.kill()  # and it is guarded again
+        scene.until_word('commanding')
+
+
+def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scene):
+    with controller() as dying:
+        in_motion(scene, dying)
+        dying.process.kill()
+        scene.until_word('commanding')
+        scene.until_rest()
+    with controller(**{'guard.expected': True}) as following:
+        following.wait_for_output('waiting: the guard commands the arm')
+        assert scene.reset().success
+        following.wait_for_output(ACTIVE)
+        scene.until_word('armed')
+        scene.say(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
+                  f'drift {1e3 * scene.drift:.3f} mrad/s')
+        assert scene.steps.max() <= 1.0 + 1e-9
+        wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
+
+
+@pytest.mark.parametrize('effort', ['hold', 'release'])
+def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
+    with controller(shutdown_effort=effort, release_time=0.3) as leaving:
+        in_motion(scene, leaving)
+        assert leaving.stop()[0] == 0
+        scene.until_word('watching')
+        scene.catch_up()
+        count = len(scene.sent)
+        scene.probe.spin_for(5 * TIMEOUT)
+        assert len(scene.sent) == count
+    assert not said(scene.guard, TAKEN)
+    assert said(scene.guard, 'the controller has left in good order') == 1
+    assert not scene.reset().success
+
+
+def test_the_controller_tells_of_a_guard_that_dies_and_goes_on(scene):
+    with controller() as guarded:
+        in_motion(scene, guarded)
+        since = len(guarded.lines)
+        scene.guard.process.kill()
+        guarded.wait_for_output('the guard is silent')
+        probe = scene.probe
+        wait_for_goal(probe, guarded, since)
+        assert said(guarded, 'the guard is silent') == 1
+        scene.catch_up()
+        assert np.abs(scene.q - HOME - 0.9).max() < 0.02
+
+
+def test_a_required_guard_is_waited_for_and_missed(scene):
+    with controller(**{'guard.required': True}) as guarded:
+        in_motion(scene, guarded)
+        scene.guard.process.kill()
+        guarded.wait_for_output('fault: the guard is silent')
+        scene.until_rest()
+        assert not scene.probe.call(Trigger, f'{NODE}/reset_fault').success
+        assert guarded.stop()[0] == 0
+    with controller(**{'guard.required': True}) as alone:
+        alone.wait_for_output('waiting: no word of the guard')
+        assert alone.stop()[0] == 0
+
+
+@pytest.fixture
+def load(scene):
+    """Let the arm carry 2 kg; return the message that tells of them."""
+    def carry(mass):
+        for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', mass), ('link', 'link7')):
+            done, reason = scene.probe.set_parameter('robot_simulator', f'payload.{name}', value)
+            assert done, reason
+
+    carry(2.0)
+    message = InertiaStamped()
+    message.header.frame_id, message.inertia.m, message.inertia.com.z = 'link7', 2.0, 0.05
+    yield message
+    carry(0.0)
+
+
+def test_a_load_is_carried_also_when_states_are_spoilt(scene, load):
+    probe = scene.probe
+    with controller(load_time=0.1, handshake=False) as dying:
+        dying.wait_for_output(ACTIVE)
+        scene.until_word('armed')
+        publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')
+        # controllers that were killed count as subscribers for a while
+        wait_until(lambda: said(dying, 'payload on link') and said(scene.guard, 'taken from'),
+                   'both reckon with it', work=lambda: (publisher.publish(load),
+                                                        probe.spin_for(0.3)))
+        scene.until_rest()
+        dying.process.kill()
+        scene.until_word('commanding')
+    scene.until_rest()
+    drift = scene.drift
+    rest, since = scene.q, len(scene.sent)
+    for fault in ('now nan 0.3', 'now silence 0.3'):
+        assert probe.set_parameter('robot_simulator', 'faults', [fault])[0]
+        probe.spin_for(0.6)
+        assert probe.set_parameter('robot_simulator', 'faults', [''])[0]
+    scene.catch_up()
+    away = np.abs(scene.q - rest).max()
+    scene.say(f'loaded: drift {1e3 * drift:.3f} mrad/s, in 1.2 s with 0.3 s of nan and 0.3 s of '
+              f'silence {1e3 * away:.3f} mrad, longest gap {1e3 * scene.gap:.0f} ms')
+    assert drift < 2e-3 and away < 5e-3
+    assert len(scene.sent) - since > 100
+    assert all(np.isfinite(torque).all() for _, torque in scene.sent)
+    weight = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
+    np.testing.assert_allclose(scene.sent[-1][1], weight, atol=0.5)

@@ -1,0 +1,181 @@
+"""The controller node with the simulator: a link goes to poses, and presses."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, SIMULATOR, Wire)
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from geometry_msgs.msg import (  # noqa: E402
+    Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped)
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.tool_telemetry import pose_message  # noqa: E402
+from ros_process import NodeProcess, Probe  # noqa: E402
+from scipy.spatial.transform import Rotation  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+
+TOOL = 'tool0'
+DYNAMICS = Dynamics(MODEL)
+NO_TIME = Header().stamp
+
+
+@pytest.fixture(scope='module')
+def probe():
+    with Probe('pose_probe') as made:
+        yield made
+
+
+@pytest.fixture(scope='module')
+def arm(probe):
+    """Return the wire to an arm that is held by its joints at first."""
+    places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
+    # springs leave an arm where friction holds it: here it is to be little
+    with NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
+                                 'friction_scale': 0.1}) as robot, NodeProcess(CONTROLLER, {
+            'natural_frequency': 40.0, 'friction_scale': 0.1,
+            'cartesian.stiffness': [2000.0] * 3 + [8.0] * 3,
+            'cartesian.natural_frequency': 30.0, 'external_wrench.timeout': 1.0,
+            **PATIENT}) as process:
+        process.wait_for_output(ACTIVE)
+        wire = Wire(probe)
+        wire.process = process
+        yield wire
+        assert 'Traceback' not in process.output + robot.output
+
+
+@pytest.fixture(scope='module')
+def say(probe, arm):
+    """Return what publishes on a topic of the controller."""
+    publishers = {kind: probe.publisher(kind, f'{NODE}/{topic}') for kind, topic in (
+        (PoseStamped, 'target_pose'), (WrenchStamped, 'target_wrench'))}
+    return lambda message: publishers[type(message)].publish(message)
+
+
+@pytest.fixture(scope='module')
+def told(probe, arm):
+    """Return the newest messages that matter here, by name."""
+    heard = {topic: probe.listen(PoseStamped, f'{NODE}/{topic}', qos.newest())
+             for topic in ('tool_pose', 'tool_pose_reference')}
+    heard['external'] = probe.listen(JointState, f'{NODE}/torque_terms/external', qos.newest())
+    heard['diagnostics'] = probe.listen(DiagnosticArray, '/diagnostics')
+    probe.until(lambda: all(heard.values()), 'all topics')
+    return heard
+
+
+def set_mode(probe, mode):
+    done, reason = probe.set_parameter(NODE, 'mode', mode)
+    assert done, reason
+
+
+def shifted(q, shift):
+    pose = DYNAMICS.forward_kinematics(np.array(q), TOOL)
+    pose[:3, 3] += shift
+    return pose
+
+
+def diagnostics(told):
+    found = [status for message in told['diagnostics'] for status in message.status
+             if status.name.startswith(f'/{NODE}')]
+    return {pair.key: pair.value for pair in found[-1].values} if found else {}
+
+
+def matrix(message):
+    place, turn = message.pose.position, message.pose.orientation
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
+    pose[:3, 3] = place.x, place.y, place.z
+    return pose
+
+
+def near(messages, pose, tolerance):
+    """Return whether the newest message tells this pose."""
+    return np.abs(matrix(messages[-1]) - pose).max() < tolerance
+
+
+@pytest.mark.parametrize('mode, shift', [
+    ('computed_torque', (0.06, -0.05, 0.04)), ('operational_space', (0.0, 0.08, -0.05)),
+    ('cartesian_impedance', (-0.05, 0.0, 0.05))])
+def test_a_pose_on_the_topic_moves_the_arm_there(probe, arm, told, say, mode, shift):
+    set_mode(probe, mode)
+    target, since = shifted(HOME, shift), len(arm.process.lines)
+
+    def arrived():
+        return said(arm.process, 'the target pose is reached', since)
+
+    for _ in range(10):
+        say(pose_message(NO_TIME, MODEL.base_link, target))
+        end = time.monotonic() + 4.0
+        while not arrived() and time.monotonic() < end:
+            probe.spin()
+        if arrived():
+            break
+    assert arrived(), arm.process.output
+    probe.until(lambda: near(told['tool_pose_reference'], target, 1e-4), 'the reference')
+
+    def there():
+        return near(told['tool_pose'], target, 5e-3) and np.linalg.norm(
+            DYNAMICS.forward_kinematics(arm.q, TOOL)[:3, 3] - target[:3, 3]) < 1e-3
+
+    try:
+        probe.until(there, 'the arm', 10)
+    except AssertionError:
+        print(arm.q, arm.qd, DYNAMICS.forward_kinematics(arm.q, TOOL) - target, matrix(told['tool_pose'][-1]) - target, diagnostics(told), arm.process.output[-3000:])
+        raise
+    if mode != 'computed_torque':
+        probe.until(lambda: diagnostics(told).get('link') == TOOL, 'diagnostics')
+        assert float(diagnostics(told)['manipulability']) > 0.0
+
+
+def pose(frame='', position=(0.3, 0.0, 0.5), turn=(0.0, 0.0, 0.0, 1.0)):
+    x, y, z, w = turn
+    return PoseStamped(header=Header(frame_id=frame), pose=Pose(
+        position=Point(**dict(zip('xyz', position))), orientation=Quaternion(x=x, y=y, z=z, w=w)))
+
+
+@pytest.mark.parametrize('message, words', [
+    (pose('camera'), "refused on ~/target_pose: a target pose in the frame 'camera'; give it in "
+     "that of the base, 'base_link'"),
+    (pose(position=(float('nan'), 0.0, 0.0)), 'refused on ~/target_pose: .*must be finite'),
+    (pose(turn=(0.0, 0.0, 0.0, 0.0)), 'refused on ~/target_pose: the quaternion .* has norm 0'),
+    (WrenchStamped(), 'refused on ~/target_wrench: header.frame_id is empty'),
+    (WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(x=1e4))),
+     "refused on ~/target_wrench: target wrench on link 'tool0': joint '.*' would need")])
+def test_what_makes_no_sense_is_refused(probe, arm, told, say, message, words):
+    set_mode(probe, 'cartesian_impedance')
+    words = words.replace('base_link', MODEL.base_link)
+    since = len(arm.process.lines)
+
+    def refused():
+        say(message)
+        probe.spin_for(0.2)
+        return re.search(words, '\n'.join(arm.process.lines[since:]))
+
+    probe.until(refused, words)
+    kind = 'target pose' if isinstance(message, PoseStamped) else 'target wrench'
+    probe.until(lambda: int(diagnostics(told).get(f'{kind} messages refused', 0)) > 0, 'the count')
+
+
+def test_a_target_wrench_counts_in_cartesian_modes_until_it_times_out(probe, arm, told, say):
+    set_mode(probe, 'cartesian_impedance')
+    message = WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(z=3.0)))
+
+    def pressed():
+        say(message)
+        turn = DYNAMICS.forward_kinematics(arm.q, TOOL)[:3, :3]
+        expected = DYNAMICS.jacobian(arm.q, TOOL)[:3].T @ turn @ [0.0, 0.0, 3.0]
+        return np.abs(np.array(told['external'][-1].effort) - expected).max() < 0.05
+
+    probe.until(pressed, 'the wrench')
+    probe.until(lambda: not np.any(told['external'][-1].effort), 'its end')
+    set_mode(probe, 'computed_torque')
+    since = len(arm.process.lines)
+    say(message)
+    probe.until(lambda: said(arm.process, 'counts in the Cartesian modes only', since),
+                'the refusal')

@@ -1,0 +1,270 @@
+"""Guard and controller agree on who commands, whatever happens to either; without ROS."""
+
+import math
+
+import pytest
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.safety import Deference, Guard, GuardState, Phase
+
+TIMEOUT, LOOK = 0.1, 0.02
+WATCHING, ARMED, COMMANDING, YIELDING, GONE = GuardState
+
+
+class Guarded:
+    """A guard that looks at regular times, as its node does."""
+
+    def __init__(self, able=True):
+        self.guard, self.now, self.able = Guard(TIMEOUT, 1.0), 100.0, able
+
+    def run(self, duration, phase=None, look=LOOK):
+        for _ in range(round(duration / look)):
+            self.now += look
+            if phase is not None:
+                self.guard.heard(phase)
+            self.guard.look(self.now, self.able)
+        return self.guard.state
+
+
+@pytest.fixture
+def watch():
+    return Guarded()
+
+
+@pytest.fixture
+def commanding(watch):
+    watch.run(0.2, Phase.ACTIVE)
+    assert watch.run(0.2) is COMMANDING
+    return watch
+
+
+def test_nothing_is_taken_over_before_a_controller_was_active(watch):
+    assert watch.run(1.0) is WATCHING
+    assert watch.run(1.0, Phase.STANDBY) is WATCHING
+    assert watch.run(1.0) is WATCHING
+    assert not watch.guard.commands
+
+
+def test_silence_is_answered_in_time(watch):
+    assert watch.run(1.0, Phase.ACTIVE) is ARMED
+    assert watch.run(TIMEOUT - LOOK) is ARMED
+    assert watch.run(2 * LOOK) is COMMANDING
+    assert watch.guard.commands and watch.guard.takeovers == 1
+    assert 'no heartbeat of the controller for 0.1' in watch.guard.reason
+
+
+def test_an_arm_that_was_never_seen_is_not_taken_over():
+    watch = Guarded(able=False)
+    assert watch.run(0.5, Phase.ACTIVE) is WATCHING
+    assert 'the state of the arm' in watch.guard.reason
+    assert watch.run(0.5) is WATCHING
+
+
+def test_an_orderly_leave_disarms(watch):
+    watch.run(0.2, Phase.ACTIVE)
+    assert watch.run(0.02, Phase.STANDBY) is WATCHING
+    assert watch.run(1.0) is WATCHING
+
+
+def test_a_controller_that_dies_while_it_asks_is_replaced(watch):
+    watch.run(0.2, Phase.ACTIVE)
+    assert watch.run(0.2, Phase.ASKING) is ARMED
+    assert watch.run(0.2) is COMMANDING
+
+
+def test_a_pause_of_the_guard_is_no_silence_of_the_controller(watch):
+    watch.run(0.2, Phase.ACTIVE)
+    assert watch.run(5.0, look=5.0) is ARMED, 'a single look says nothing'
+    assert watch.run(LOOK, Phase.ACTIVE) is ARMED
+    assert watch.run(0.2) is COMMANDING
+
+
+def test_a_returning_controller_gets_nothing_unasked(commanding):
+    for phase in Phase:
+        assert commanding.run(1.0, phase) is COMMANDING
+
+
+def test_a_reset_gives_back_once_the_controller_commands(commanding):
+    with pytest.raises(StateError, match='its heartbeat is silent'):
+        commanding.guard.reset(commanding.now)
+    commanding.run(0.1, Phase.STANDBY)
+    commanding.guard.reset(commanding.now)
+    assert commanding.run(0.3, Phase.STANDBY) is YIELDING
+    assert commanding.guard.commands, 'at every moment somebody commands'
+    assert commanding.run(0.02, Phase.ACTIVE) is ARMED
+    with pytest.raises(StateError, match='nothing to reset'):
+        commanding.guard.reset(commanding.now)
+
+
+@pytest.mark.parametrize('phase, reason', [
+    (None, 'silent again'), (Phase.STANDBY, 'no controller took over within 1 s')])
+def test_the_arm_is_kept_if_nobody_takes_it(commanding, phase, reason):
+    commanding.run(0.1, Phase.STANDBY)
+    commanding.guard.reset(commanding.now)
+    assert commanding.run(1.1, phase) is COMMANDING
+    assert reason in commanding.guard.reason and commanding.guard.takeovers == 1
+
+
+def test_a_guard_that_was_held_up_listens_before_it_commands(commanding):
+    commanding.run(1.0, look=1.0)
+    assert not commanding.guard.commands
+    assert commanding.run(0.06) is COMMANDING and commanding.guard.commands
+    commanding.run(1.0, look=1.0)
+    assert commanding.run(LOOK, Phase.ACTIVE) is ARMED, 'the controller has taken the arm back'
+
+
+class Controlled:
+    """A controller that turns every 5 ms, with a guard that answers or not."""
+
+    def __init__(self, **options):
+        self.deference = Deference(**{'required': False, 'timeout': 0.5, **options})
+        self.now, self.stamp = 50.0, 0
+        self.permitted = True
+
+    def run(self, duration=0.005, word=None, echo=0, turn=0.005):
+        deference = self.deference
+        for _ in range(round(duration / turn)):
+            self.now += turn
+            if word is not None:
+                deference.told(self.now, word, echo)
+            self.permitted = deference.may_command(self.now)
+            self.stamp += 1
+            deference.beaten(self.stamp)
+        return self.permitted
+
+    @property
+    def phase(self):
+        return self.deference.phase(self.now, self.permitted)
+
+
+def test_without_a_guard_nothing_is_deferred():
+    alone = Controlled()
+    assert alone.run(1.0) and alone.run(2.0, turn=2.0)
+    assert not alone.deference.complaint and not alone.deference.refusal
+    assert alone.phase is Phase.ACTIVE
+
+
+def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question():
+    held = Controlled()
+    assert held.run(0.1, ARMED)
+    before = held.stamp
+    assert not held.run(1.0, turn=1.0)
+    assert held.phase is Phase.ASKING
+    assert not held.run(0.1, ARMED, echo=before), 'that was said before the pause'
+    assert held.run(0.01, ARMED, echo=before + 1)
+    assert held.phase is Phase.ACTIVE
+
+
+def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
+    held = Controlled()
+    held.run(0.1, ARMED)
+    held.run(1.0, turn=1.0)
+    assert not held.run(0.1, COMMANDING, echo=math.inf)
+    assert held.phase is Phase.STANDBY
+    assert 'taken over' in held.deference.complaint
+    assert '~/reset' in held.deference.refusal
+    assert held.run(0.01, YIELDING, echo=math.inf)
+    assert not held.deference.complaint and not held.deference.refusal
+
+
+def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
+    held = Controlled()
+    held.run(0.1, ARMED)
+    assert not held.deference.paused(held.now + 0.01)
+    assert held.deference.paused(held.now + 1.0)
+    assert held.deference.phase(held.now + 1.0, True) is Phase.ASKING
+
+
+@pytest.mark.parametrize('word', [ARMED, COMMANDING])
+def test_a_guard_that_dies_hands_the_arm_to_the_controller(word):
+    left = Controlled()
+    left.run(0.1, word)
+    assert not left.deference.silent
+    assert left.run(0.6) and left.deference.silent
+    assert left.phase is Phase.ACTIVE
+    assert not left.deference.complaint
+
+
+def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
+    held = Controlled()
+    held.run(0.1, ARMED)
+    held.run(1.0, turn=1.0)
+    assert not held.run(0.4)
+    assert held.run(0.2)
+    assert held.deference.silent
+
+
+def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
+    required, expected = Controlled(required=True), Controlled(expected=True)
+    assert 'there is no guard' in required.deference.complaint
+    assert not expected.deference.complaint
+    for one in (required, expected):
+        assert 'no word of the guard' in Controlled(expected=True).deference.refusal
+        one.run(0.1, ARMED)
+        assert not one.deference.refusal
+        one.run(0.6)
+        assert one.deference.refusal
+    assert 'the guard is silent' in required.deference.complaint
+    assert not expected.deference.complaint
+
+
+def test_a_guard_that_leaves_in_good_order_is_not_missed():
+    left = Controlled()
+    left.run(0.1, ARMED)
+    left.run(0.1, GONE)
+    assert left.run(2.0) and not left.deference.silent
+
+
+class World:
+    """Both of them, millisecond by millisecond; what one says takes 3 ms to the other."""
+
+    DELAY = 0.003
+
+    def __init__(self):
+        self.watch, self.one = Guarded(), Controlled()
+        self.now = self.one.now = self.watch.now
+        self._turn = self._look = self.now
+        self._beats, self._words, self._echo = [], [], 0
+        self.commands, self.both = False, 0
+
+    def run(self, duration, paused=False):
+        for _ in range(round(duration / 1e-3)):
+            self.now += 1e-3
+            self._guard()
+            if not paused:
+                self._controller()
+                self.both += self.commands and self.watch.guard.commands
+
+    def _guard(self):
+        guard = self.watch.guard
+        while self._beats and self._beats[0][0] <= self.now:
+            _, phase, self._echo = self._beats.pop(0)
+            guard.heard(phase)
+        if self.now >= self._look:
+            self._look = self.now + LOOK
+            word = guard.look(self.now, True)
+            self._words.append((self.now + self.DELAY, word, self._echo))
+
+    def _controller(self):
+        if self.now < self._turn:
+            return
+        self._turn, deference = self.now + 0.005, self.one.deference
+        while self._words and self._words[0][0] <= self.now:
+            deference.told(self.now, *self._words.pop(0)[1:])
+        self.commands = deference.may_command(self.now)
+        self.one.stamp += 1
+        phase = deference.phase(self.now, self.commands)
+        deference.beaten(self.one.stamp)
+        self._beats.append((self.now + self.DELAY, phase, self.one.stamp))
+
+
+@pytest.mark.parametrize('pause', [0.04, 0.06, 0.09, 0.12, 0.3, 2.0])
+def test_never_do_both_command(pause):
+    world = World()
+    world.run(0.5)
+    assert world.commands and world.watch.guard.state is ARMED
+    world.run(pause, paused=True)
+    world.run(0.5)
+    assert not world.both
+    took = world.watch.guard.takeovers == 1
+    assert took == (pause > TIMEOUT) or abs(pause - TIMEOUT) < 0.03
+    assert world.commands != took, 'at the end one of them commands'

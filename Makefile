@@ -1,6 +1,6 @@
 # Everything runs in .venv, which .ci/venv makes and fills.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench docs lint clean
+.PHONY: help demo test test-all test-matrix bench docs lint clean
 BIN := .venv/bin
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
@@ -8,6 +8,7 @@ help:
 	@echo 'make demo [URDF=arm.urdf] [ARGS=...]   a simulated arm that floats and tracks'
 	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
 	@echo 'make test-all [ARGS=...]               all tests'
+	@echo 'make test-matrix [CELLS=...]           a slice of the tests on several Pythons and ROS releases'
 	@echo 'make bench                             measure the speed, beside Pinocchio, MuJoCo and an echo node'
 	@echo 'make docs                              build the pages: docs/_build/index.html'
 	@echo 'make lint                              check style and structure only'
@@ -26,6 +27,9 @@ test-all:
 	@.ci/venv plot,test
 	@$(BIN)/python -m pytest $(ARGS)
 
+test-matrix:
+	@.ci/matrix $(CELLS)
+
 bench:
 	@.ci/venv plot,test
 	@$(BIN)/python benchmark/dynamics.py
@@ -42,5 +46,5 @@ lint:
 	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .pytest_cache .hypothesis build install log docs/_build robodyn_ros.egg-info
+	rm -rf .venv .venv-matrix .pytest_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info
 	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

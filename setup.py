@@ -23,20 +23,21 @@ def share(*folders):
     return list(placed.items())
 
 
-# ROS 2 Kilted as wheels, for machines without a ROS installation. Pinned as one set: messages of
-# another release do not load into this rclpy.
-ros = [
-    'ros-rclpy[fastrtps]==9.1.2',
-    'ros-diagnostic-msgs==5.5.1',
-    'ros-geometry-msgs==5.5.1',
-    'ros-lifecycle-msgs==2.3.0',
-    'ros-rcl-interfaces==2.3.0',
-    'ros-rosgraph-msgs==2.3.0',
-    'ros-sensor-msgs==5.5.1',
-    'ros-std-msgs==5.5.1',
-    'ros-std-srvs==5.5.1',
-    'ros-trajectory-msgs==5.5.1',
-]
+# ROS 2 as wheels, for machines without a ROS installation: extra -> version of each. Pinned as one
+# set: messages of another release do not load into this rclpy.
+WHEELS = {
+    'ros': {'rclpy[fastrtps]': '9.1.2', 'common': '5.5.1', 'rcl': '2.3.0'},  # Kilted
+    'jazzy': {'rclpy[fastrtps]': '7.1.6', 'common': '5.3.6', 'rcl': '2.0.3'},  # Python 3.12 only
+}
+# Messages by the repository whose version they have.
+MESSAGES = {
+    'common': ['diagnostic-msgs', 'geometry-msgs', 'sensor-msgs', 'std-msgs', 'std-srvs',
+               'trajectory-msgs'],
+    'rcl': ['lifecycle-msgs', 'rcl-interfaces', 'rosgraph-msgs'],
+}
+ros = {extra: [f'ros-{name}=={version}' for key, version in versions.items()
+               for name in MESSAGES.get(key, [key])]
+       for extra, versions in WHEELS.items()}
 lint = [
     'flake8',
     'flake8-builtins',
@@ -49,12 +50,9 @@ lint = [
     'ros-ament-pep257',
 ]
 record = ['rosbags']
+runner = ['pytest', 'pytest-timeout', 'hypothesis']
 docs = ['furo', 'myst-parser', 'sphinx>=7', 'sphinxcontrib-mermaid']
-oracles = [
-    'example-robot-data',
-    'mujoco',
-    'pin',
-]
+oracles = ['example-robot-data', 'mujoco', 'pin']
 
 setup(
     name=package_name,
@@ -74,11 +72,12 @@ setup(
         'urdf-parser-py',
     ],
     extras_require={
-        'ros': ros,
+        **ros,
         'plot': ['matplotlib'],
         'record': record,
         'docs': docs,
-        'test': ['pytest', 'pytest-timeout', 'hypothesis', *record, *oracles, *lint],
+        'matrix': runner,
+        'test': [*runner, *record, *oracles, *lint],
     },
     zip_safe=False,
     maintainer='robodyn_ros maintainers',

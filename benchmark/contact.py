@@ -3,16 +3,16 @@ What the momentum observer tells of a simulated arm whose pushes are known, and 
 
     python benchmark/contact.py [--motions 100]
 
-Seven joints with rotors under computed torque. Dry friction of 2 %, viscous friction of 1 % per rad/s of the
-effort limits, where friction is said to be there. Figures are parts of the effort limit of the
-joint that has most.
+Seven joints with rotors under computed torque. Dry friction of 2 %, viscous friction of 1 % per
+rad/s of the effort limits, where friction is said to be there. Figures are parts of the effort
+limit of the joint that has most.
 """
 import argparse
 
 from checkout import ROOT
 import numpy as np
 
-from robodyn_ros import Dynamics, RobotModel, RobodynError
+from robodyn_ros import Dynamics, RobodynError, RobotModel
 from robodyn_ros.control import (
     ArmController, CollisionSettings, CycleSettings, make_gains, ObserverSettings)
 from robodyn_ros.simulation import Plant

@@ -14,6 +14,7 @@ from robodyn_ros.exceptions import (
     ArgumentError, KernelError, ModelError, ParameterError, RobodynError, StateError,
     TrajectoryError)
 from robodyn_ros.model import RobotModel
+from robodyn_ros.share import version
 
 __all__ = [
     'ArgumentError',
@@ -26,3 +27,9 @@ __all__ = [
     'StateError',
     'TrajectoryError',
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == '__version__':
+        return version()
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

@@ -7,6 +7,7 @@ source checkout (also for an editable install and `colcon build --symlink-instal
 """
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 from robodyn_ros.exceptions import RobodynError
 
@@ -42,6 +43,22 @@ def share_path(*parts: str) -> Path:
             path=str(found),
         )
     return found
+
+
+def version() -> str:
+    """
+    Return the version of the package, from the package.xml beside the running code.
+
+    The metadata of an installed package would be those of another version where a checkout comes
+    first on the path.
+
+    Raises
+    ------
+    RobodynError
+        If the files of the package are not there.
+
+    """
+    return ElementTree.parse(share_path('package.xml')).getroot().findtext('version', '')
 
 
 def _share_root(module: Path) -> Path:

@@ -49,7 +49,8 @@ class Loop:
                  friction=False, own_law=None, **physics):
         self.dynamics = Dynamics(model)
         self.gains = make_gains(self.dynamics, **{'friction_scale': friction, **(gains or {})})
-        own = own_law and OwnLawRunner(own_law.__name__, own_law(self.dynamics), self.dynamics, 1.0)
+        own = own_law and OwnLawRunner(own_law.__name__, own_law(self.dynamics), self.dynamics,
+                                       deadline=1.0)
         self.control = ArmController(self.dynamics, self.gains, settings, own)
         if not friction:
             physics.update(friction=0.0, damping=0.0)

@@ -42,7 +42,8 @@ POINT_MASSES = """<robot name="two_r"><link name="base"/>
   <limit effort="50" velocity="3"/></joint>
 <joint name="two" type="continuous"><parent link="a"/><child link="b"/><origin xyz="1 0 0"/>
   <axis xyz="0 0 1"/><limit effort="50" velocity="3"/></joint>
-<joint name="three" type="fixed"><parent link="b"/><child link="tool"/><origin xyz="1 0 0"/></joint>
+<joint name="three" type="fixed"><parent link="b"/><child link="tool"/><origin xyz="1 0 0"/>
+  </joint>
 </robot>"""
 SCARA = arm_of(('revolute', '0 0 0', '0 0 1'), ('revolute', '0.4 0 0', '0 0 1'),
                ('prismatic', '0.4 0 0', '0 0 1'), ('revolute', '0 0 0', '0 0 1'), tip='0.1 0 0')

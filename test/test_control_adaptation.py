@@ -63,7 +63,7 @@ def test_the_law_is_that_of_the_book(model):
     q, qd, reference = motion(model)
     s, model_torque = of_the_book(dynamics, gains, q, qd, reference)
     terms = ControlLaw(dynamics, gains, 'adaptive').follow(q, qd, reference)
-    assert_close(terms[Term.TOTAL], model_torque - gains.pd_kd * s, EXACT)
+    assert_close(terms[Term.TOTAL], model_torque - gains.sliding_damping * s, EXACT)
 
 
 def test_its_feedback_is_what_the_error_adds(model):
@@ -77,10 +77,16 @@ def test_its_feedback_is_what_the_error_adds(model):
     assert_close(terms[Term.TOTAL], dynamics.inverse_dynamics(q, qd, met.qdd), EXACT)
 
 
-def test_it_is_as_stiff_as_feedforward_pd_unless_told_otherwise():
-    gains = make_gains(Dynamics(MODEL), natural_frequency=30.0, damping_ratio=0.8)
-    np.testing.assert_allclose(gains.pd_kd * gains.sliding, gains.pd_kp)
-    assert (make_gains(Dynamics(MODEL), sliding=4.0).sliding == 4.0).all()
+def test_its_poles_are_at_a_quarter_of_kd_and_at_the_rest_unless_told_otherwise():
+    # damped as feedforward_pd: K_D + I L = I kd; K_D L = 3/16 I kd^2
+    gains = make_gains(Dynamics(MODEL), natural_frequency=30.0)
+    np.testing.assert_allclose(gains.sliding_damping * gains.sliding, 0.75 * gains.pd_kp)
+    np.testing.assert_allclose(
+        gains.sliding_damping + gains.inertia * gains.sliding, gains.pd_kd)
+    gains = make_gains(Dynamics(MODEL), sliding=4.0)
+    np.testing.assert_allclose(gains.sliding_damping, 36.0 * gains.inertia)
+    with pytest.raises(ParameterError, match='sliding of joint .* is 41; it must be below kd'):
+        make_gains(Dynamics(MODEL), sliding=41.0)
 
 
 def random_payload(rng):

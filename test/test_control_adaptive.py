@@ -212,7 +212,7 @@ def test_it_does_not_learn_at_its_activation_nor_in_silence():
 
 
 def test_small_errors_teach_nothing():
-    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=0.5))
+    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=5.0))
     loop = loop_with(0.02, settings)
     loop.run(START + 0.5)
     assert loop.control.adaptation.learning
@@ -248,7 +248,7 @@ def test_no_switch_steps_the_torque(moving, mode):
 # --- what becomes of it ---------------------------------------------------------------------
 
 def test_it_stays_when_the_mode_is_left():
-    loop = learned(2.0, PRECISE)
+    loop = learned(2.0, PRECISE, 6.0)
     loop.control.enter('gravity_compensation')
     at = loop.plant.q.copy()
     loop.run(2.0)

@@ -1,5 +1,7 @@
 """Cartesian impedance and operational space: against closed forms, and as they feel to a push."""
 
+from types import SimpleNamespace
+
 from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
@@ -14,7 +16,6 @@ from robodyn_ros.trajectory import Reference
 from scipy.spatial.transform import Rotation
 from task_arms import difference, inertia_of_task, interpreted, robot, spring, task_of
 from tolerance import assert_close
-from types import SimpleNamespace
 
 LAWS = ('cartesian_impedance', 'operational_space')
 # linear, angular; far from isotropic
@@ -174,7 +175,8 @@ def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law):
 @pytest.mark.parametrize('law', LAWS)
 def test_python_says_the_same_as_machine_code(dyn, gains, law):
     q, qd, reference = moving()
-    compiled, python = (ControlLaw(each, gains, law, task_gains=make_task_gains(dyn, axes='target'))
+    task_gains = make_task_gains(dyn, axes='target')
+    compiled, python = (ControlLaw(each, gains, law, task_gains=task_gains)
                         for each in (dyn, Dynamics(MODEL, backend='python')))
     assert_close(python.follow(q, qd, reference, 0.3), compiled.follow(q, qd, reference, 0.3),
                  1e-9)
@@ -305,7 +307,8 @@ def test_every_mode_of_the_link_has_its_damping_ratio(dyn, law_of, zeta):
 @pytest.mark.parametrize('name', ['two_r', 'scara', 'four', 'robodyn6', 'robodyn7'])
 def test_torques_are_bounded_and_continuous_through_singularities(name, law):
     dyn = interpreted(name)
-    control = ControlLaw(dyn, make_gains(dyn), law, task_gains=make_task_gains(dyn, singularity=0.1))
+    task_gains = make_task_gains(dyn, singularity=0.1)
+    control = ControlLaw(dyn, make_gains(dyn), law, task_gains=task_gains)
     n, torques = dyn.nv, []
     bent = np.linspace(0.2, 0.8, n)
     for s in np.linspace(-0.2, 0.2, 41):  # zero: everything that can be aligned is

@@ -28,17 +28,22 @@ def swing(loop, go):
     return loop.error[begin:]
 
 
-# what the model does not know is no part of the prediction: feedback hears of it later
-@pytest.mark.parametrize('plant, part', [
-    (MODEL, 0.3), (MODEL.with_payload('link6', 0.2), 1.0), (HEAVY, 1.5)],
-    ids=['as modelled', 'a little heavier', 'much heavier'])
-def test_a_motion_is_followed_better_than_with_a_torque_per_state(plant, part):
-    gains = {'natural_frequency': 30.0}
-    per_state = arm(settings=QUICK, gains=gains, plant=plant, period=1e-3 * SLOW)
-    fixed = arm(settings=QUICK, gains=gains, plant=plant)
-    slow = np.sqrt(np.mean(swing(per_state, lambda loop, s: loop.run(s)) ** 2))
-    fast = np.sqrt(np.mean(swing(fixed, run) ** 2))
-    assert fast < part * slow, (slow, fast)
+def rms(plant, go, period=1e-3):
+    loop = arm(settings=QUICK, gains={'natural_frequency': 30.0}, plant=plant, period=period)
+    return np.sqrt(np.mean(swing(loop, go) ** 2))
+
+
+def test_a_motion_is_followed_better_than_with_a_torque_per_state():
+    slow = rms(MODEL, lambda loop, seconds: loop.run(seconds), 1e-3 * SLOW)
+    assert rms(MODEL, run) < 0.2 * slow
+
+
+@pytest.mark.parametrize('plant', [MODEL.with_payload('link6', 0.2), HEAVY],
+                         ids=['a little heavier', 'much heavier'])
+def test_what_the_model_does_not_know_makes_it_no_softer(plant):
+    # an unknown load is most of the error, at any rate
+    assert rms(plant, run) == pytest.approx(
+        rms(plant, lambda loop, seconds: run(loop, seconds, 1)), rel=0.02)
 
 
 def test_gains_that_states_alone_do_not_allow_are_stable():

@@ -1,5 +1,7 @@
 """A push against the simulated arm, over the wire: what the controller tells, and does."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,11 @@ from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, SIMULATOR)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from robodyn_ros.control import ObserverSettings  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.exceptions import ParameterError  # noqa: E402
+from robodyn_ros.nodes.observer_parameters import (  # noqa: E402
+    observer_from, OBSERVER_PARAMETERS)
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -47,13 +53,23 @@ def figures(arrays):
     return {}
 
 
+def test_the_torque_of_the_motors_must_not_be_ambiguous():
+    values = {row.attribute: row.default for row in OBSERVER_PARAMETERS}
+    assert observer_from(SimpleNamespace(**values, driver_compensates_gravity=True)) == (
+        ObserverSettings())
+    values['observer_torque_source'] = 'measured'
+    with pytest.raises(ParameterError, match='measured does not go with driver_compensates_grav'):
+        observer_from(SimpleNamespace(**values, driver_compensates_gravity=True))
+
+
 def test_a_push_is_told_and_a_hard_one_stops_the_arm():
     expected = Dynamics(MODEL).jacobian(HOME, TIP)[:3].T @ SMALL
     parameters = {'urdf_file': str(ARM), 'armature': (2e-3 * MODEL.effort_limit).tolist(),
                   'collision.threshold': (0.1 * MODEL.effort_limit).tolist(), **PATIENT}
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
     simulation = {'urdf_file': str(ARM), 'initial_positions': places, 'wrench_timeout': 60.0}
-    with NodeProcess(SIMULATOR, simulation), NodeProcess(CONTROLLER, parameters) as process, Probe('contact') as probe:
+    with NodeProcess(SIMULATOR, simulation), NodeProcess(
+            CONTROLLER, parameters) as process, Probe('contact') as probe:
         process.wait_for_output(ACTIVE)
         torques = probe.listen(JointState, f'{NODE}/external_torque')
         wrenches = probe.listen(WrenchStamped, f'{NODE}/estimated_wrench')

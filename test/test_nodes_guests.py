@@ -1,7 +1,10 @@
 """Laws from outside at the controller node: a regulator over DDS, and a law of the user."""
 
 import math
+import os
 import re
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,14 +13,15 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, simulator, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, simulator, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.linear_feedback_input import LinearFeedbackReader  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 from std_msgs.msg import (  # noqa: E402
     Float64MultiArray, MultiArrayDimension, MultiArrayLayout)
 from std_srvs.srv import Trigger  # noqa: E402
@@ -166,6 +170,36 @@ def test_a_regulator_holds_and_leads_the_arm_and_its_death_ends_in_rest(probe, r
         assert controller.stop()[0] == 0 and 'Traceback' not in controller.output
 
 
+def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot, tmp_path):
+    page = (ROOT / 'docs' / 'linear_feedback.md').read_text(encoding='utf-8')
+    script = tmp_path / 'regulator.py'
+    script.write_text(re.search(r'```python\n(.*?)```', page, re.DOTALL)[1])
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(
+        [str(ROOT), os.environ.get('PYTHONPATH', '')])}
+    with NodeProcess(CONTROLLER, {**PATIENT, 'mode': 'linear_feedback',
+                                  # from where the test before has left the arm
+                                  'linear_feedback.largest_error': 1.0}) as controller:
+        controller.wait_for_output(ACTIVE)
+        told = probe.listen(DiagnosticArray, '/diagnostics')
+        regulator = subprocess.Popen([sys.executable, script, str(ARM)], env=environment)
+        try:
+            probe.until(lambda: figures(told).get('law') == 'linear_feedback', 'the regulator')
+            probe.spin_for(1.0)
+        finally:
+            regulator.kill()
+            regulator.wait(10.0)
+        probe.until(lambda: said(controller, 'no good message on ~/linear_feedback for 0.1 s'),
+                    'silence')
+        arm = Wire(probe)
+        probe.until(lambda: figures(told).get('mode') == 'hold', 'the hold')
+        arm.catch_up()
+        held = arm.q
+        probe.spin_for(1.0)
+        arm.catch_up()
+        assert np.abs(arm.q - held).max() < 2e-3, 'it drifts'
+        assert not figures(told)['fault']
+
+
 def test_a_law_of_the_user_fails_and_the_arm_is_held(probe, robot, tmp_path, monkeypatch):
     (tmp_path / 'law_that_fails.py').write_text("""import robodyn_ros.control.examples.own_law as example
 
@@ -213,7 +247,6 @@ def test_what_cannot_work_ends_the_start(robot, parameters, words):
 
 
 def test_at_a_fixed_rate_torques_leave_between_the_states(probe):
-    from fake_arm import fake_controller, FakeArm, START
     with FakeArm(probe, 'fixed/') as arm, fake_controller(
             'fixed', fixed_rate=500.0, **PATIENT) as process:
         states = []

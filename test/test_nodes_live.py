@@ -58,7 +58,9 @@ def description(probe, name):
     ('constraints.trajectory', [0.5]), ('constraints.goal', [0.1, 0.2]),
     ('constraints.goal_time', 1.0), ('allow_partial_joints_goal', True),
     ('handshake_tolerance', [2.0]), ('transition_time', 0.1), ('load_time', 0.5),
-    ('external_wrench.timeout', 0.2), ('release_time', 1.0), ('shutdown_effort', 'release')])
+    ('external_wrench.timeout', 0.2), ('observer.bandwidth', [20.0, 40.0]),
+    ('disturbance_observer', True), ('collision.threshold', [30.0, 15.0]),
+    ('collision.reaction', 'float'), ('release_time', 1.0), ('shutdown_effort', 'release')])
 def test_what_is_live_changes_without_a_step(probe, held, name, value):
     arm, _ = held
     before = values(probe, name)[0]
@@ -86,6 +88,10 @@ def test_what_is_live_changes_without_a_step(probe, held, name, value):
     ({'mode': 'pid'}, "'mode' is 'pid': choose one of computed_torque"),
     ({'friction_scale': 'much'}, "'friction_scale' is 'much': set it to a number"),
     ({'stop_time': 1.0}, "'stop_time' is read-only while the node runs"),
+    ({'collision__threshold': [1.0, 2.0, 3.0]}, 'collision.threshold has 3 values.*2 joints'),
+    ({'disturbance_observer': True, 'ki': [5.0]}, "ki of joint 'shoulder' is 5; disturbance_obs"),
+    ({'observer__bandwidth': [60.0], 'impedance__inertia': [0.001]},
+     "impedance.inertia of joint 'shoulder' is 0.001, its own"),
     ({'handshake_tolerance': [1.0, 2.0, 3.0]}, 'handshake_tolerance has 3 values')])
 def test_a_bad_change_is_refused_with_its_reason_and_takes_good_ones_along(probe, held, given,
                                                                            words):

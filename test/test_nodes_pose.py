@@ -40,7 +40,7 @@ def arm(probe):
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
                                  'friction_scale': 0.1}) as robot, NodeProcess(CONTROLLER, {
             'natural_frequency': 40.0, 'friction_scale': 0.1,
-            'cartesian.stiffness': [2000.0] * 3 + [8.0] * 3,
+            'cartesian.stiffness': [1000.0] * 3 + [3.0] * 3,
             'cartesian.natural_frequency': 30.0, 'external_wrench.timeout': 1.0,
             **PATIENT}) as process:
         process.wait_for_output(ACTIVE)
@@ -106,24 +106,21 @@ def test_a_pose_on_the_topic_moves_the_arm_there(probe, arm, told, say, mode, sh
     set_mode(probe, mode)
     target, since = shifted(HOME, shift), len(arm.process.lines)
 
-    def arrived():
-        return said(arm.process, 'the target pose is reached', since)
-
-    for _ in range(10):
-        say(pose_message(NO_TIME, MODEL.base_link, target))
-        end = time.monotonic() + 4.0
-        while not arrived() and time.monotonic() < end:
-            probe.spin()
-        if arrived():
-            break
-    assert arrived(), arm.process.output
-    probe.until(lambda: near(told['tool_pose_reference'], target, 1e-4), 'the reference')
-
     def there():
-        return near(told['tool_pose'], target, 5e-3) and np.linalg.norm(
-            DYNAMICS.forward_kinematics(arm.q, TOOL)[:3, 3] - target[:3, 3]) < 1e-3
+        reached = DYNAMICS.forward_kinematics(arm.q, TOOL)
+        return (said(arm.process, 'the target pose is reached', since)
+                and near(told['tool_pose_reference'], target, 1e-4)
+                and near(told['tool_pose'], target, 5e-3)
+                and np.linalg.norm(reached[:3, 3] - target[:3, 3]) < 1e-3)
 
-    probe.until(there, 'the arm')
+    for _ in range(8):  # a message may be lost at first, and a pause of the machine ends a motion
+        say(pose_message(NO_TIME, MODEL.base_link, target))
+        end = time.monotonic() + 5.0
+        while not there() and time.monotonic() < end:
+            probe.spin()
+        if there():
+            break
+    assert there(), arm.process.output
     if mode != 'computed_torque':
         probe.until(lambda: diagnostics(told).get('link') == TOOL, 'diagnostics')
         assert float(diagnostics(told)['manipulability']) > 0.0

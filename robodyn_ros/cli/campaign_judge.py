@@ -211,7 +211,7 @@ def judge(recording: Recording, figures: Figures, bounds: Bounds) -> list[Criter
                   f'nobody said {", ".join(map(repr, recording.missing))}',
                   not recording.missing),
         Criterion('moves again', recording.recovery, recording.recovered and (
-            bounds.resets or recording.recovery == 'itself'))]
+            bounds.resets or recording.recovery != 'reset'))]
     if math.isfinite(bounds.sag):
         criteria.append(_small('sags while the fault lasts', figures.sag, bounds.sag))
     if lasted < bounds.goes_on:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 import os
 from pathlib import Path
 import sys
 from types import ModuleType
 
+from robodyn_ros import __version__
 from robodyn_ros.exceptions import RobodynError
 
 SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
@@ -19,6 +20,7 @@ COMMANDS = {
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
     'bench': 'how fast the dynamics of an arm are on this machine',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
+    'campaign': 'every fault that an arm may suffer, many times, and what becomes of it',
     'montecarlo': 'many simulated arms that differ from their model',
     'excite': 'plan a motion that tells much about an arm',
     'identify': 'find friction, inertia and payload in a recording',
@@ -59,7 +61,7 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='robodyn', epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description='Rigid-body dynamics and torque control of an arm from its URDF.')
-    parser.add_argument('--version', action='version', version=f'robodyn_ros {_version()}')
+    parser.add_argument('--version', action='version', version=f'robodyn_ros {__version__}')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
@@ -75,13 +77,6 @@ def _fill(command: argparse.ArgumentParser, module: ModuleType) -> None:
     module.add_arguments(command)
     command.add_argument('--debug', action='store_true', help='show the stack trace of an error')
     command.set_defaults(run=module.run, parser=command)
-
-
-def _version() -> str:
-    try:
-        return metadata.version('robodyn_ros')
-    except metadata.PackageNotFoundError:
-        return 'of a source checkout that is not installed'
 
 
 def _is_ours(error: Exception) -> bool:

@@ -9,6 +9,7 @@ from robodyn_ros.control.observer_settings import CollisionSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 
+
 class CollisionMonitor:
     """
     Judges the excess of external torque from cycle to cycle.

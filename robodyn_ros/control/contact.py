@@ -89,7 +89,7 @@ def check_shaping(gains: Gains, model: RobotModel) -> None:
     j = int(np.argmax(K * less > D))
     name = model.joint_names[j]
     raise ParameterError(
-        f"impedance.inertia of joint '{name}' is {m[j]:.3g}, its own is {gains.inertia[j]:.3g}: in "
-        'contact with something stiff that is unstable, unless its damping is at least '
+        f"impedance.inertia of joint '{name}' is {m[j]:.3g}, its own is {gains.inertia[j]:.3g}: "
+        'in contact with something stiff that is unstable, unless its damping is at least '
         f'observer.bandwidth times the difference, {K[j] * less[j]:.3g}; it is {D[j]:.3g}. Raise '
         'inertia or damping, or lower observer.bandwidth', joint=name, value=float(m[j]))

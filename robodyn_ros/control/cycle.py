@@ -17,11 +17,12 @@ from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.mean_torque import MeanTorque
 from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
-from robodyn_ros.control.own_law import OwnLawRunner
 from robodyn_ros.control.observation import Observation
+from robodyn_ros.control.own_law import OwnLawRunner
 from robodyn_ros.control.prediction import Prediction
 from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.status import CycleStatus
 from robodyn_ros.control.takeover import unusable_state
 from robodyn_ros.control.task_gains import TaskGains
 from robodyn_ros.control.terms import Term
@@ -29,10 +30,10 @@ from robodyn_ros.control.transition import Transition
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.safety import ABSURD, Ramp, Supervisor, Verdict
-from robodyn_ros.trajectory import Reference, ResultCode
+from robodyn_ros.trajectory import Reference
 
 
-class Cycle:
+class Cycle(CycleStatus):
     """
     Closes the torque loop of one arm; what may be asked of it is `ArmController`.
 
@@ -80,69 +81,9 @@ class Cycle:
         self._before = 0.0
         self._coasting = False
         self._q, self._qd, self._desired, self._fallback, self._sent = np.zeros((5, model.nv))
-        self._external, self._given = np.zeros(model.nv), MeanTorque(model.nv)
+        self._given = MeanTorque(model.nv)
         self.fault = ''
         self.warm()
-
-    # --- what it is doing -------------------------------------------------------------------
-
-    @property
-    def mode(self) -> Mode:
-        """Return what it is doing."""
-        return self._motion.mode
-
-    @property
-    def message(self) -> str:
-        """Return how the last motion ended."""
-        return self._motion.message
-
-    @property
-    def code(self) -> ResultCode | None:
-        """Return how the last trajectory ended, see `Motion.code`."""
-        return self._motion.code
-
-    @property
-    def reference(self) -> Reference:
-        """Return what is asked of the joints now."""
-        return self._motion.reference
-
-    @property
-    def terms(self) -> np.ndarray:
-        """
-        Terms of the last torque, (12, nv), rows as in `Term`.
-
-        TOTAL is what was sent; LIMIT is all that keeps it from being what the law says:
-        saturation, brakes in front of position limits, transitions, and the limits of rate and
-        effort.
-        """
-        return self._law.terms
-
-    @property
-    def effort_limit(self) -> np.ndarray:
-        """Effort limits that are obeyed, (nv,)."""
-        return self.bounds.effort
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether no motion is asked of the joints."""
-        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
-
-    @property
-    def law_at_work(self) -> str:
-        """Return the mode that has the arm, which may be another than was chosen."""
-        if self.mode is Mode.FLOAT:
-            return Mode.FLOAT.value
-        return self._guests.at_work or self._law.tracking
-
-    def saturated_joints(self) -> list[str]:
-        """Return the joints whose torque was cut in the last cycle."""
-        names = self.model.joint_names
-        return [name for name, cut in zip(names, self._verdict.saturated) if cut]
-
-    def weight(self) -> np.ndarray:
-        """Return the torque that holds the arm still where it was seen last, or is predicted."""
-        q = self._prediction.q if self._coasting else self._q
-        return self._dynamics.gravity(q) * self._law.gains.weight_scale
 
     def warm(self) -> None:
         """Compile all that the cycle and the requests call."""
@@ -193,7 +134,12 @@ class Cycle:
         return self._answer(now, q, qd)
 
     def between(self, now: float) -> tuple[np.ndarray, Verdict]:
-        """Return the torque between two states: what the law says to the predicted one."""
+        """
+        Return the torque between two states: what the law says to the predicted one.
+
+        The prediction has the external torque that the observer sees: what the model does not
+        know would otherwise soften feedback, because between two states there would be no error.
+        """
         predicted, dt = self._prediction, self._passed(now)
         self._given.add(dt, self._sent)
         predicted.advance(dt, self._sent + self.observation.torque, self._law.gains)
@@ -210,7 +156,7 @@ class Cycle:
     def _answer(self, now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, Verdict]:
         dt, motion, gains = self._passed(now), self._motion, self._law.gains
         self.loads.advance(dt)
-        external = self._external = self.wrenches.torque(now, dt, q)
+        external = self.wrenches.torque(now, dt, q)
         if motion.free:
             motion.anchor(q, qd)
             self._guests.leave()
@@ -255,7 +201,7 @@ class Cycle:
         self.observation.restart()
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
         predicted = self._prediction
-        external = self._external = self.wrenches.torque(now, dt, predicted.q)
+        external = self.wrenches.torque(now, dt, predicted.q)
         predicted.advance(dt, self._sent - external, gains)
         self.loads.advance(dt)
         self._motion.advance(now, dt, reference.q, reference.qd)

@@ -27,7 +27,7 @@ from robodyn_ros.model import RobotModel
 
 _FASTEST = 1.0  # 1/s: of a factor
 # gains, and with which power of the natural frequency they go
-_POWERS = {'kp': 2, 'kd': 1, 'pd_kp': 2, 'pd_kd': 1}
+_POWERS = {'kp': 2, 'kd': 1, 'pd_kp': 2, 'pd_kd': 1, 'sliding_damping': 1}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
 _LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
-_LEAST_DAMPING = 1e-6  # 1/s: of a law without any
 _POSES = 64            # that tell what inertia is usual
 
 
@@ -53,6 +52,8 @@ class Gains:
         Of the momentum observer, in rad/s.
     sliding : (nv,)
         Of the adaptive law, in 1/s: how fast the error dies out while s is 0.
+    sliding_damping : (nv,)
+        Of the adaptive law, in N m s/rad (N s/m): what pulls s to 0.
     disturbance_observer : (nv,)
         Part of what it sees that the laws which integrate take back: 1 or 0.
 
@@ -80,6 +81,7 @@ class Gains:
     observer_bandwidth: np.ndarray
     disturbance_observer: np.ndarray
     sliding: np.ndarray
+    sliding_damping: np.ndarray
 
     def __post_init__(self):
         for field in fields(self):
@@ -154,7 +156,8 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     disturbance_observer : bool
         Whether what it sees is compensated; in place of `ki`.
     sliding : float or (nv,)
-        Of the adaptive law, in 1/s; by default kp / kd, so that it is as stiff as feedforward_pd.
+        Of the adaptive law, in 1/s, below kd: the error has poles at it and at kd less it; by
+        default kd / 4, which leaves most of the damping to s, whatever the arm carries.
 
     Raises
     ------
@@ -174,9 +177,12 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
     part = given('friction_scale', friction_scale)
     coulomb = given('coulomb', coulomb, model.friction)
     integral = given('ki', ki)
+    sliding = given('sliding', sliding, 0.25 * kd)
+    _check(model, 'sliding', sliding, sliding <= kd, 'it must be below kd: lower it, or raise the '
+           'natural frequency')
     if disturbance_observer:
-        _check(model, 'ki', integral, integral == 0.0, 'disturbance_observer is on, and both would '
-               'work against the same error: set one of the two to 0 or false')
+        _check(model, 'ki', integral, integral == 0.0, 'disturbance_observer is on, and both '
+               'would work against the same error: set one of the two to 0 or false')
     return Gains(
         kp=kp, kd=kd, ki=_stable(model, integral, kp, kd),
         pd_kp=kp * inertia, pd_kd=kd * inertia, inertia=inertia,
@@ -197,7 +203,7 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         observer_bandwidth=_positive(model, 'observer_bandwidth', given(
             'observer_bandwidth', observer_bandwidth)),
         disturbance_observer=np.full(model.nv, float(disturbance_observer)),
-        sliding=given('sliding', sliding, kp / np.maximum(kd, _LEAST_DAMPING)))
+        sliding=sliding, sliding_damping=(kd - sliding) * inertia)
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:

@@ -172,7 +172,7 @@ class ControlLaw:
 
     @property
     def law(self) -> Law:
-        """The law that follows references."""
+        """Return the law that follows references."""
         return TRACKING[self._tracking]
 
     @property

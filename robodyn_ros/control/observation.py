@@ -17,6 +17,7 @@ from robodyn_ros.control.tip_wrench import compile_tip_wrench
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 
+
 class Observation:
     """
     Watches what acts on one arm besides its motors, gravity and friction.

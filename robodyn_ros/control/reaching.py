@@ -18,12 +18,12 @@ class Reaching(Following):
 
     @property
     def task_gains(self) -> TaskGains:
-        """Gains of the Cartesian laws."""
+        """Return the gains of the Cartesian laws."""
         return self._law.task_gains
 
     @property
     def task(self) -> TaskReport | None:
-        """What a Cartesian law tells of its link; None while another law is at work."""
+        """Return what a Cartesian law tells of its link; None while another one is at work."""
         return self._law.task if self._law.law.cartesian and not self._motion.led else None
 
     def pose(self, q: np.ndarray) -> np.ndarray:

@@ -83,6 +83,8 @@ def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace,
 
     Parameters
     ----------
+    tree, runtime, frame
+        The robot, and the frame of the link.
     q, qd, qdd : (nv,)
         Of the reference.
     measured : (nv,)

@@ -138,8 +138,8 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
     ratio = six('damping_ratio', damping_ratio)
     springs = six('stiffness', stiffness) if np.size(stiffness) else wn ** 2 * usual.mass
     dampers = six('damping', damping) if np.size(damping) else np.zeros(6)
-    posture = not_negative('posture.natural_frequency', posture_frequency, model)
-    posture_kd = 2.0 * not_negative('posture.damping_ratio', posture_ratio, model) * posture
+    posture = not_negative('posture_frequency', posture_frequency, model)
+    posture_kd = 2.0 * not_negative('posture_ratio', posture_ratio, model) * posture
     inertia = joint_inertia(dynamics) + rotors
     return TaskGains(
         link=link, stiffness=springs, damping=dampers,

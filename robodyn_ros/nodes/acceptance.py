@@ -159,5 +159,5 @@ class _Job:
         controller = self._controller
         # a hand moves it, or a pose its link; from now on the motion does
         if controller.mode in (Mode.FLOAT, Mode.REACH):
-            controller.stop('a trajectory is about to begin')
+            controller.come_to_rest('a trajectory is about to begin')
         return _Job(controller, self.request, self.attempt + 1)

@@ -24,10 +24,10 @@ CARTESIAN_PARAMETERS = (
               'damping ratio, one or six.', 'N s/m and N m s/rad', minimum=0.0),
     Parameter('cartesian.axes', 'string', 'base', 'Along which directions count: those of the '
               'base, or of the target.', choices=AXES),
-    Parameter('cartesian.posture.natural_frequency', 'double_array', (5.0,), 'With which the '
+    Parameter('cartesian.posture_frequency', 'double_array', (5.0,), 'With which the '
               'posture follows its reference, as far as the link does not feel it.', 'rad/s',
               minimum=0.0, maximum=500.0, per_joint=True),
-    Parameter('cartesian.posture.damping_ratio', 'double_array', (1.0,), 'Of the posture.',
+    Parameter('cartesian.posture_damping_ratio', 'double_array', (1.0,), 'Of the posture.',
               minimum=0.0, maximum=10.0, per_joint=True),
     Parameter('cartesian.singularity', 'double', 0.05, 'Part of its usual mobility below which a '
               'direction is damped.', minimum=1e-3, maximum=0.5),
@@ -43,8 +43,8 @@ _DESIGN = {
     'cartesian.link': 'link', 'cartesian.natural_frequency': 'natural_frequency',
     'cartesian.damping_ratio': 'damping_ratio', 'cartesian.stiffness': 'stiffness',
     'cartesian.damping': 'damping', 'cartesian.axes': 'axes', 'armature': 'armature',
-    'cartesian.posture.natural_frequency': 'posture_frequency',
-    'cartesian.posture.damping_ratio': 'posture_ratio', 'cartesian.singularity': 'singularity'}
+    'cartesian.posture_frequency': 'posture_frequency',
+    'cartesian.posture_damping_ratio': 'posture_ratio', 'cartesian.singularity': 'singularity'}
 TASK_NAMES = frozenset(_DESIGN)
 
 

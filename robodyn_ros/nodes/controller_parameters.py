@@ -15,7 +15,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.adaptive_parameters import (
     adaptation_from, ADAPTIVE_PARAMETERS, schedule_from, SCHEDULE_PARAMETERS)
 from robodyn_ros.nodes.cartesian_parameters import (
-    CARTESIAN_PARAMETERS, reach_from, TASK_NAMES, task_gains_from)
+    CARTESIAN_PARAMETERS, reach_from, task_gains_from, TASK_NAMES)
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
 from robodyn_ros.nodes.guest_parameters import GUEST_PARAMETERS, linear_from
 from robodyn_ros.nodes.observer_parameters import observer_from, OBSERVER_PARAMETERS
@@ -32,8 +32,9 @@ PARAMETERS = (
     Parameter('autostart', 'bool', True, 'Configure at start, and activate as soon as the arm '
               'reports its state.', read_only=True),
     Parameter('mode', 'string', 'computed_torque', 'What activation enters. Trajectories are '
-              'followed by the last of these laws that was not gravity_compensation. A change '
-              'while active is made without a step of torque.', choices=MODES),
+              'followed by the last of these laws that was not gravity_compensation, and refused '
+              'in linear_feedback. A change while active is made without a step of torque.',
+              choices=MODES),
     *COMMAND_PARAMETERS,
     Parameter('lockstep', 'bool', False, 'Whether time is what the stamps of the states say, for '
               'a simulator in lockstep: the torques are then a function of the states alone. '
@@ -160,7 +161,8 @@ _DESIGN = {
         'natural_frequency', 'damping_ratio', 'kp', 'kd', 'ki', 'armature', 'gravity_scale',
         'friction_scale', 'float_friction', 'driver_compensates_gravity',
         'disturbance_observer')},
-    'observer.bandwidth': 'observer_bandwidth', 'float_damping': 'damping', 'impedance.stiffness': 'stiffness',
+    'observer.bandwidth': 'observer_bandwidth', 'float_damping': 'damping',
+    'impedance.stiffness': 'stiffness',
     'impedance.natural_frequency': 'impedance_frequency',
     'impedance.damping_ratio': 'impedance_ratio', 'impedance.damping': 'joint_damping',
     'impedance.inertia': 'apparent_inertia', 'friction.viscous': 'viscous',
@@ -212,7 +214,8 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
             model.nv, tolerances('trajectory'), tolerances('goal'),
             values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
         allow_partial_joints=values.allow_partial_joints_goal,
-        longest_pause=values.stale_stop, observer=observer_from(values), linear=linear_from(values),
+        longest_pause=values.stale_stop, observer=observer_from(values),
+        linear=linear_from(values),
         guest=values.mode if values.mode in GUESTS else '',
         reach=reach_from(values))
 
@@ -220,8 +223,8 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
 def check_rate(values: SimpleNamespace, simulated: bool) -> None:
     """Raise `ParameterError` for a fixed rate where time is simulated."""
     if values.fixed_rate and (simulated or values.lockstep):
-        raise ParameterError(f'fixed_rate is {values.fixed_rate:g} Hz, in real time; with lockstep '
-                             'or use_sim_time set it to 0: every state is answered',
+        raise ParameterError(f'fixed_rate is {values.fixed_rate:g} Hz, in real time; with '
+                             'lockstep or use_sim_time set it to 0: every state is answered',
                              parameter='fixed_rate', value=values.fixed_rate)
 
 

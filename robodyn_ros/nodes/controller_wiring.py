@@ -14,6 +14,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.activation import Activation
 from robodyn_ros.nodes.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.contract_publisher import ContractPublisher
 from robodyn_ros.nodes.control_cycle import ControlCycle
 from robodyn_ros.nodes.controller_clock import ControllerClock
 from robodyn_ros.nodes.controller_parameters import (
@@ -87,6 +88,7 @@ class Wiring:
                                         task_gains_from(values, dynamics))
         self._connect(node, values)
         self._listen(node, values)
+        self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
                                        self.inputs, self.guard)
 
@@ -126,5 +128,5 @@ class Wiring:
     def destroy(self) -> None:
         """Close the topics."""
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
-                     self._estimate, self.report):
+                     self._estimate, self._contract, self.report):
             part.destroy()

@@ -142,6 +142,9 @@ class GuardLink:
             log.error('the guard is silent: nobody would take over')
         elif text == GuardState.GONE.value:
             log.warning('the guard has left: nobody would take over')
+        elif text == GuardState.REFUSING.value:
+            log.error('the guard refuses to guard this controller, its log says why: nobody would '
+                      'take over')
         elif before in ('', 'none', 'silent', GuardState.GONE.value) and text != 'none':
             log.info(f'there is a guard: {text}')
 

@@ -20,7 +20,12 @@ PARAMETERS = (
     Parameter('patience', 'double', 10.0, 'After ~/reset, for a controller to take over; then the '
               'guard keeps the arm.', 's', minimum=0.5, maximum=600.0, read_only=True),
     Parameter('damping', 'double', 10.0, 'Part of its speed that the arm loses per second while '
-              'the guard commands.', '1/s', minimum=0.0, maximum=50.0),
+              'the guard commands.', '1/s', minimum=1.0, maximum=50.0),
+    Parameter('hold_rate', 'double', 60.0, 'At which the arm is led back to where that leaves it; '
+              'stiffness is damping times this, per inertia. 0: it is not held, and sinks if the '
+              'model errs.', '1/s', minimum=0.0, maximum=100.0),
+    Parameter('hold_effort', 'double', 0.2, 'Part of the effort that may be used for that; whoever '
+              'is stronger moves the arm, and it stays there.', minimum=0.01, maximum=1.0),
     *COMMAND_PARAMETERS,
     *LIMIT_PARAMETERS,
     Parameter('stale.hold', 'double', 0.05, 'Silence of the joint states after which the weight '

@@ -1,24 +1,29 @@
 """
-The torque of an arm that nobody controls: its weight, and damping until it rests.
+The torque of an arm that nobody controls: its weight, damping until it rests, and a hold there.
 
 The damping is `- damping M(q) qd`: all joints lose their speed at the same pace, so that none is
-shaken by the others, whatever the masses, and no motion is fed.
+shaken by the others, whatever the masses, and no motion is fed. What the model does not know would
+let the arm sink for ever at the speed at which damping carries it: an `Anchor` holds it where it
+would have come to rest, with a part of the effort limits only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.loads import check_gravity, Loads
+from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes.parameters import per_joint
-from robodyn_ros.safety import Supervisor
+from robodyn_ros.safety import Anchor, brake_at_limits, Supervisor
 
-_RATE = 100.0  # effort limits per second, if nothing else is asked for
+_RATE = 100.0    # effort limits per second, if nothing else is asked for
+_BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
+_REACH = 0.1     # s in which a joint may reach its limit
 
 
 class GuardTorque:
@@ -36,6 +41,8 @@ class GuardTorque:
     ----------
     loads : Loads
         What the arm carries.
+    armature : (nv,) array
+        Inertia of the rotors.
 
     Raises
     ------
@@ -50,11 +57,19 @@ class GuardTorque:
         self._own = 0.0 if values.driver_compensates_gravity else 1.0
         effort, rate, margin = _bounds(values, dynamics.model)
         self._supervisor = Supervisor(effort, rate, dynamics.model.joint_names, margin)
-        self._usable, self._damping = effort * margin, values.damping
         nv = dynamics.nv
-        self._q, self._still, self._qdd, self._weight, self._torque = np.zeros((5, nv))
+        self.armature = np.zeros(nv)
+        self._anchor = Anchor(dynamics.model.lower, dynamics.model.upper)
+        (self._q, self._still, self._qdd, self._brake, self._weight, self._hold,
+         self._torque) = np.zeros((7, nv))
         self._before = 0.0
+        self._obey(values, effort * margin)
         self.moving(0.0, np.zeros(nv), np.zeros(nv))  # compiles
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Return the largest torques, (nv,)."""
+        return self._usable
 
     @property
     def last(self) -> np.ndarray:
@@ -65,29 +80,54 @@ class GuardTorque:
         """Obey other parameters from now on; raises `ParameterError`, and changes nothing then."""
         effort, rate, margin = _bounds(values, self._model)
         self._supervisor.change(effort, rate, margin)
-        self._usable, self._damping = effort * margin, values.damping
+        self._obey(values, effort * margin)
 
-    def start(self, now: float, q: np.ndarray, torque: np.ndarray | None) -> None:
+    def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
         """Begin at the torque that was sent last, if it is known, else at the weight."""
         self._q[:], self._before = q, now
+        self._anchor.drop(q, qd, self._damping)
+        self._hold.fill(0.0)
         self._supervisor.reset(self._own * self._dynamics.gravity(q) if torque is None
                                else torque)
 
     def moving(self, now: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Return the torque for a fresh state; overwritten by the next call."""
         self._q[:] = q
-        np.multiply(qd, -self._damping, out=self._qdd)
         self._dynamics.gravity(q, out=self._weight)
-        self._dynamics.inverse_dynamics(q, self._still, self._qdd, out=self._torque)
-        if not self._own:
-            self._torque -= self._weight
+        self._hold_fast(q, qd)
+        brake_at_limits(q, qd, self._model.lower, self._model.upper, _BRAKE, _REACH,
+                        out=self._brake)
+        np.multiply(qd, -self._damping, out=self._qdd)
+        self._qdd += self._brake
+        self._accelerate(self._qdd, self._torque)
+        self._torque += self._hold
         return self._supervised(now)
 
     def blind(self, now: float) -> np.ndarray:
-        """Return the torque while no state comes: the weight where the arm was seen last."""
+        """Return the torque while no state comes: what held the arm where it was seen last."""
         self._dynamics.gravity(self._q, out=self._weight)
-        np.multiply(self._weight, self._own, out=self._torque)
+        self._torque[:] = self._hold
         return self._supervised(now)
+
+    def let_go(self) -> None:
+        """Hold no more: what `blind` returns is the weight alone."""
+        self._hold.fill(0.0)
+
+    def _hold_fast(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Find the torque that leads back to the anchor, which gives way before it is too much."""
+        pull = self._anchor.pull(q, qd, self._damping, self._hold_rate)
+        self._accelerate(pull, self._hold)
+        excess = np.abs(self._hold) / self._hold_effort
+        most = excess.max()
+        if most > 1.0:  # joints that are not overcome stay where they are
+            self._hold /= most
+            self._anchor.give_way(1.0 / np.maximum(excess, 1.0))
+
+    def _accelerate(self, qdd: np.ndarray, out: np.ndarray) -> None:
+        """Find the torque for an acceleration besides the weight."""
+        self._dynamics.inverse_dynamics(self._q, self._still, qdd, out=out)
+        out -= self._weight
+        out += self.armature * qdd
 
     def set_payload(self, payload: Payload) -> None:
         """Carry a payload, unless no motor could (raises `ModelError`, as the controller does)."""
@@ -95,10 +135,18 @@ class GuardTorque:
 
     def set_gravity(self, gravity) -> None:
         """Reckon with another gravity; raises as `set_payload`."""
-        check_gravity(np.asarray(gravity))
         self._take(self.loads.payloads, gravity)
 
+    def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
+        """Reckon with all that a controller does; raises as `set_payload`."""
+        for load in payloads:
+            self.loads.carrier(load.link)
+            check_body(load)
+        self._take({load.link: load for load in payloads if load.mass}, gravity)
+        self.armature[:] = armature
+
     def _take(self, payloads, gravity) -> None:
+        check_gravity(np.asarray(gravity))
         weight = self._own * self.loads.weight(self._q, self.loads.planned(payloads, gravity))
         excess = np.abs(weight) - self._usable
         j = int(np.argmax(excess))
@@ -108,9 +156,15 @@ class GuardTorque:
                 f'arm here, its motor may give {self._usable[j]:.4g}')
         self.loads.change(payloads, gravity, 0.0)
 
+    def _obey(self, values: SimpleNamespace, usable: np.ndarray) -> None:
+        self._usable, self._damping = usable, values.damping
+        self._hold_rate, self._hold_effort = values.hold_rate, values.hold_effort * usable
+
     def _supervised(self, now: float) -> np.ndarray:
+        """Add the weight, as far as it is ours, and bound the whole."""
         passed, self._before = now - self._before, now
         self._weight *= self._own
+        self._torque += self._weight
         return self._supervisor.supervise(self._torque, self._weight, passed)[0]
 
 

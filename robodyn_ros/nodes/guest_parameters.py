@@ -11,8 +11,8 @@ from robodyn_ros.nodes.parameters import Parameter
 GUEST_PARAMETERS = (
     Parameter('own_law', 'string', '', 'The law of mode own_law: module:Class, or the name of an '
               'entry point in the group robodyn_ros.control_laws.', read_only=True),
-    Parameter('own_law_deadline', 'double', 5e-4, 'That an answer of it may take; a later one ends '
-              'in a stop.', 's', minimum=1e-5, maximum=1.0, read_only=True),
+    Parameter('own_law_deadline', 'double', 5e-4, 'That an answer of it may take; a later one '
+              'ends in a stop.', 's', minimum=1e-5, maximum=1.0, read_only=True),
     Parameter('linear_feedback.timeout', 'double', 0.1, 'For which a message on '
               '~/linear_feedback counts.', 's', minimum=0.001, maximum=1.0),
     Parameter('linear_feedback.largest_error', 'double', 0.3, 'Between the position in a message '

@@ -146,7 +146,7 @@ class TrajectoryAction:
     def _on_cancel(self, handle) -> CancelResponse:
         if self.goal is None or self.goal.handle != handle:
             return CancelResponse.REJECT
-        self._controller.stop('the goal is cancelled')
+        self._controller.come_to_rest('the goal is cancelled')
         return CancelResponse.ACCEPT
 
     # --- ends -------------------------------------------------------------------------------

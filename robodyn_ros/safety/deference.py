@@ -12,6 +12,8 @@ import math
 
 from robodyn_ros.safety.guarding import GuardState, HELD_UP, Phase
 
+_REFUSED = 'the guard refuses to guard this controller, its log says why'
+
 
 class Deference:
     """
@@ -62,6 +64,8 @@ class Deference:
             return 'the guard has taken over the arm'
         if self._required and not self.known:
             return 'there is no guard, and guard.required is set'
+        if self._required and self.word is GuardState.REFUSING:
+            return f'{_REFUSED}, and guard.required is set'
         if self._required and self.silent:
             return (f'the guard is silent for {self._turned - self._heard:.2f} s, and '
                     'guard.required is set')
@@ -74,6 +78,8 @@ class Deference:
             return 'the guard commands the arm: call its service ~/reset'
         if self._expected and (not self.known or self.silent):
             return 'no word of the guard yet'
+        if self._expected and self.word is GuardState.REFUSING:
+            return _REFUSED
         return self.complaint
 
     def paused(self, now: float) -> bool:

@@ -29,6 +29,7 @@ class GuardState(Enum):
     """What a guard does."""
 
     WATCHING = 'watching'      # nobody is in charge, or the guard could not take over
+    REFUSING = 'refusing'      # it would command otherwise than the controller, and will not
     ARMED = 'armed'            # takes over when the heartbeat falls silent
     COMMANDING = 'commanding'  # has taken over
     YIELDING = 'yielding'      # commands until the controller does
@@ -58,13 +59,15 @@ class Guard:
         Why.
     takeovers : int
         How often it took over.
+    refusal : str
+        Why it must not be armed, empty if it may; to be set from outside.
 
     """
 
     def __init__(self, timeout: float, patience: float = 10.0):
         self.timeout, self._patience = timeout, patience
         self.state, self.reason = GuardState.WATCHING, 'no heartbeat yet'
-        self.takeovers = 0
+        self.takeovers, self.refusal = 0, ''
         self._silence, self._phase = math.inf, Phase.STANDBY
         self._looked = self._until = self._listening = -math.inf
 
@@ -108,7 +111,7 @@ class Guard:
         self._silence += min(passed, 0.5 * self.timeout)
         if passed > HELD_UP:
             self._listening = now + _LISTEN
-        if self.state is GuardState.WATCHING:
+        if self.state in (GuardState.WATCHING, GuardState.REFUSING):
             self._watch(able)
         elif self.state is GuardState.ARMED:
             self._stay_armed()
@@ -140,13 +143,16 @@ class Guard:
         self._go(GuardState.YIELDING, 'reset')
 
     def _watch(self, able: bool) -> None:
+        watching = GuardState.WATCHING
         if not self.hears:
-            self.reason = ('no heartbeat yet' if self._silence == math.inf
-                           else 'the controller is gone')
+            self._go(watching, 'no heartbeat yet' if self._silence == math.inf
+                     else 'the controller is gone')
+        elif self.refusal:
+            self._go(GuardState.REFUSING, self.refusal)
         elif self._phase is not Phase.ACTIVE:
-            self.reason = 'the controller does not command'
+            self._go(watching, 'the controller does not command')
         elif not able:
-            self.reason = 'the state of the arm is not known'
+            self._go(watching, 'the state of the arm is not known')
         else:
             self._go(GuardState.ARMED, 'the controller commands')
 

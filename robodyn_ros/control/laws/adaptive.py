@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from robodyn_ros.control.terms import difference, product, sums, Term
 
-GAINS = ('pd_kd', 'sliding')
+GAINS = ('sliding_damping', 'sliding')
 
 
 def adaptive(arm, x):
@@ -23,13 +23,14 @@ def adaptive(arm, x):
     Return the terms of `M qdd_r + C(q, qd) qd_r + g - K_D s`.
 
     What would be there without an error is told apart from what the error adds, which is the
-    feedback. K_D is the damping of feedforward_pd, and K_D L its stiffness unless L is given.
+    feedback. With K_D = (kd - L) times the joint's own inertia the error has poles at -L and
+    L - kd, and is damped as in feedforward_pd.
     """
     velocity, acceleration, sliding = corrections(x)
     return {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),
             Term.FEEDBACK: sums([
                 arm.inertial(x.q, acceleration), arm.coriolis(x.q, x.qd, velocity),
-                product(x.pd_kd, sliding)])}
+                product(x.sliding_damping, sliding)])}
 
 
 def corrections(x):

@@ -1,0 +1,200 @@
+"""
+Hurt a simulated arm under the real controller and its guard, in every way, and judge what it does.
+
+Processes are killed and held up, joint states are lost, late and wrong, commands get lost, motors
+fail, requests make no sense, the network is cut: each while the arm moves at speed, many times,
+at moments and with values that a seed decides. What the arm did is measured on its topics.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+import signal
+import tempfile
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.campaign_faults import Case, CASES
+from robodyn_ros.cli.campaign_report import as_json, markdown, row, summary
+from robodyn_ros.cli.motion import Motion, plan_motion
+from robodyn_ros.cli.network import Network
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.robot import add_motion_arguments, add_robot_arguments, Robot, whole_number
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
+from robodyn_ros.model import RobotModel
+
+if TYPE_CHECKING:  # the runner needs ROS
+    from robodyn_ros.cli.campaign_run import Outcome, Runner
+
+EXAMPLES = """examples:
+  robodyn campaign --list
+  robodyn campaign --seeds 1
+  robodyn campaign --only 'controller killed' --only Ctrl-C --seeds 3
+  robodyn campaign --json reliability.json --markdown reliability.md
+  robodyn campaign --soak 20
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add_motion_arguments(parser)
+    add = parser.add_argument
+    add('--list', action='store_true', help='only tell which faults there are')
+    add('--only', action='append', default=[], metavar='FAULT',
+        help='only this fault, or those that begin so; may be repeated')
+    add('--seeds', type=whole_number, default=10, metavar='N', help='runs of each (default 10)')
+    add('--seed', type=int, default=0, metavar='N', help='the first of them (default 0)')
+    add('--json', type=Path, metavar='FILE', help='write what was measured in every run')
+    add('--markdown', type=Path, metavar='FILE', help='write the table')
+    add('--logs', type=Path, metavar='DIR', help='keep what the processes said in this folder')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the campaign; return 0 if all criteria hold, else 1."""
+    cases = chosen(options.only)
+    steps = Steps()
+    if options.list:
+        for case in cases:
+            steps.say(f'{case.name:<26} {case.text}')
+        return 0
+    signal.signal(signal.SIGTERM, _interrupt)
+    robot = Robot.from_options(options)
+    model = robot.load()
+    motion = plan_motion(Dynamics(model), options.duration, options.speed)
+    seeds = range(options.seed, options.seed + options.seeds)
+    outcomes, skipped = [], {}
+    with _folder(options.logs) as logs:
+        for network in (False, True):
+            some = [case for case in cases if case.network == network]
+            if some:
+                try:
+                    outcomes += Campaign(robot, model, motion, logs, steps).run(some, seeds)
+                except _Skipped as reason:
+                    skipped.update({case.name: str(reason) for case in some})
+    return conclude(cases, outcomes, skipped, options, steps)
+
+
+def chosen(only: Sequence[str]) -> list[Case]:
+    """
+    Return the faults that are asked for; all if none is.
+
+    Raises
+    ------
+    ParameterError
+        There is no such fault.
+
+    """
+    for name in only:
+        if not any(case.name.startswith(name) for case in CASES):
+            raise ParameterError(f'--only {name}: there is no such fault; '
+                                 + near_matches(name, [case.name for case in CASES]))
+    return [case for case in CASES
+            if not only or any(case.name.startswith(name) for name in only)]
+
+
+class _Skipped(Exception):
+    """This machine cannot do that."""
+
+
+class Campaign:
+    """
+    Runs cases; starts the processes anew when nothing else helps.
+
+    Parameters
+    ----------
+    robot, model, motion
+        What is hurt, and what it does.
+    logs : Path
+        Folder for what the processes say.
+    steps : Steps
+        Who is told.
+
+    """
+
+    def __init__(self, robot: Robot, model: RobotModel, motion: Motion, logs: Path,
+                 steps: Steps):
+        self._what = (robot, model, motion, logs)
+        self._steps, self._nv = steps, model.nv
+
+    def run(self, cases: Sequence[Case], seeds: Sequence[int]) -> list[Outcome]:
+        """Return the outcomes of all."""
+        todo = [(case, seed) for case in cases for seed in seeds]
+        outcomes: list[Outcome] = []
+        while todo:
+            with ExitStack() as stack:
+                runner = self._begin(stack, cases[0].network)
+                while todo:
+                    outcome = self._one(runner, *todo.pop(0))
+                    outcomes.append(outcome)
+                    if outcome.recording is None or not outcome.recording.recovered:
+                        break  # with new processes
+        return outcomes
+
+    def _begin(self, stack: ExitStack, network: bool) -> Runner:
+        from robodyn_ros.cli.campaign_run import Runner
+        from robodyn_ros.cli.campaign_stage import Stage
+        with self._steps('start simulator, guard and controller') as step:
+            try:
+                wire = stack.enter_context(Network()) if network else None
+            except (OSError, RobodynError) as error:
+                step.result = f'skipped: {error}'
+                raise _Skipped(str(error)) from error
+            stage = stack.enter_context(Stage(*self._what, network=wire))
+            stage.start()
+            step.result = 'on two hosts' if network else f'on ROS_DOMAIN_ID={stage.domain}'
+        return Runner(stage)
+
+    def _one(self, runner: Runner, case: Case, seed: int) -> Outcome:
+        from robodyn_ros.cli.campaign_run import failed
+        with self._steps(f'{case.name}, seed {seed}') as step:
+            try:
+                outcome = runner.run(case, seed)
+            except RobodynError as error:
+                outcome = failed(case, seed, error, self._nv)
+            step.result = row(outcome)
+        return outcome
+
+
+def conclude(cases: Sequence[Case], outcomes: Sequence[Outcome], skipped: dict[str, str],
+             options: argparse.Namespace, steps: Steps) -> int:
+    """Print the table, write the files, and return the exit code."""
+    for line in ('', *summary(cases, outcomes, skipped)):
+        steps.say(line)
+    if options.json:
+        options.json.write_text(as_json(outcomes, skipped), encoding='utf-8')
+    if options.markdown:
+        options.markdown.write_text(markdown(cases, outcomes, skipped), encoding='utf-8')
+    return 1 if any(outcome.passed is False for outcome in outcomes) else 0
+
+
+def _folder(path: Path | None):
+    """Return a context of the folder for logs."""
+    if path is None:
+        return _Temporary()
+    path.mkdir(parents=True, exist_ok=True)
+    return _Kept(path)
+
+
+class _Kept:
+    def __init__(self, path: Path):
+        self._path = path
+
+    def __enter__(self) -> Path:
+        return self._path
+
+    def __exit__(self, *_error) -> None:
+        pass
+
+
+class _Temporary(tempfile.TemporaryDirectory):
+    def __enter__(self) -> Path:
+        return Path(super().__enter__())
+
+
+def _interrupt(_number, _frame) -> None:
+    """End as after Ctrl-C."""
+    raise KeyboardInterrupt

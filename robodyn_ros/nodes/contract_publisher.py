@@ -1,0 +1,70 @@
+"""Tells the guard how the controller understands the arm, what it carries included."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.guard_contract import loads_of, terms_of, TOPIC
+from robodyn_ros.nodes.parameters import Parameters, per_joint
+
+_PERIOD = 0.05  # s between looks for what has changed
+
+
+class ContractPublisher:
+    """
+    Publishes `~/guard_contract`, and again whenever it changes.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Of the arm.
+    table : Parameters
+        Of the node.
+    command_topic : str
+        Full name of the topic of the torques.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, table: Parameters,
+                 command_topic: str):
+        self._node, self._controller = node, controller
+        self._table, self._topic = table, command_topic
+        self._told: tuple = ()
+        self._learned = np.full_like(controller.adaptation.pseudo_inertia, np.nan)
+        self._publisher = node.create_publisher(String, f'~/{TOPIC}', qos.latched())
+        self._timer = node.create_timer(_PERIOD, self._look)
+        self._look()
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def _look(self) -> None:
+        controller = self._controller
+        loads, learned = controller.loads, controller.adaptation.pseudo_inertia
+        now = (loads.payloads, loads.gravity, controller.bounds, self._table.values)
+        # these are replaced, never changed
+        same = len(self._told) and all(a is b for a, b in zip(now, self._told))
+        if not same or not np.array_equal(learned, self._learned):
+            self._told, self._learned[:] = now, learned
+            self._publisher.publish(String(data=json.dumps(self._contract())))
+
+    def _contract(self) -> dict:
+        controller = self._controller
+        payloads = dict(controller.loads.payloads)
+        if self._learned.any():
+            learned = controller.adaptation.payload
+            payloads[learned.link] = learned
+        values, model = self._table.values, controller.model
+        armature = np.array(per_joint('armature', values.armature, model.joint_names))
+        return {**terms_of(model, values, self._topic, controller.bounds.usable),
+                **loads_of(payloads, controller.loads.gravity, armature)}

@@ -1,0 +1,127 @@
+"""
+What controller and guard must have in common, and what the guard learns from the controller.
+
+The controller says on `~/guard_contract` how it understands the arm, as JSON in a latched
+std_msgs/String: so that a guard that is started late, or anew, knows the payload, too, and refuses
+to guard what it would command otherwise than the controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import hashlib
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.exceptions import ArgumentError, shown
+from robodyn_ros.model import Payload, RobotModel
+
+TOPIC = 'guard_contract'
+_CLOSE = 1e-9     # by which equal limits may differ
+_LONGEST = 65536  # characters
+# what must be equal, and the parameters that decide it
+_TERMS = {
+    'model': 'urdf_file, robot_description, base, tip or locked (digest of the model)',
+    'command_topic': 'effort_command_topic',
+    'command_joints': 'command_joints',
+    'joint_commands': 'publish_joint_commands',
+    'driver_compensates_gravity': 'driver_compensates_gravity'}
+
+
+def terms_of(model: RobotModel, values: SimpleNamespace, command_topic: str,
+             usable: np.ndarray) -> dict[str, Any]:
+    """
+    Return what must be equal.
+
+    Parameters
+    ----------
+    model : RobotModel
+        Of the arm.
+    values : SimpleNamespace
+        Parameters of the node.
+    command_topic : str
+        Full name of the topic of the torques.
+    usable : (nv,) array
+        Effort limits times margin.
+
+    """
+    return {'model': model_digest(model), 'command_topic': command_topic,
+            'command_joints': list(values.command_joints or model.joint_names),
+            'joint_commands': bool(values.publish_joint_commands),
+            'driver_compensates_gravity': bool(values.driver_compensates_gravity),
+            'effort': dict(zip(model.joint_names, usable.tolist()))}
+
+
+def model_digest(model: RobotModel) -> str:
+    """Return a few letters that differ if arms do: in masses, geometry, joints or their limits."""
+    digest = hashlib.sha256(model.structure_key.encode())
+    digest.update(json.dumps([model.base_link, model.joint_names]).encode())
+    for limits in (model.lower, model.upper):
+        digest.update(limits.astype('<f8').tobytes())
+    return digest.hexdigest()[:12]
+
+
+def loads_of(payloads: Mapping[str, Payload], gravity: np.ndarray,
+             armature: np.ndarray) -> dict[str, Any]:
+    """Return what the guard is to reckon with."""
+    return {'payloads': [{'link': load.link, 'mass': load.mass, 'com': load.com.tolist(),
+                          'inertia': load.inertia.tolist()} for load in payloads.values()],
+            'gravity': np.asarray(gravity).tolist(), 'armature': np.asarray(armature).tolist()}
+
+
+def difference(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return which parameter differs between guard and controller, with both values; or ''."""
+    for key, parameter in _TERMS.items():
+        if own[key] != theirs.get(key):
+            return (f'{parameter} differs: {_told(own[key])} here, {_told(theirs.get(key))} in '
+                    'the controller')
+    effort = theirs.get('effort')
+    for joint, limit in own['effort'].items():
+        other = effort.get(joint) if isinstance(effort, dict) else None
+        if not isinstance(other, float) or abs(other - limit) > _CLOSE * limit:
+            return (f'effort_limit x effort_margin of joint {joint!r} differs: {limit:g} here, '
+                    f'{_told(other)} in the controller')
+    return ''
+
+
+def contract_from(text: str) -> dict[str, Any]:
+    """Return what a controller says (raises `ArgumentError` if that cannot be understood)."""
+    try:
+        contract = json.loads(text) if len(text) < _LONGEST else None
+    except (ValueError, RecursionError):
+        contract = None
+    if not isinstance(contract, dict):
+        raise ArgumentError(f'{TOPIC}: not the contract of a controller: {shown(text)}')
+    return contract
+
+
+def payloads_from(contract: Mapping[str, Any]) -> list[Payload]:
+    """Return the payloads of a contract (raises `RobodynError` if no real body is like that)."""
+    try:
+        return [Payload(load['link'], load['mass'], load['com'], np.array(load['inertia']))
+                for load in contract['payloads']]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArgumentError(f'{TOPIC}: payloads cannot be understood: {error}') from error
+
+
+def vector_from(contract: Mapping[str, Any], key: str, size: int) -> np.ndarray:
+    """Return so many numbers of a contract (raises `ArgumentError`)."""
+    try:
+        vector = np.array(contract[key], dtype=float)
+    except (KeyError, TypeError, ValueError):
+        vector = np.empty(0)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise ArgumentError(f'{TOPIC}: {key} is {shown(str(contract.get(key)))}, not {size} '
+                            'numbers')
+    return vector
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f'[{", ".join(map(str, value))}]'
+    return 'nothing' if value is None else str(value)

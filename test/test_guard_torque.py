@@ -1,0 +1,162 @@
+"""What a guard commands: an arm under it comes to rest, and stays, also if the model errs."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
+
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.dynamics.loads import with_slots  # noqa: E402
+from robodyn_ros.model import RobotModel  # noqa: E402
+from robodyn_ros.nodes.guard_parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.nodes.guard_torque import GuardTorque  # noqa: E402
+from robodyn_ros.simulation import Plant  # noqa: E402
+from robodyn_ros.simulation.mismatch import mismatched  # noqa: E402
+from ros_process import ROOT  # noqa: E402
+
+MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
+HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+SPEED = np.array([0.6, -0.5, 0.4, 0.7, -0.6, 0.5, 0.8])
+STEP, LATE = 1e-3, 2   # s between states; cycles until a torque acts
+
+
+class Held:
+    """
+    An arm without friction under a guard, its torques as late as on a wire.
+
+    Parameters
+    ----------
+    masses : float
+        Those of the arm, as a share of those that the guard reckons with.
+    **values
+        Parameters of the guard.
+
+    """
+
+    dynamics = Dynamics(with_slots(MODEL))
+
+    def __init__(self, masses=1.0, **values):
+        self.values = {row.name.replace('.', '_'): row.default for row in PARAMETERS} | values
+        model = MODEL if masses == 1.0 else mismatched(MODEL, masses)
+        self.plant = Plant(model, STEP, damping=0.0, friction=0.0)
+        self.guard = GuardTorque(self.dynamics, SimpleNamespace(**self.values))
+        self.track, self.torques = [], []
+
+    def take_over(self, q=HOME, qd=0.0):
+        plant = self.plant
+        plant.reset(q)
+        plant.qd[:] = qd
+        self.guard.start(0.0, plant.q, plant.qd, None)
+        self.torques = [self.guard.last] * LATE
+        return self
+
+    def run(self, duration, push=None, blind=False):
+        plant, first = self.plant, len(self.torques)
+        for k in range(first, first + round(duration / STEP)):
+            now = STEP * (k - LATE + 1)
+            torque = (self.guard.blind(now) if blind else
+                      self.guard.moving(now, plant.q.copy(), plant.qd.copy()))
+            self.torques.append(torque.copy())
+            plant.step(self.torques[-LATE] + (0.0 if push is None else push))
+            self.track.append(plant.q.copy())
+        return self
+
+    def sink(self, since=0):
+        return np.abs(np.array(self.track[since:]) - HOME).max()
+
+
+@pytest.mark.parametrize('masses', [0.9, 1.1])
+def test_an_arm_with_wrong_masses_sinks_by_a_few_thousandths(masses):
+    held = Held(masses).take_over().run(3.0)
+    assert 1e-3 < held.sink() < 6e-3
+    assert np.abs(held.track[-1] - held.track[-1000]).max() < 1e-4, 'and stays there'
+    loose = Held(masses, hold_rate=0.0).take_over().run(3.0)
+    assert loose.sink() > 0.1, 'without a hold it is lost'
+
+
+def test_a_moving_arm_is_left_where_its_damping_leaves_it():
+    held = Held().take_over(qd=SPEED).run(1.5)
+    rest = HOME + SPEED / held.values['damping']
+    np.testing.assert_allclose(held.track[-1], rest, atol=0.01)
+    overshoot = np.array(held.track) - np.array(held.track[-1])
+    assert (np.sign(SPEED) * overshoot).max() < 2e-3, 'it comes from one side'
+    assert np.abs(held.plant.qd).max() < 1e-3
+    weight = Dynamics(MODEL).gravity(held.plant.q)
+    np.testing.assert_allclose(held.torques[-1], weight, atol=0.1)
+
+
+def test_speed_is_lost_at_the_pace_that_was_asked_for():
+    held = Held().take_over(qd=SPEED).run(0.25)
+    np.testing.assert_allclose(held.plant.qd, SPEED * np.exp(-2.5), atol=0.05)
+
+
+def test_whoever_is_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
+    held = Held(hold_effort=0.1).take_over().run(0.2)
+    push = np.zeros(7)
+    push[1] = 0.05 * MODEL.effort_limit[1]
+    held.run(1.0, push)
+    assert 3e-3 < held.sink() < 0.03
+    held.run(1.0)
+    assert np.abs(held.track[-1] - HOME).max() < 1e-3, 'a spring'
+    held.run(0.5, 4.0 * push)
+    moved = held.track[-1][1] - HOME[1]
+    assert moved > 0.1
+    held.run(1.0)
+    away = held.track[-1] - HOME
+    assert 0.1 < away[1] < moved + 0.1, 'it does not swing back'
+    assert np.abs(np.delete(away, 1)).max() < 0.01, 'others keep their place'
+
+
+def test_the_hold_is_bounded():
+    held, push = Held(hold_effort=0.1).take_over(), 0.15 * MODEL.effort_limit
+    for _ in range(20):  # a push that the weight and a tenth of the limits cannot withstand
+        before = held.plant.q.copy()
+        held.run(0.02, push)
+        # what is sent while the arm does not see it move is the hold and the weight
+        torque = held.guard.blind(10.0) - Dynamics(MODEL).gravity(held.track[-2])
+        assert (np.abs(torque) <= 0.1 * MODEL.effort_limit * (1.0 + 1e-9)).all()
+    assert np.abs(held.plant.q - before).max() > 1e-3
+
+
+@pytest.mark.parametrize('rate', [0.0, 60.0])
+def test_a_joint_is_braked_before_its_limit(rate):
+    q, qd = HOME.copy(), np.zeros(7)
+    joint = int(np.flatnonzero(np.isfinite(MODEL.upper))[0])
+    q[joint], qd[joint] = MODEL.upper[joint] - 0.3, 2.0
+    held = Held(damping=2.0, hold_rate=rate).take_over(q, qd).run(2.0)
+    track = np.array(held.track)[:, joint]
+    # damping alone would let it go on for 1 rad
+    assert MODEL.upper[joint] - 0.03 < track.max() < MODEL.upper[joint] + 5e-3
+
+
+def test_what_held_the_arm_holds_it_also_while_no_state_comes():
+    held = Held(1.1).take_over().run(1.0)
+    rest = held.track[-1]
+    held.run(0.3, blind=True)
+    assert np.abs(held.track[-1] - rest).max() < 5e-3
+    held.guard.let_go()
+    held.run(0.3, blind=True)
+    assert np.abs(held.track[-1] - rest).max() > 0.02, 'the weight alone does not'
+
+
+def test_rotors_are_reckoned_with():
+    armature = np.array([1.0, 1.0, 0.5, 0.5, 0.2, 0.1, 0.1])
+    held = Held()
+    held.plant.change(damping=0.0, friction=0.0, armature=armature)
+    held.guard.armature[:] = armature
+    held.take_over(qd=SPEED).run(0.25)
+    np.testing.assert_allclose(held.plant.qd, SPEED * np.exp(-2.5), atol=0.05)
+
+
+@pytest.mark.parametrize('period', [1, 4, 10])
+def test_it_is_stable_also_if_states_are_rare(period):
+    held = Held(1.1).take_over(qd=SPEED)
+    plant, torque = held.plant, held.torques[0]
+    for k in range(2000):
+        if k % period == 0:
+            late, torque = torque, held.guard.moving(STEP * k, plant.q.copy(),
+                                                     plant.qd.copy()).copy()
+        plant.step(late)
+    assert np.abs(plant.qd).max() < 1e-2

@@ -76,7 +76,8 @@ def test_a_prediction_that_is_far_off_is_not_believed():
     for _ in range(20):  # 80 rad/s would be 1.6 rad
         loop.now += 1e-3
         torque, _ = loop.control.between(loop.now)
-        assert np.isfinite(torque).all() and np.abs(loop.control._prediction.q - state[0]).max() < 0.3
+        predicted = loop.control._prediction.q
+        assert np.isfinite(torque).all() and np.abs(predicted - state[0]).max() < 0.3
     loop.now += 1e-3
     loop.control.update(loop.now, *state)
     assert not loop.control.fault

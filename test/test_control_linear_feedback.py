@@ -1,4 +1,4 @@
-"""Linear feedback from elsewhere: a regulator holds the arm, and whatever is wrong ends in rest."""
+"""Linear feedback from elsewhere: a regulator holds the arm, and what is wrong ends in rest."""
 
 from dataclasses import replace
 
@@ -175,13 +175,15 @@ BAD = {
                     "joint 'joint2': feedforward is -151 N m, its motor may give 150 N m"),
     'limits': (changed(position=at(BENT, 3, 9.0)),
                r"joint 'joint4': position is 9, outside its limits \["),
-    'far': (changed(position=at(BENT, 0, 0.7)), "joint 'joint1': position is 0.7, the joint stands "
-            'at 0.3: further away than linear_feedback.largest_error, 0.3'),
+    'far': (changed(position=at(BENT, 0, 0.7)),
+            "joint 'joint1': position is 0.7, the joint stands at 0.3:"
+            ' further away than linear_feedback.largest_error, 0.3'),
     'torque': (changed(velocity=at(np.zeros(7), 1, 8.0)),
                "joint '.*': the torque would be .* N m here, its motor may give .* N m; more than "
                'linear_feedback.largest_torque, 1.5, times that is not taken'),
-    'sign': (changed(gain=-GAIN), r'would grow by .* per second \(linear_feedback.largest_growth is '
-             r'5\): check the sign, the torque is feedforward \+ K \(desired - measured\)')}
+    'sign': (changed(gain=-GAIN),
+             r'would grow by .* per second \(linear_feedback.largest_growth is 5\)'
+             r': check the sign, the torque is feedforward \+ K \(desired - measured\)')}
 
 
 @pytest.mark.parametrize('bad, words', BAD.values(), ids=BAD)

@@ -1,5 +1,7 @@
 """The launch files as a user meets them: what they tell, what they refuse, how they end."""
 import os
+from pathlib import Path
+import re
 import signal
 import subprocess
 import time
@@ -9,11 +11,13 @@ import pytest
 pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
 from ros_install import found, needs_install, needs_ros2  # noqa: E402
-from ros_process import PATIENCE, ROOT  # noqa: E402
+from ros_process import NodeProcess, PATIENCE, Probe, ROOT, wait_until  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
 pytestmark = [needs_ros2, needs_install]
 FILES = sorted(path.name for path in (ROOT / 'launch').glob('*.launch.py'))
-ARM = ROOT / 'urdf' / 'robodyn6.urdf'
+ARM, SEVEN = ROOT / 'urdf' / 'robodyn6.urdf', ROOT / 'urdf' / 'robodyn7.urdf'
+CONTROLLER = 'robodyn_ros.nodes.controller'
 
 
 def ros2_launch(*arguments):
@@ -181,3 +185,57 @@ def test_alone_it_waits_for_a_robot(tmp_path):
         launched.until('waiting for a robot description on /robot_description')
         assert launched.interrupt() == 0
     assert 'simulator' not in launched.output
+
+
+# --- with a guard -------------------------------------------------------------------------------
+
+
+def processes(launched):
+    """Return the process ids of the nodes that a launch has started, by executable."""
+    return {name: int(pid) for name, pid in re.findall(
+        r'\[(\w+)-\d+\]: process started with pid \[(\d+)\]', launched.output)}
+
+
+def alive(pid):
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (['demo.launch.py'], 'the arm is held'),
+    (['controller.launch.py', 'simulate:=true'], 'the arm is held'),
+    (['gravity_compensation.launch.py', 'simulate:=true'], 'the arm floats')])
+def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments, words):
+    with Launched(tmp_path / 'log', *arguments, 'guard:=true') as launched:
+        launched.until(f'active: {words}')
+        launched.until('armed: the controller commands')
+        started = processes(launched)
+        assert set(started) == {'controller', 'guard', 'simulator'}
+        os.kill(started['controller'], signal.SIGKILL)
+        launched.until('the guard commands the arm: no heartbeat')
+        time.sleep(1.0)
+        assert alive(started['guard']) and alive(started['simulator'])
+        again = NodeProcess(CONTROLLER, {'urdf_file': str(SEVEN), 'guard.expected': True})
+        with again, Probe('launch_probe') as probe:
+            again.wait_for_output('waiting: the guard commands the arm')
+            assert probe.call(Trigger, 'guard/reset').success
+            again.wait_for_output('active: the arm is held')
+            launched.until('armed: the controller commands again')
+            again.process.kill()
+            wait_until(lambda: launched.output.count('the guard commands the arm') == 2,
+                       'it is guarded again')
+        assert launched.interrupt() == 0
+        assert 'left: the last torque is the weight of the arm' in launched.output
+        assert not any(alive(pid) for pid in started.values())
+
+
+def test_a_launch_with_a_guard_ends_in_good_order(tmp_path):
+    with Launched(tmp_path / 'log', 'demo.launch.py', 'guard:=true') as launched:
+        launched.until('armed: the controller commands')
+        started = processes(launched)
+        assert launched.interrupt() == 0
+        assert 'left: the last torque is the weight of the arm' in launched.output
+        assert 'the guard commands the arm' not in launched.output
+        assert not any(alive(pid) for pid in started.values())

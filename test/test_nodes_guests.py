@@ -19,7 +19,6 @@ from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
-from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.linear_feedback_input import LinearFeedbackReader  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 from std_msgs.msg import (  # noqa: E402
@@ -201,10 +200,10 @@ def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot
 
 
 def test_a_law_of_the_user_fails_and_the_arm_is_held(probe, robot, tmp_path, monkeypatch):
-    (tmp_path / 'law_that_fails.py').write_text("""import robodyn_ros.control.examples.own_law as example
+    (tmp_path / 'law_that_fails.py').write_text("""from robodyn_ros.control.examples import own_law
 
 
-class Failing(example.Integrating):
+class Failing(own_law.Integrating):
     def terms(self, state, reference):
         if self.kp == 0.0 and state.time > self.end:
             raise RuntimeError('the spring broke')
@@ -219,8 +218,8 @@ class Failing(example.Integrating):
                                   'own_law': 'law_that_fails:Failing'}) as controller:
         controller.wait_for_output(ACTIVE)
         told = probe.listen(DiagnosticArray, '/diagnostics')
-        controller.wait_for_output('fault: own law law_that_fails:Failing: RuntimeError: the spring '
-                                   'broke (law_that_fails.py, line 7, in terms)')
+        controller.wait_for_output('fault: own law law_that_fails:Failing: RuntimeError: the '
+                                   'spring broke (law_that_fails.py, line 7, in terms)')
         probe.until(lambda: figures(told).get('law') == 'computed_torque', 'the built-in law')
         arm = Wire(probe)
         arm.catch_up()
@@ -239,7 +238,8 @@ class Failing(example.Integrating):
 @pytest.mark.parametrize('parameters, words', [
     ({'mode': 'own_law'}, 'mode own_law needs the parameter own_law: module:Class'),
     ({'own_law': 'nowhere:Law'}, "own_law 'nowhere:Law': there is no module 'nowhere'"),
-    ({'fixed_rate': 500.0, 'lockstep': True}, 'fixed_rate is 500 Hz, in real time; with lockstep')])
+    ({'fixed_rate': 500.0, 'lockstep': True},
+     'fixed_rate is 500 Hz, in real time; with lockstep')])
 def test_what_cannot_work_ends_the_start(robot, parameters, words):
     with NodeProcess(CONTROLLER, parameters) as controller:
         assert controller.wait() != 0

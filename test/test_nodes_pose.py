@@ -36,12 +36,13 @@ def probe():
 def arm(probe):
     """Return the wire to an arm that is held by its joints at first."""
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
-    # springs leave an arm where friction holds it: here it is to be little
+    # springs leave an arm where friction holds it: here it is to be little; and rotors, so that
+    # pauses of a loaded machine do not shake the light wrist
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
-                                 'friction_scale': 0.1}) as robot, NodeProcess(CONTROLLER, {
-            'natural_frequency': 40.0, 'friction_scale': 0.1,
-            'cartesian.stiffness': [1000.0] * 3 + [3.0] * 3,
-            'cartesian.natural_frequency': 30.0, 'external_wrench.timeout': 1.0,
+                                 'friction_scale': 0.1, 'armature': [0.05]}) as robot, NodeProcess(CONTROLLER, {
+            'natural_frequency': 30.0, 'friction_scale': 0.1, 'armature': [0.05],
+            'cartesian.stiffness': [1500.0] * 3 + [30.0] * 3,
+            'cartesian.natural_frequency': 20.0, 'external_wrench.timeout': 1.0,
             **PATIENT}) as process:
         process.wait_for_output(ACTIVE)
         wire = Wire(probe)

@@ -7,7 +7,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.safety import Deference, Guard, GuardState, Phase
 
 TIMEOUT, LOOK = 0.1, 0.02
-WATCHING, ARMED, COMMANDING, YIELDING, GONE = GuardState
+WATCHING, REFUSING, ARMED, COMMANDING, YIELDING, GONE = GuardState
 
 
 class Guarded:
@@ -194,17 +194,43 @@ def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
 
 
 def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
-    required, expected = Controlled(required=True), Controlled(expected=True)
+    required = Controlled(required=True, expected=True)
+    expected = Controlled(expected=True)
     assert 'there is no guard' in required.deference.complaint
     assert not expected.deference.complaint
     for one in (required, expected):
         assert 'no word of the guard' in Controlled(expected=True).deference.refusal
-        one.run(0.1, ARMED)
+        one.run(0.1, WATCHING)
+        assert 'no word' in one.deference.refusal, 'it has not heard of this controller'
+        one.run(0.1, WATCHING, echo=1)
         assert not one.deference.refusal
         one.run(0.6)
         assert one.deference.refusal
     assert 'the guard is silent' in required.deference.complaint
     assert not expected.deference.complaint
+
+
+def test_a_guard_that_would_command_otherwise_is_not_armed():
+    watch = Guarded()
+    watch.guard.refusal = 'effort_margin differs'
+    assert watch.run(0.1) is WATCHING and 'no heartbeat' in watch.guard.reason
+    assert watch.run(0.1, Phase.ACTIVE) is REFUSING
+    assert watch.guard.reason == 'effort_margin differs'
+    assert watch.run(0.5) is WATCHING, 'and does not take over'
+    watch.guard.refusal = ''
+    assert watch.run(0.1, Phase.ACTIVE) is ARMED
+    watch.guard.refusal = 'effort_margin differs'
+    assert watch.run(0.1, Phase.ACTIVE) is ARMED, 'better than nobody'
+    assert watch.run(0.2) is COMMANDING
+
+
+def test_a_controller_whose_guard_refuses_does_not_begin_if_it_needs_one():
+    required, expected, free = (Controlled(required=True, expected=True),
+                                Controlled(expected=True), Controlled())
+    for one in (required, expected, free):
+        one.run(0.1, REFUSING, echo=math.inf)
+        assert ('refuses' in one.deference.refusal) == (one is not free)
+        assert ('refuses' in one.deference.complaint) == (one is required)
 
 
 def test_a_guard_that_leaves_in_good_order_is_not_missed():

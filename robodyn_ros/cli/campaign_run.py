@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 import re
@@ -98,21 +99,23 @@ class Runner:
         stage.mark()
         sent = stage.move()
         stage.wait(draw.moment - 1e-9 * (time.time_ns() - sent))
-        early = self._excuses()
+        early = self._excuses(())
         begin = time.time_ns()
         missing = list(case.act(stage, draw) or ())
         end = time.time_ns()
         self._watch(sent, end)
         recording = self._recording(case, begin, end, missing)
-        own = bool(self._excuses()) and case.bounds.goes_on > recording.lasted
+        own = bool(self._excuses(case.says)) and case.bounds.goes_on > recording.lasted
         recording = self._recovered(recording)
         figures = measure(recording, self._limits)
         outcome = Outcome(case.name, seed, draw, recording, figures,
                           judge(recording, figures, case.bounds))
         return outcome, bool(early) or own
 
-    def _excuses(self) -> list[str]:
-        return [text for _, _, text in self._stage.said() if _HELD_UP.search(text)]
+    def _excuses(self, expected: Sequence[tuple[float, str]]) -> list[str]:
+        """Return what was said by nodes that had to wait, unless it was expected."""
+        return [text for _, _, text in self._stage.said() if _HELD_UP.search(text)
+                and not any(re.search(words, text) for _, words in expected)]
 
     def _watch(self, sent: int, end: int) -> None:
         """Record until the arm has rested for a while, or for long enough."""

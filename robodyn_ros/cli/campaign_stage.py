@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import count
 import os
 from pathlib import Path
 import signal
@@ -23,7 +24,9 @@ RATE = 500.0     # Hz
 # rad/s^2, with which a motor could turn its own rotor. Wrists of URDFs have next to no inertia
 # without: they would be shaken by what no real arm feels.
 SPRINT = 500.0
+COLLISION = 0.3  # part of the effort limits: an unknown torque that ends a motion
 FOLLOWING = 0.2  # rad or m of error that end a motion
+_NUMBERS = count()
 NODES = ('simulator', 'guard', 'controller')
 NAMES = {'simulator': simulator.NAME, 'guard': guard.NAME, 'controller': controller.NAME}
 _START = 40.0    # s until the guard must be armed; a dead controller is remembered for 20
@@ -59,7 +62,6 @@ class Stage(Session):
         self.nodes: dict[str, Child] = {}
         self.urdf = Path(robot.urdf).read_text(encoding='utf-8')
         self._begun: list[tuple[Child, int]] = []
-        self._number = 0
         if network is not None:  # shared memory would pass by the wire
             os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET',
                               FASTDDS_BUILTIN_TRANSPORTS='UDPv4')
@@ -89,7 +91,7 @@ class Stage(Session):
 
     def start_node(self, name: str) -> None:
         """Start a node, in place of one that has ended."""
-        self._number += 1
+        self._number = next(_NUMBERS)
         parameters = self._robot.parameters()
         if name != 'guard':
             parameters['armature'] = (self.model.effort_limit / SPRINT).tolist()
@@ -101,7 +103,8 @@ class Stage(Session):
             del parameters['urdf_file']
         if name == 'controller':
             parameters |= {'natural_frequency': [STIFFNESS], 'guard.expected': True,
-                           'constraints.trajectory': [FOLLOWING]}
+                           'constraints.trajectory': [FOLLOWING], 'collision.threshold':
+                           (COLLISION * self.model.effort_limit).tolist()}
         with self._host(name):
             self.nodes[name] = self._child(name, parameters)
         self._begun.append((self.nodes[name], 0))

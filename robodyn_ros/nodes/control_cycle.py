@@ -93,6 +93,8 @@ class ControlCycle:
         if self.active and clock.was_answered():
             self._output.command(self._torque, message.header.stamp)
             return
+        if not self.active:  # whoever moves it meanwhile, or starts its driver anew, may do so
+            self._states.reader.believe_next()
         fresh = message is not None and self._states.read(message, now)
         if self._in_charge():
             if fresh:

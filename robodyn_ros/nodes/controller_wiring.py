@@ -32,7 +32,10 @@ from robodyn_ros.nodes.shutdown import Shutdown
 from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.torque_output import TorqueOutput
 from robodyn_ros.nodes.trajectories import TrajectoryInterfaces
-from robodyn_ros.safety import StaleMonitor
+from robodyn_ros.safety import Continuity, StaleMonitor
+
+# s that a fault for states which jump is latched before they are believed
+BELIEVED = 0.05
 
 
 class Wiring:
@@ -98,7 +101,9 @@ class Wiring:
         model = controller.model
         check_rate(values, node.get_parameter('use_sim_time').value)
         writer = EffortWriter(model.joint_names, values.command_joints)
-        reader = JointStateReader(model.joint_names, model.continuous)
+        reader = JointStateReader(model.joint_names, model.continuous, Continuity(
+            model.joint_names, model.velocity_limit, values.stale_jump,
+            values.stale_stop + BELIEVED))
         stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
         self._clock = clock = ControllerClock(node.get_clock(), values.lockstep,
                                               node.get_parameter('use_sim_time').value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 import math
+import time
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -12,7 +13,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.exceptions import near_matches, ParameterError
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import ABSURD, Continuity
 from robodyn_ros.trajectory import TrajectoryPoint
 
 TURN = 2.0 * math.pi
@@ -25,6 +26,15 @@ class JointStateReader:
     Extra joints are normal. Joints may come in several messages (arm and gripper): the state is
     complete when every joint was reported since the last complete one. Continuous joints are
     unwrapped: they go on counting where a sensor starts over.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The model's joints.
+    continuous : (nv,) array of bool
+        Which of them have no limits.
+    continuity : Continuity, optional
+        Judges whether the arm can be where it is said to be.
 
     Attributes
     ----------
@@ -39,8 +49,10 @@ class JointStateReader:
 
     """
 
-    def __init__(self, joint_names: Sequence[str], continuous: np.ndarray):
+    def __init__(self, joint_names: Sequence[str], continuous: np.ndarray,
+                 continuity: Continuity | None = None):
         nv = len(joint_names)
+        self._continuity = continuity
         self._names = tuple(joint_names)
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._continuous = np.flatnonzero(continuous)
@@ -57,6 +69,11 @@ class JointStateReader:
     def fastest(self) -> float:
         """Largest speed of a joint."""
         return float(np.abs(self.qd).max())
+
+    def believe_next(self) -> None:
+        """Take the next state for where the arm is, however far that is."""
+        if self._continuity is not None:
+            self._continuity.forget()
 
     def read(self, message: JointState) -> bool:
         """Take a message; return whether the state is now complete, and new."""
@@ -84,8 +101,7 @@ class JointStateReader:
         self._next_effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
         if ours.size < self.q.size and not self._all_seen(ours):
             return False
-        self._complete()
-        return True
+        return self._complete(message.header.stamp)
 
     def _all_seen(self, ours: np.ndarray) -> bool:
         """Take note of the joints in a message that has not all; return whether all have come."""
@@ -105,16 +121,21 @@ class JointStateReader:
             self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
         return self._layout[1:]
 
-    def _complete(self) -> None:
+    def _complete(self, stamp) -> bool:
+        self._seen.fill(False)
         if self.complete and self._continuous.size:
             c = self._continuous
             turns = np.round((self._next_q[c] - self.q[c]) / TURN)
             self._next_q[c] -= TURN * turns
+        judge = self._continuity
+        if judge is not None and not judge.follows(seconds(stamp) or time.monotonic(),
+                                                   self._next_q):
+            return self._refuse(judge.problem)
         self.q[:], self.qd[:] = self._next_q, self._next_qd
         self.effort[:] = self._next_effort
-        self._seen.fill(False)
         self.complete = True
         self.problem = ''
+        return True
 
     def _refuse(self, problem: str) -> bool:
         self.problem = problem

@@ -2,8 +2,8 @@
 The guard node: takes over an arm whose controller falls silent.
 
 A process of its own, small, and without the code that it does not trust: it watches the heartbeat
-of the controller, and when that stops it commands the weight of the arm and damping itself. It
-keeps the arm until it is asked to give it back.
+of the controller, and when that stops it commands the weight of the arm and damping itself, and
+holds the arm where it comes to rest. It keeps the arm until it is asked to give it back.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.commanders import GUARD
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.fallback import Fallback
+from robodyn_ros.nodes.guard_agreement import Agreement
 from robodyn_ros.nodes.guard_parameters import PARAMETERS
 from robodyn_ros.nodes.guard_report import GuardReport
 from robodyn_ros.nodes.guard_torque import GuardTorque
@@ -64,6 +65,7 @@ class GuardNode(Node):
             self._hearing = Hearing(self, model, values)
             self.sight = Sight(self, model, values)
             self._voice = Voice(self, model, values)
+            self._agreement = Agreement(self, model, values, self._voice.command_topic)
         except InvalidTopicNameException as error:
             reason = str(error).splitlines()[0].rstrip(':')
             raise ParameterError(f'controller is {values.controller!r}, effort_command_topic is '
@@ -102,8 +104,12 @@ class GuardNode(Node):
             new = self.sight.look(_COAST)
         else:
             time.sleep(self._period)
+            self.sight.reader.believe_next()
             new = self.sight.look()
+        if new:
+            self.torque.see(self.sight.reader.q)
         self._hearing.listen(guard, self.torque)
+        self._agreement.listen(guard, self.torque)
         now = time.monotonic()
         state = guard.look(now, self.sight.reader.complete)
         if state is not before or now - self._told >= self._period:
@@ -117,12 +123,16 @@ class GuardNode(Node):
     def _enter(self, state: GuardState, before: GuardState, now: float) -> None:
         """Say what has changed, and begin to command where the controller ended."""
         guard, log = self.guard, self.get_logger()
+        if state is GuardState.REFUSING:
+            log.error(f'{state.value}: {guard.reason}')
+            return
         if state is not GuardState.COMMANDING:
             log.info(f'{state.value}: {guard.reason}')
             return
         log.error(f'the guard commands the arm: {guard.reason}')
         if before is GuardState.ARMED:
-            self.torque.start(now, self.sight.reader.q, self._hearing.torque)
+            reader = self.sight.reader
+            self.torque.start(now, reader.q, reader.qd, self._hearing.torque)
             self._fallback.switch()
 
     def _command(self, new: bool, now: float) -> None:
@@ -137,6 +147,7 @@ class GuardNode(Node):
     def _leave(self) -> None:
         """Leave in good order: the weight is the last torque, if it was the guard's to send."""
         if self.guard.in_charge:
+            self.torque.let_go()
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
                 self._voice.command(self.torque.blind(time.monotonic()), self.sight.reader.q)

@@ -37,7 +37,8 @@ class GuardReport:
     def _report(self) -> None:
         node, guard, states = self._node, self._node.guard, self._node.sight.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
-        if level == DiagnosticStatus.OK and states.level is not Freshness.FRESH:
+        if level == DiagnosticStatus.OK and (states.level is not Freshness.FRESH
+                                             or guard.refusal):
             level = DiagnosticStatus.WARN
         loads = node.torque.loads
         self._publisher.publish(diagnostic_array(
@@ -47,6 +48,7 @@ class GuardReport:
                 'heartbeat age (ms)': f'{1e3 * guard.silence:.0f}',
                 'state age (ms)': f'{1e3 * states.age:.0f}',
                 'joint states': states.reason or 'fresh',
+                'agreement with the controller': guard.refusal or 'yes',
                 'takeovers': str(guard.takeovers),
                 'payload': ', '.join(f'{load.mass:g} kg on {load.link}'
                                      for load in loads.payloads.values()) or 'none',

@@ -82,6 +82,10 @@ class GuardTorque:
         self._supervisor.change(effort, rate, margin)
         self._obey(values, effort * margin)
 
+    def see(self, q: np.ndarray) -> None:
+        """Take note of where the arm is, for what it could carry there."""
+        self._q[:] = q
+
     def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
         """Begin at the torque that was sent last, if it is known, else at the weight."""
         self._q[:], self._before = q, now
@@ -135,18 +139,19 @@ class GuardTorque:
 
     def set_gravity(self, gravity) -> None:
         """Reckon with another gravity; raises as `set_payload`."""
+        check_gravity(np.asarray(gravity))
         self._take(self.loads.payloads, gravity)
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
-        """Reckon with all that a controller does; raises as `set_payload`."""
+        """Reckon with all that a controller does; raises `ModelError` if nothing is like that."""
+        check_gravity(np.asarray(gravity))
         for load in payloads:
             self.loads.carrier(load.link)
             check_body(load)
-        self._take({load.link: load for load in payloads if load.mass}, gravity)
+        self.loads.change({load.link: load for load in payloads if load.mass}, gravity, 0.0)
         self.armature[:] = armature
 
     def _take(self, payloads, gravity) -> None:
-        check_gravity(np.asarray(gravity))
         weight = self._own * self.loads.weight(self._q, self.loads.planned(payloads, gravity))
         excess = np.abs(weight) - self._usable
         j = int(np.argmax(excess))

@@ -21,11 +21,13 @@ from robodyn_ros.nodes.conversions import (
 from robodyn_ros.nodes.guard_torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import Guard, GuardState, Phase, StaleMonitor, StaleVerdict
+from robodyn_ros.safety import (
+    Continuity, Guard, GuardState, Phase, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
 _QUEUE = 4       # states that can wait; of arm and gripper, say
 _ARRIVE = 0.2    # s that the last torque may take to arrive
+_BELIEVED = 0.3  # s after which states that jumped are believed
 
 
 class Hearing:
@@ -68,7 +70,7 @@ class Hearing:
         return self._reader.torque if self._reader.received else None
 
     def listen(self, guard: Guard, torque: GuardTorque) -> None:
-        """Take what has come."""
+        """Take what has come; payload and gravity also without a controller that confirms them."""
         beat = self._beats.take()
         if beat is not None and beat.frame_id in _PHASES:
             self.stamp = beat.stamp
@@ -115,7 +117,8 @@ class Sight:
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_QUEUE))
         self._stale = StaleMonitor(values.stale_hold, np.inf, values.stale_max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
-        self.reader = JointStateReader(model.joint_names, model.continuous)
+        self.reader = JointStateReader(model.joint_names, model.continuous, Continuity(
+            model.joint_names, model.velocity_limit, values.stale_jump, _BELIEVED))
 
     def look(self, patience: float = 0.0) -> bool:
         """Take what has come, wait for it at most so long; return whether there is a new state."""
@@ -149,6 +152,11 @@ class Voice:
     values : SimpleNamespace
         The parameters of the guard.
 
+    Attributes
+    ----------
+    command_topic : str
+        Full name of the topic of the torques.
+
     """
 
     def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace):
@@ -158,6 +166,7 @@ class Voice:
                                             qos.reliable())
         self._named = (node.create_publisher(JointState, 'joint_commands', qos.reliable())
                        if values.publish_joint_commands else None)
+        self.command_topic: str = self._array.topic_name
         self._writer = EffortWriter(model.joint_names, values.command_joints)
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()

@@ -1,6 +1,7 @@
 """What keeps the arm safe: pure functions of the state and of time."""
 
 from robodyn_ros.safety.anchor import Anchor
+from robodyn_ros.safety.continuity import Continuity
 from robodyn_ros.safety.deference import Deference
 from robodyn_ros.safety.guarding import Guard, GuardState, Phase
 from robodyn_ros.safety.lateness import Lateness
@@ -11,6 +12,6 @@ from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import Supervisor, Verdict
 
 __all__ = [
-    'ABSURD', 'Anchor', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness', 'Phase', 'Ramp',
+    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness', 'Phase', 'Ramp',
     'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'Verdict', 'brake_at_limits',
     'clamp_effort', 'limit_rate', 'smooth_step']

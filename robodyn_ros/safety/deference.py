@@ -44,6 +44,8 @@ class Deference:
         self.word: GuardState | None = None
         self.asking = self.deferring = False
         self._question: int | None = None
+        self._first: int | None = None  # heartbeat, of which the guard's words know or do not
+        self._met = False
         self._turned = self._heard = -math.inf
         self._asked = 0.0
 
@@ -76,7 +78,7 @@ class Deference:
         """Return why the arm cannot be taken over; empty if it can."""
         if self.word is GuardState.COMMANDING and not self.silent:
             return 'the guard commands the arm: call its service ~/reset'
-        if self._expected and (not self.known or self.silent):
+        if self._expected and (not self.known or self.silent or not self._met):
             return 'no word of the guard yet'
         if self._expected and self.word is GuardState.REFUSING:
             return _REFUSED
@@ -107,11 +109,14 @@ class Deference:
 
         """
         self.word, self._heard = word, now
+        self._met |= self._first is not None and echo >= self._first
         if self._question is not None and echo >= self._question:
             self.asking, self._question = False, None
 
     def beaten(self, stamp: int) -> None:
         """Take note of the stamp of a heartbeat that was sent."""
+        if self._first is None:
+            self._first = stamp
         if self.asking and self._question is None:
             self._question = stamp
 

@@ -1,0 +1,90 @@
+"""What a guard makes of its controller's contract: what the arm carries, and whether they agree."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.guard_contract import (
+    contract_from, difference, payloads_from, terms_of, TOPIC, vector_from)
+from robodyn_ros.nodes.guard_torque import GuardTorque
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.safety import Guard, GuardState
+
+
+class Agreement:
+    """
+    Compares the contract with the guard's own parameters, and takes over its loads.
+
+    Parameters
+    ----------
+    node : Node
+        The guard node.
+    model : RobotModel
+        Of the arm.
+    values : SimpleNamespace
+        The parameters of the guard.
+    command_topic : str
+        Full name of the topic of the torques.
+
+    """
+
+    def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace,
+                 command_topic: str):
+        self._log, self._model, self._values = node.get_logger(), model, values
+        self._topic = command_topic
+        self._contracts = PolledSubscription(node, String, f'{values.controller}/{TOPIC}',
+                                             qos.latched())
+        self._contract: dict[str, Any] | None = None
+        self._unread = False
+        self._told = self._carried = ''
+        self._problem = f'no word of the controller on {self._contracts.topic} yet'
+
+    def listen(self, guard: Guard, torque: GuardTorque) -> None:
+        """Take what has come, and let the guard know whether it may be armed."""
+        message = self._contracts.take()
+        if message is not None:
+            self._read(message.data)
+        # a controller that was started anew does not know what the arm carries: not before it
+        # has the arm back
+        if self._unread and not guard.in_charge:
+            self._unread = False
+            self._reckon(torque)
+        guard.refusal = self._problem or difference(self._contract, terms_of(
+            self._model, self._values, self._topic, torque.usable))
+        self._tell(guard)
+
+    def _read(self, text: str) -> None:
+        try:
+            self._contract, self._problem, self._unread = contract_from(text), '', True
+        except RobodynError as error:
+            self._problem = str(error)
+
+    def _reckon(self, torque: GuardTorque) -> None:
+        """Carry what the controller says that the arm carries."""
+        contract = self._contract
+        try:
+            payloads = payloads_from(contract)
+            torque.set_loads(payloads, vector_from(contract, 'gravity', 3),
+                             vector_from(contract, 'armature', self._model.nv))
+        except RobodynError as error:
+            self._problem = str(error)
+            return
+        carried = ', '.join(f'{load.mass:.2g} kg on {load.link}' for load in payloads) or 'none'
+        if carried != self._carried:
+            self._carried = carried
+            self._log.info(f'the payload is that of the controller: {carried}')
+
+    def _tell(self, guard: Guard) -> None:
+        """Log a difference that comes up while the guard is armed; it is no reason to leave."""
+        refusal = guard.refusal if guard.state is GuardState.ARMED else ''
+        if refusal != self._told:
+            self._told = refusal
+            if refusal:
+                self._log.error(f'armed all the same: {refusal}')

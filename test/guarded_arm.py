@@ -1,0 +1,125 @@
+"""What the tests of the guard share: an arm, its guard, a controller, and all that is said."""
+
+import os
+import time
+
+from controller_node import (
+    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, set_in_motion, SIMULATOR,
+    trajectory)
+import numpy as np
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import seconds
+from ros_process import NodeProcess, Probe
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from std_srvs.srv import Trigger
+
+GUARD = 'robodyn_ros.nodes.guard'
+FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
+TAKEN = 'the guard commands the arm'
+TIMEOUT = 0.1
+STILL = 0.02   # rad/s
+RATE = 250.0   # Hz
+REPORT = os.environ.get('GUARD_REPORT')
+
+
+class Scene:
+    """An arm, its guard and a controller, with all that is said among them."""
+
+    def __init__(self, probe):
+        self.probe, self.guard = probe, None
+        self.sent = []
+        probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
+                                       qos.reliable(1000))
+        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
+        self.beats = probe.listen(Header, f'{NODE}/heartbeat', qos.reliable(1000))
+        self.words = probe.listen(Header, 'guard/state', qos.latched())
+        probe.until(lambda: self.states, 'a state')
+
+    def _take(self, message, info):
+        self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
+
+    def begin(self, guard):
+        """Put the arm home, held by brakes, and forget what was said."""
+        self.guard = guard
+        assert self.probe.call(Trigger, 'robot_simulator/reset').success
+        self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
+        self.catch_up()
+        for messages in (self.states, self.sent, self.beats, self.words):
+            messages[:-1 if messages is self.states else None] = []
+
+    def catch_up(self):
+        """Hear all that is said until now."""
+        now = time.time()
+        self.probe.until(lambda: seconds(self.states[-1].header.stamp) > now, 'the present')
+        self.probe.spin_for(0.05)
+
+    @property
+    def q(self):
+        """Newest positions."""
+        return np.array(self.states[-1].position)
+
+    @property
+    def qd(self):
+        """Newest velocities."""
+        return np.array(self.states[-1].velocity)
+
+    def until_word(self, word, timeout=10.0):
+        self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word, timeout)
+
+    def until_rest(self, timeout=5.0):
+        self.probe.until(lambda: np.abs(self.qd).max() < STILL, 'rest', timeout)
+
+    def until_phase(self, phase, timeout=10.0):
+        self.probe.until(lambda: self.beats and self.beats[-1].frame_id == phase, phase, timeout)
+
+    def reset(self):
+        return self.probe.call(Trigger, 'guard/reset')
+
+    @property
+    def gap(self):
+        """Longest time between two torques."""
+        return np.diff([time for time, _ in self.sent]).max()
+
+    @property
+    def steps(self):
+        """Changes of torque, as shares of what the rate limit allows in the time between them."""
+        times, torques = map(np.array, zip(*self.sent))
+        allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 2e-3, 0.05)[:, None]
+        return np.abs(np.diff(torques, axis=0)) / allowed
+
+    @property
+    def drift(self):
+        """How far the arm gets in a second."""
+        self.catch_up()
+        rest, end = self.q, seconds(self.states[-1].header.stamp) + 1.0
+        self.probe.until(lambda: seconds(self.states[-1].header.stamp) > end, 'a second')
+        return np.abs(self.q - rest).max()
+
+    def say(self, *words):
+        if REPORT:
+            with open(REPORT, 'a', encoding='utf-8') as file:
+                print(*words, file=file)
+
+
+def staged():
+    """Yield the scene, to which guards come and go."""
+    # fast enough for the arm, slow enough for a probe that hears all of it
+    places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
+    with Probe('guard_probe') as probe, NodeProcess(SIMULATOR, {
+            'urdf_file': str(ARM), 'initial_positions': places, 'publish_rate': RATE}):
+        yield Scene(probe)
+
+
+def guard(**parameters):
+    return NodeProcess(GUARD, {'urdf_file': str(ARM), 'timeout': TIMEOUT, **parameters})
+
+
+def controller(**parameters):
+    return NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT, **parameters})
+
+
+def in_motion(scene, process, speed=0.6):
+    process.wait_for_output(ACTIVE)
+    scene.until_word('armed')
+    set_in_motion(scene.probe, process, scene, FAR, speed)

@@ -1,0 +1,90 @@
+"""The contract of controller and guard: what differs is named, what is carried arrives."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
+
+from robodyn_ros.exceptions import RobodynError  # noqa: E402
+from robodyn_ros.model import Payload, RobotModel  # noqa: E402
+from robodyn_ros.nodes.guard_contract import (  # noqa: E402
+    contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
+from robodyn_ros.nodes.guard_parameters import PARAMETERS  # noqa: E402
+from ros_process import ROOT  # noqa: E402
+
+URDF = (ROOT / 'urdf' / 'robodyn7.urdf').read_text()
+MODEL = RobotModel.from_urdf(URDF)
+DEFAULTS = {row.name.replace('.', '_'): row.default for row in PARAMETERS}
+
+
+def terms(model=MODEL, topic='/effort_controller/commands', usable=MODEL.effort_limit,
+          **parameters):
+    """Return terms as they arrive."""
+    values = type('Values', (), {**DEFAULTS, **parameters})
+    return contract_from(json.dumps(terms_of(model, values, topic, usable)))
+
+
+def test_equal_terms_do_not_differ():
+    names = list(MODEL.joint_names)
+    assert not difference(terms(), terms())
+    assert not difference(terms(), terms(command_joints=names)), 'the default, written out'
+    assert not difference(terms(), terms(usable=MODEL.effort_limit * (1.0 + 1e-12)))
+
+
+@pytest.mark.parametrize('change, words', [
+    ({'command_joints': MODEL.joint_names[::-1]}, [
+        'command_joints', '[joint1, joint2', 'here, [joint7, joint6']),
+    ({'publish_joint_commands': True}, ['publish_joint_commands', 'false here, true in the']),
+    ({'driver_compensates_gravity': True}, [
+        'driver_compensates_gravity', 'false here, true in the controller']),
+    ({'topic': '/other'}, ['effort_command_topic', '/effort_controller/commands here, /other']),
+    ({'usable': 0.5 * MODEL.effort_limit}, [
+        "effort_limit x effort_margin of joint 'joint1'", '150 here, 75.0 in the controller']),
+    ({'model': RobotModel.from_urdf(URDF.replace('lower="-2.9"', 'lower="-2.8"'))}, [
+        'urdf_file', model_digest(MODEL)])])
+def test_what_differs_is_named_with_both_values(change, words):
+    assert change.get('model', 0) is not MODEL
+    text = difference(terms(), terms(**change))
+    assert all(word in text for word in words), text
+
+
+def test_the_digest_is_that_of_the_arm_not_of_its_text():
+    assert model_digest(RobotModel.from_urdf(URDF + '<!-- -->')) == model_digest(MODEL)
+    assert model_digest(MODEL.with_gravity((0.0, 0.0, 9.81))) == model_digest(MODEL)
+    heavier = RobotModel.from_urdf(URDF.replace('<mass value="', '<mass value="1'))
+    assert model_digest(heavier) != model_digest(MODEL)
+
+
+def test_loads_arrive_as_they_were():
+    payload = Payload('link7', 2.0, (0.0, 0.1, 0.05), np.diag([0.01, 0.02, 0.015]))
+    contract = contract_from(json.dumps(loads_of(
+        {'link7': payload}, np.array([0.1, 0.0, -9.8]), np.arange(7.0))))
+    same, = payloads_from(contract)
+    assert (same.link, same.mass) == ('link7', 2.0)
+    np.testing.assert_array_equal(same.com, payload.com)
+    np.testing.assert_array_equal(same.inertia, payload.inertia)
+    np.testing.assert_array_equal(vector_from(contract, 'gravity', 3), [0.1, 0.0, -9.8])
+    np.testing.assert_array_equal(vector_from(contract, 'armature', 7), np.arange(7.0))
+
+
+@pytest.mark.parametrize('text', ['', '[1]', '{', '[' * 100_000, '"' + 'x' * 10**6 + '"'])
+def test_what_is_no_contract_is_refused(text):
+    with pytest.raises(RobodynError, match='not the contract'):
+        contract_from(text)
+
+
+@pytest.mark.parametrize('text', [
+    '{}', '{"payloads": 1, "gravity": 2}', '{"payloads": [{}], "gravity": [1, 2]}',
+    '{"payloads": [{"link": "link7", "mass": "x", "com": [0, 0, 0], "inertia": 0}],'
+    ' "gravity": [0, 0, "down"]}',
+    '{"payloads": [{"link": "link7", "mass": -1, "com": [0, 0, 0], "inertia": [[1]]}],'
+    ' "gravity": [0, 0, NaN]}'])
+def test_loads_that_cannot_be_are_refused(text):
+    contract = contract_from(text)
+    assert difference(terms(), contract)
+    with pytest.raises(RobodynError):
+        payloads_from(contract)
+    with pytest.raises(RobodynError, match='gravity is'):
+        vector_from(contract, 'gravity', 3)

@@ -1,0 +1,202 @@
+"""The guard in bad company: other parameters, late starts, pauses of its own, wrong masses."""
+
+from pathlib import Path
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, HOME, MODEL, NODE, said, send, wait_for_goal)
+from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
+from guarded_arm import controller, FAR, GUARD, guard, in_motion, staged, TIMEOUT  # noqa: E402
+from rcl_interfaces.srv import ListParameters  # noqa: E402
+from ros_process import NodeProcess, wait_until  # noqa: E402
+
+
+@pytest.fixture(scope='module')
+def stage():
+    yield from staged()
+
+
+def begun(stage, process):
+    process.wait_for_output('takes over after')
+    stage.begin(process)
+    return stage
+
+
+@pytest.fixture
+def scene(stage):
+    """Return the arm at home with a guard that has not seen a controller."""
+    with guard() as process:
+        yield begun(stage, process)
+
+
+def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp_path):
+    heavier = tmp_path / 'heavier.urdf'
+    heavier.write_text(ARM.read_text().replace('<mass value="', '<mass value="1', 1))
+    stage.begin(None)
+    with controller(**{'guard.expected': True}) as waiting:
+        for different, words in (
+                ({'effort_margin': 0.5}, 'effort_limit x effort_margin of joint'),
+                ({'command_joints': list(MODEL.joint_names[::-1])}, 'command_joints differs'),
+                ({'driver_compensates_gravity': True}, 'true here, false in the controller'),
+                ({'urdf_file': str(heavier)}, 'urdf_file, robot_description')):
+            with guard(**different) as refusing:
+                refusing.wait_for_output('refusing: ')
+                assert words in refusing.output
+                since = len(waiting.lines)
+                wait_until(lambda: said(waiting, 'waiting: the guard refuses', since), 'a wait')
+                assert not said(refusing, 'armed')
+        assert not said(waiting, ACTIVE)
+        with guard() as fitting:
+            waiting.wait_for_output(ACTIVE)
+            fitting.wait_for_output('armed: ')
+            assert stage.probe.set_parameter(NODE, 'effort_margin', 0.9)[0]
+            fitting.wait_for_output('armed all the same: effort_limit x effort_margin')
+            since = len(fitting.lines)
+            waiting.process.kill()
+            wait_until(lambda: said(fitting, 'the guard commands the arm', since), 'take-over')
+
+
+def test_a_guard_that_comes_late_knows_what_the_arm_carries(stage):
+    probe = stage.probe
+    stage.begin(None)
+    load, down = InertiaStamped(), Vector3Stamped()
+    load.header.frame_id, load.inertia.m, load.inertia.com.z = 'link7', 2.0, 0.05
+    down.vector.x, down.vector.z = 0.5, -9.8
+    for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', 2.0), ('link', 'link7')):
+        assert probe.set_parameter('robot_simulator', f'payload.{name}', value)[0]
+    try:
+        with controller(load_time=0.1, handshake=False) as dying:
+            dying.wait_for_output(ACTIVE)
+            for topic, message, words in (('payload', load, 'payload on link'),
+                                          ('gravity', down, 'gravity is')):
+                publisher = probe.publisher(type(message), f'{NODE}/{topic}')
+                wait_until(lambda: said(dying, words), words,
+                           work=lambda: (publisher.publish(message), probe.spin_for(0.3)))
+            down.vector.x, down.vector.z = 0.0, -9.81  # that of the simulator
+            wait_until(lambda: said(dying, 'gravity is') > 1, 'gravity', work=lambda: (
+                publisher.publish(down), probe.spin_for(0.3)))
+            with guard() as late:
+                late.wait_for_output('the payload is that of the controller: 2 kg on link7')
+                stage.until_word('armed')
+                stage.until_rest()
+                stage.catch_up()
+                before = stage.q
+                dying.process.kill()
+                stage.until_word('commanding')
+                probe.spin_for(1.5)
+                away = np.abs(stage.q - before).max()
+                stage.say(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
+                assert away < 6e-3
+    finally:
+        assert probe.set_parameter('robot_simulator', 'payload.mass', 0.0)[0]
+
+
+@pytest.mark.parametrize('masses', [0.9, 1.1])
+def test_an_arm_with_wrong_masses_hardly_sinks(scene, masses):
+    probe = scene.probe
+    assert probe.set_parameter('robot_simulator', 'mismatch.mass_scale', masses)[0]
+    try:
+        with controller() as dying:
+            dying.wait_for_output(ACTIVE)
+            scene.until_word('armed')
+            probe.spin_for(1.0)
+            scene.until_rest()
+            scene.catch_up()
+            before = scene.q
+            dying.process.kill()
+            scene.until_word('commanding')
+        probe.spin_for(3.0)
+        away, drift = np.abs(scene.q - before).max(), scene.drift
+        scene.say(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
+                  f'{1e3 * drift:.3f} mrad/s')
+        assert away < 6e-3 and drift < 1e-3
+    finally:
+        assert probe.set_parameter('robot_simulator', 'mismatch.mass_scale', 1.0)[0]
+
+
+def test_an_armed_guard_that_was_held_up_takes_nothing_and_guards_on(scene):
+    with controller() as guarded:
+        in_motion(scene, guarded)
+        since = len(guarded.lines)
+        scene.guard.process.send_signal(signal.SIGSTOP)
+        guarded.wait_for_output('the guard is silent')
+        wait_for_goal(scene.probe, guarded, since)
+        scene.guard.process.send_signal(signal.SIGCONT)
+        scene.words.clear()
+        scene.until_word('armed')
+        scene.probe.spin_for(5 * TIMEOUT)
+        assert not said(scene.guard, 'the guard commands the arm')
+        wait_until(lambda: said(guarded, 'there is a guard') == 2, 'the guard is back',
+                   work=scene.probe.spin)
+        guarded.process.kill()
+        scene.until_word('commanding')
+        scene.until_rest()
+
+
+def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
+    with controller() as hanging:
+        in_motion(scene, hanging)
+        hanging.process.send_signal(signal.SIGSTOP)
+        scene.until_word('commanding')
+        scene.until_rest()
+        hanging.process.send_signal(signal.SIGCONT)
+        scene.until_phase('standby')
+        scene.guard.process.send_signal(signal.SIGSTOP)
+        scene.until_phase('active')
+        scene.probe.spin_for(0.3)
+        scene.words.clear()
+        count = len(scene.sent)
+        scene.guard.process.send_signal(signal.SIGCONT)
+        scene.guard.wait_for_output('armed: the controller commanded while the guard was held up')
+        scene.probe.spin_for(0.5)
+        rate = (len(scene.sent) - count) / (scene.sent[-1][0] - scene.sent[count][0])
+        scene.say(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
+                  f'drift {1e3 * scene.drift:.3f} mrad/s')
+        assert rate < 1.2 * 250.0, 'only one of them commands'
+        assert scene.steps.max() <= 1.0 + 1e-9
+        assert scene.words[-1].frame_id == 'armed'
+
+
+def test_a_fallback_controller_is_asked_for_once(stage, monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', str(Path(__file__).parent))
+    asked = []
+
+    def switch(request, response):
+        asked.append((list(request.prefixes), request.depth))
+        response.result.names = ['done']
+        return response
+
+    service = stage.probe.node.create_service(
+        ListParameters, 'arm/controller_manager/switch_controller', switch)
+    try:
+        with NodeProcess('guard_with_fallback', {
+                'urdf_file': str(ARM), 'timeout': TIMEOUT, 'fallback_controllers': ['gravity'],
+                'replaced_controllers': ['torques'],
+                'controller_manager': 'arm/controller_manager'}) as process:
+            begun(stage, process)
+            with controller() as dying:
+                dying.wait_for_output(ACTIVE)
+                stage.until_word('armed')
+                stage.probe.spin_for(1.0)  # until service and guard have found each other
+                dying.process.kill()
+                stage.until_word('commanding')
+                stage.probe.until(lambda: asked, 'a request')
+            wait_until(lambda: said(process, 'fallback gravity: active'), 'the answer in the log',
+                       work=stage.probe.spin)
+            assert asked == [(['gravity', '', 'torques'], 1)]
+    finally:
+        stage.probe.node.destroy_service(service)
+
+
+@pytest.mark.skipif('controller_manager_msgs' in sys.modules, reason='it is installed')
+def test_a_fallback_that_cannot_be_asked_for_is_refused_at_the_start():
+    pytest.importorskip('rclpy')
+    with NodeProcess(GUARD, {'urdf_file': str(ARM), 'fallback_controllers': ['x']}) as process:
+        assert process.wait() == 2
+        assert 'fallback_controllers needs controller_manager_msgs' in process.output

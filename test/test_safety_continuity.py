@@ -1,0 +1,85 @@
+"""Whether the arm can have got from one reported position to the next."""
+
+import math
+
+import numpy as np
+import pytest
+from robodyn_ros.safety import Continuity
+
+NAMES, LIMIT = ('hip', 'knee'), np.array([1.0, 2.0])
+STEP = 0.002
+PATIENCE = 0.3
+
+
+@pytest.fixture
+def judge():
+    return Continuity(NAMES, LIMIT, 0.02, PATIENCE)
+
+
+def fed(judge, positions, begin=0.0, step=STEP):
+    """Return the verdicts on positions that come at equal times."""
+    return [judge.follows(begin + k * step, np.array(q, dtype=float))
+            for k, q in enumerate(positions)]
+
+
+def test_a_fast_motion_with_noise_is_believed(judge):
+    t = STEP * np.arange(2000)[:, None]
+    noise = 2e-3 * np.random.default_rng(1).standard_normal((2000, 2))
+    assert all(fed(judge, np.sin(LIMIT * 1.5 * t) + noise)), judge.problem
+
+
+def test_a_jump_is_not_and_coming_back_is(judge):
+    assert fed(judge, [[0.0, 0.0], [0.001, 0.0], [0.001, 0.5], [0.002, 0.5], [0.003, 0.001]]) == [
+        True, True, False, False, True]
+    judge.follows(1.0 * STEP, np.array([0.0, 0.7]))
+    assert "joint 'knee' has jumped by 0.699" in judge.problem
+
+
+def test_the_way_goes_on_while_it_is_not_believed(judge):
+    """An offset that comes and goes while the arm moves by more than the slack."""
+    t = STEP * np.arange(100)[:, None]
+    way = LIMIT * t
+    offset = np.zeros((100, 2))
+    offset[20:60, 0] = 0.2
+    verdicts = fed(judge, way + offset)
+    assert all(verdicts[:20]) and not any(verdicts[20:60]) and all(verdicts[60:])
+    assert np.ptp(way[20:60, 0]) > 0.02
+
+
+def test_states_of_two_arms_one_after_the_other(judge):
+    verdicts = fed(judge, [[0.0, 0.0], [0.3, 0.0]] * 50)
+    assert verdicts == [True, False] * 50
+
+
+def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
+    assert fed(judge, [[0.0, 0.0]]) == [True]
+    count = round(PATIENCE / STEP)
+    verdicts = fed(judge, [[1.0, 0.0]] * (count + 3), begin=STEP)
+    assert not any(verdicts[:count - 1]) and all(verdicts[count + 1:])
+    assert judge.problem == ''
+
+
+def test_after_silence_it_may_be_as_far_as_it_can_get(judge):
+    assert judge.follows(0.0, np.zeros(2))
+    assert judge.follows(0.1, np.array([0.2, 0.4]))
+    assert not judge.follows(0.15, np.array([0.4, 0.4]))
+    assert judge.follows(9.0, np.array([3.0, 3.0])), 'longer than its patience'
+
+
+def test_what_has_no_limit_is_not_judged():
+    judge = Continuity(NAMES, np.array([math.inf, 0.0]), 0.02, PATIENCE)
+    assert all(fed(judge, [[0.0, 0.0], [99.0, 99.0], [-99.0, 0.0]]))
+    lenient = Continuity(NAMES, LIMIT, math.inf, PATIENCE)
+    assert all(fed(lenient, [[0.0, 0.0], [99.0, 99.0]]))
+
+
+def test_it_forgets(judge):
+    fed(judge, [[0.0, 0.0], [1.0, 0.0]])
+    judge.forget()
+    assert judge.follows(0.01, np.array([1.0, 0.0])) and judge.problem == ''
+
+
+def test_time_that_goes_back_lets_nothing_pass(judge):
+    assert judge.follows(10.0, np.zeros(2))
+    assert judge.follows(9.0, np.array([0.019, 0.0]))
+    assert not judge.follows(8.0, np.array([0.2, 0.0]))

@@ -299,7 +299,7 @@ def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
     expected = dyn.jacobian(loop.plant.q, LINK).T @ turn @ wrench
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, atol=0.05)
     assert not before[Term.EXTERNAL].any()
-    loop.run(0.4)  # nobody asks for it any more
+    loop.run(0.6)  # nobody asks for it any more
     assert not loop.control.terms[Term.EXTERNAL].any()
 
 

@@ -15,6 +15,7 @@ _QUIET = 0.1      # s for which it has to
 _WATCH = 1.0      # s at the end of a recording in which the arm must stay where it is
 _LONGEST = 0.05   # s that count at most for the rate of the torque, as in the nodes
 _LATE = 1.5       # by how much a bus that is not on time may crowd two torques together
+_MOVING = 0.2     # of the velocity limit, of the fastest joint when the fault begins
 _ROUNDING = 1e-6
 
 
@@ -201,6 +202,8 @@ def judge(recording: Recording, figures: Figures, bounds: Bounds) -> list[Criter
     """Return what must hold, and whether it does."""
     lasted = recording.lasted
     criteria = [
+        Criterion('moves fast when the fault begins', f'{100 * figures.speed_at_fault:.0f} %',
+                  figures.speed_at_fault > _MOVING),
         Criterion('every torque is a number', 'yes' if figures.finite else 'no', figures.finite),
         _share('torque within its limit', figures.torque, 1.0),
         _share('steps of torque within the rate limit', figures.step, _LATE),

@@ -110,7 +110,7 @@ class Runner:
         figures = measure(recording, self._limits)
         outcome = Outcome(case.name, seed, draw, recording, figures,
                           judge(recording, figures, case.bounds))
-        return outcome, bool(early) or own
+        return outcome, bool(early) or own or figures.speed_at_fault < STILL
 
     def _excuses(self, expected: Sequence[tuple[float, str]]) -> list[str]:
         """Return what was said by nodes that had to wait, unless it was expected."""

@@ -21,6 +21,7 @@ from robodyn_ros.nodes.mischief import defective, joint_state
 from robodyn_ros.nodes.witness import Witness
 
 RATE = 500.0     # Hz
+PRIORITY = 20    # of the nodes among real-time processes, where that is allowed
 # rad/s^2, with which a motor could turn its own rotor. Wrists of URDFs have next to no inertia
 # without: they would be shaken by what no real arm feels.
 SPRINT = 500.0
@@ -92,7 +93,7 @@ class Stage(Session):
     def start_node(self, name: str) -> None:
         """Start a node, in place of one that has ended."""
         self._number = next(_NUMBERS)
-        parameters = self._robot.parameters()
+        parameters = {**self._robot.parameters(), 'realtime.priority': PRIORITY}
         if name != 'guard':
             parameters['armature'] = (self.model.effort_limit / SPRINT).tolist()
         if name == 'simulator':

@@ -6,11 +6,14 @@ from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.law_loading import load_own_law
 from robodyn_ros.control.linear_feedback import LinearBounds, LinearCommand
 from robodyn_ros.control.observer_settings import CollisionSettings, ObserverSettings
+from robodyn_ros.control.pose_motion import ReachSettings
 from robodyn_ros.control.protocol import LawState, OwnLaw
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.loads import Loads, with_slots
 
-__all__ = ['ArmController', 'Bounds', 'CollisionSettings', 'ControlLaw', 'CycleSettings', 'Gains',
-           'LawState', 'LinearBounds', 'LinearCommand', 'Loads', 'Mode', 'ObserverSettings',
-           'OwnLaw', 'Term', 'load_own_law', 'make_gains', 'with_slots']
+__all__ = ['ArmController', 'Bounds', 'CollisionSettings', 'ControlLaw', 'CycleSettings',
+           'Gains', 'LawState', 'LinearBounds', 'LinearCommand', 'Loads', 'Mode',
+           'ObserverSettings', 'OwnLaw', 'ReachSettings', 'TaskGains', 'Term', 'load_own_law',
+           'make_gains', 'make_task_gains', 'with_slots']

@@ -29,6 +29,7 @@ _REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
 # torques and accelerations that come from elsewhere, (nv,) each; zero unless they are given
 _GIVEN = ('external', 'integral', 'disturbance', 'contact')
 _TASK = 'task.'  # before the names of gains of a link
+_OTHER_SIZES = {'authority', *(_TASK + each for each in SIZES)}  # than one per joint
 MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
 
 
@@ -195,8 +196,9 @@ class ControlLaw:
             return (tracking_terms(law, tree, runtime, x, frame) if law
                     else floating_terms(tree, runtime, x))
 
-        sizes = {each: 1 if each == 'authority' else SIZES.get(each.removeprefix(_TASK), self._nv)
-                 if _TASK in each else self._nv for each in names}
+        sizes = dict.fromkeys(names, self._nv)
+        sizes.update({each: 1 if each == 'authority' else SIZES[each.removeprefix(_TASK)]
+                      for each in names if each in _OTHER_SIZES})
         kernel = dynamics.kernel(terms, sizes, self._out(law).shape, f'law {name}|{frame}')
         return kernel.builtin(name, (law or FLOATING).function.__doc__)
 

@@ -35,7 +35,7 @@ class TaskReport:
 
     @property
     def manipulability(self) -> float:
-        """Return how far from a singularity the arm is: usually about 1, and 0 in one."""
+        """Return how far from a singularity the arm is: usually 0.05 to 1, and 0 in one."""
         return float(self._rest[0])
 
     @property

@@ -58,8 +58,8 @@ class GuardNode(Node):
         self._table = Parameters(self, PARAMETERS, changed=self._change)
         self._table.refuse_unknown()
         values = self._table.values
-        model = load_robot(self, values).model
-        self.torque = GuardTorque(Dynamics(with_slots(model)), values)
+        model = with_slots(load_robot(self, values).model)  # as the controller's
+        self.torque = GuardTorque(Dynamics(model), values)
         self.guard = Guard(values.timeout, values.patience)
         try:
             self._hearing = Hearing(self, model, values)

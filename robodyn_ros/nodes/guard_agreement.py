@@ -56,8 +56,8 @@ class Agreement:
         if self._unread and not guard.in_charge:
             self._unread = False
             self._reckon(torque)
-        guard.refusal = self._problem or difference(self._contract, terms_of(
-            self._model, self._values, self._topic, torque.usable))
+        guard.refusal = self._problem or difference(terms_of(
+            self._model, self._values, self._topic, torque.usable), self._contract)
         self._tell(guard)
 
     def _read(self, text: str) -> None:

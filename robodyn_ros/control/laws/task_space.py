@@ -53,7 +53,7 @@ class Task:
     A : list
         J M^-1 J^T.
     manipulability : scalar
-        Product of the singular values of the scaled Jacobian: usually about 1, and 0 where the
+        Product of the singular values of the scaled Jacobian: usually 0.05 to 1, 0 where the
         link cannot be moved in every selected direction (Yoshikawa 1985).
 
     """

@@ -22,7 +22,7 @@ the arm floats:
   ros2 service call {space}/computed_torque_controller/float std_srvs/srv/Trigger
 push it by a link:
   ros2 topic pub --times 3 {space}/robot_simulator/wrench geometry_msgs/msg/WrenchStamped \
-'{{header: {{frame_id: tool0}}, wrench: {{force: {{x: 20.0}}}}}}'
+'{{header: {{frame_id: link4}}, wrench: {{force: {{x: 20.0}}}}}}'
 hold it where it is:
   ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
 what it is doing, and how fast:

@@ -4,7 +4,7 @@ from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Term, with_slots
-from robodyn_ros.control.adaptation import AdaptationSettings
+from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError

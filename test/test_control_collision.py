@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import (
     CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings, Term)
-from robodyn_ros.control.collision import CollisionMonitor
+from robodyn_ros.control.contact.collision import CollisionMonitor
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.simulation import Plant

@@ -6,8 +6,8 @@ from fake_arm import MODEL as TWO_JOINTS
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains, ObserverSettings, with_slots
-from robodyn_ros.control.momentum_observer import momentum, MomentumObserver, Row
-from robodyn_ros.control.tip_wrench import compile_tip_wrench
+from robodyn_ros.control.contact.momentum_observer import momentum, MomentumObserver, Row
+from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import Payload

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, load_own_law, Mode, Term
 from robodyn_ros.control.examples.own_law import Integrating
-from robodyn_ros.control.own_law import OwnLawRunner
-from robodyn_ros.control.stopwatch import Stopwatch
+from robodyn_ros.control.guests.own_law import OwnLawRunner
+from robodyn_ros.control.guests.stopwatch import Stopwatch
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.trajectory import Reference

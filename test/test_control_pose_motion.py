@@ -4,8 +4,8 @@ from closed_loop import arm, BENT, MODEL, STRETCHED
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, Mode, Term
-from robodyn_ros.control.pose_motion import PoseMotion, ReachSettings
-from robodyn_ros.control.task_gains import make_task_gains
+from robodyn_ros.control.pose.pose_motion import PoseMotion, ReachSettings
+from robodyn_ros.control.pose.task_gains import make_task_gains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError, StateError
 from robodyn_ros.trajectory import Reference

@@ -48,7 +48,7 @@ def changes(loop):
         'no payload': lambda: control.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
         'gravity': lambda: control.set_gravity((1.5, 0.0, -9.6)),
         'stiff': lambda: gains(natural_frequency=30.0),
-        'soft': lambda: gains(natural_frequency=10.0, armature=0.02),
+        'soft': lambda: gains(natural_frequency=10.0, armature=0.005),
         'weak': lambda: control.set_bounds(CycleSettings(effort_margin=0.5, load_time=0.5))}
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from multiprocessing import get_context
 from pathlib import Path
 import signal
 import tempfile
@@ -21,7 +23,10 @@ from robodyn_ros.cli.campaign_report import as_json, markdown, row, summary
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.network import Network
 from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.robot import add_motion_arguments, add_robot_arguments, Robot, whole_number
+from robodyn_ros.cli.report import verdict
+from robodyn_ros.cli.robot import (
+    add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
+from robodyn_ros.cli.soak import notes, soak
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
@@ -50,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seed', type=int, default=0, metavar='N', help='the first of them (default 0)')
     add('--json', type=Path, metavar='FILE', help='write what was measured in every run')
     add('--markdown', type=Path, metavar='FILE', help='write the table')
+    add('--soak', type=between(0.1, 1e5), nargs='?', const=20.0, metavar='MINUTES',
+        help='no faults, but a long run in all modes (default 20 minutes)')
     add('--logs', type=Path, metavar='DIR', help='keep what the processes said in this folder')
 
 
@@ -65,17 +72,18 @@ def run(options: argparse.Namespace) -> int:
     robot = Robot.from_options(options)
     model = robot.load()
     motion = plan_motion(Dynamics(model), options.duration, options.speed)
+    if options.soak:
+        with _folder(options.logs) as logs:
+            return endure(robot, model, motion, logs, options, steps)
     seeds = range(options.seed, options.seed + options.seeds)
-    outcomes, skipped = [], {}
     with _folder(options.logs) as logs:
-        for network in (False, True):
-            some = [case for case in cases if case.network == network]
-            if some:
-                try:
-                    outcomes += Campaign(robot, model, motion, logs, steps).run(some, seeds)
-                except _Skipped as reason:
-                    skipped.update({case.name: str(reason) for case in some})
-    return conclude(cases, outcomes, skipped, options, steps)
+        campaign = Campaign(robot, model, motion, logs, steps)
+        try:
+            campaign.run([case for case in cases if not case.network], seeds)
+            campaign.run_apart([case for case in cases if case.network], seeds)
+        except KeyboardInterrupt:  # what was run is worth to be told
+            steps.say('interrupted')
+    return conclude(cases, campaign, options, steps)
 
 
 def chosen(only: Sequence[str]) -> list[Case]:
@@ -96,10 +104,6 @@ def chosen(only: Sequence[str]) -> list[Case]:
             if not only or any(case.name.startswith(name) for name in only)]
 
 
-class _Skipped(Exception):
-    """This machine cannot do that."""
-
-
 class Campaign:
     """
     Runs cases; starts the processes anew when nothing else helps.
@@ -113,36 +117,58 @@ class Campaign:
     steps : Steps
         Who is told.
 
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        Of all runs until now.
+    skipped : dict of str to str
+        Faults that this machine does not allow, and why.
+
     """
 
     def __init__(self, robot: Robot, model: RobotModel, motion: Motion, logs: Path,
                  steps: Steps):
         self._what = (robot, model, motion, logs)
         self._steps, self._nv = steps, model.nv
+        self.outcomes: list[Outcome] = []
+        self.skipped: dict[str, str] = {}
 
-    def run(self, cases: Sequence[Case], seeds: Sequence[int]) -> list[Outcome]:
-        """Return the outcomes of all."""
+    def run(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
+        """Run all, on one host or on two."""
         todo = [(case, seed) for case in cases for seed in seeds]
-        outcomes: list[Outcome] = []
         while todo:
             with ExitStack() as stack:
-                runner = self._begin(stack, cases[0].network)
+                runner = self._begin(stack, cases)
+                if runner is None:
+                    return
                 while todo:
                     outcome = self._one(runner, *todo.pop(0))
-                    outcomes.append(outcome)
+                    self.outcomes.append(outcome)
                     if outcome.recording is None or not outcome.recording.recovered:
-                        break  # with new processes
-        return outcomes
+                        break  # go on with new processes
 
-    def _begin(self, stack: ExitStack, network: bool) -> Runner:
+    def run_apart(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
+        """Run all in a process of its own: DDS remembers the network that it saw first."""
+        if cases:
+            robot, _, motion, logs = self._what
+            with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
+                outcomes, skipped = pool.submit(
+                    _apart, robot, motion, logs, [case.name for case in cases], seeds).result()
+            self.outcomes += outcomes
+            self.skipped.update(skipped)
+
+    def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
+        """Return a runner with an arm that is guarded; None if there are no two hosts."""
         from robodyn_ros.cli.campaign_run import Runner
         from robodyn_ros.cli.campaign_stage import Stage
+        network = cases[0].network
         with self._steps('start simulator, guard and controller') as step:
             try:
                 wire = stack.enter_context(Network()) if network else None
             except (OSError, RobodynError) as error:
                 step.result = f'skipped: {error}'
-                raise _Skipped(str(error)) from error
+                self.skipped.update({case.name: str(error) for case in cases})
+                return None
             stage = stack.enter_context(Stage(*self._what, network=wire))
             stage.start()
             step.result = 'on two hosts' if network else f'on ROS_DOMAIN_ID={stage.domain}'
@@ -159,9 +185,35 @@ class Campaign:
         return outcome
 
 
-def conclude(cases: Sequence[Case], outcomes: Sequence[Outcome], skipped: dict[str, str],
-             options: argparse.Namespace, steps: Steps) -> int:
+def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
+           options: argparse.Namespace, steps: Steps) -> int:
+    """Run without faults for long; return 0 if nothing wears out, else 1."""
+    from robodyn_ros.cli.campaign_stage import Stage
+    with Stage(robot, model, motion, logs, settings={
+            'constraints.trajectory': [0.0]}) as stage:
+        with steps('start simulator, guard and controller'):
+            stage.start()
+        with steps(f'move for {options.soak:g} minutes') as step:
+            wear = soak(stage, options.soak, options.seed, steps)
+            step.result = f'{wear.motions} motions'
+    criteria = wear.criteria(model.effort_limit)
+    for line in ('', *notes(wear), *verdict(criteria)):
+        steps.say(line)
+    return 1 if any(each.passed is False for each in criteria) else 0
+
+
+def _apart(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
+           seeds: Sequence[int]) -> tuple[list[Outcome], dict[str, str]]:
+    """Run cases in a new process; return the outcomes, and what was skipped."""
+    campaign = Campaign(robot, robot.load(), motion, logs, Steps())
+    campaign.run(chosen(names), seeds)
+    return campaign.outcomes, campaign.skipped
+
+
+def conclude(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace,
+             steps: Steps) -> int:
     """Print the table, write the files, and return the exit code."""
+    outcomes, skipped = campaign.outcomes, campaign.skipped
     for line in ('', *summary(cases, outcomes, skipped)):
         steps.say(line)
     if options.json:

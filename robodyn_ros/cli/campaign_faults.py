@@ -87,8 +87,9 @@ CASES = (
     Case('states delayed', 'joint states come late', acts.faulty('delay', amount='positive'), _ENDS,
          'compared with the reference of their own time; late ones are silence', (), (0.1, 1.5),
          (0.005, 0.3)),
-    Case('position frozen', 'an encoder stands still', acts.faulty('freeze', 1), _ENDS,
-         'comes to rest', (), (0.02, 1.0)),
+    Case('position frozen', 'an encoder stands still', acts.faulty('freeze', 1),
+         Bounds(speed=math.inf), 'comes to rest, when the error is too large or the position '
+         'jumps to the truth; until then nothing sees it', (), (0.02, 1.0)),
     Case('position and velocity NaN', 'of one joint', acts.faulty('nan', 1), Bounds(sag=0.05),
          'not used: silence', ((_SURE, _SILENT),), (0.002, 1.0)),
     Case('velocity NaN', 'of one joint', acts.faulty('nan_velocity', 1), Bounds(sag=0.05),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-import math
 import re
 import time
 from typing import TYPE_CHECKING
@@ -104,7 +103,7 @@ class Runner:
         missing = list(case.act(stage, draw) or ())
         end = time.time_ns()
         self._watch(sent, end)
-        recording = self._recording(case, begin, end, missing)
+        recording = self._recording(case, draw, begin, end, missing)
         own = bool(self._excuses(case.says)) and case.bounds.goes_on > recording.lasted
         recording = self._recovered(recording)
         figures = measure(recording, self._limits)
@@ -131,14 +130,15 @@ class Runner:
 
         stage.recorder.wait(rested, max(motion, 1e-9 * end) - time.time() + _LONGEST)
 
-    def _recording(self, case: Case, begin: int, end: int, missing: list[str]) -> Recording:
+    def _recording(self, case: Case, draw: Draw, begin: int, end: int,
+                   missing: list[str]) -> Recording:
         stage = self._stage
         since = begin - round(1e9 * _BEFORE)
         truth = stage.recorder.truth.log(stage.model.joint_names, since)
         commanded = stage.recorder.commanded(stage.model.nv, since)
         lasted, said = 1e-9 * (end - begin), stage.said()
         texts = [text for _, _, text in said]
-        missing += [words for least, words in case.says if draw_lasts(case, lasted, least)
+        missing += [words for least, words in case.says if draw.duration >= least
                     and not any(re.search(words, text) for text in texts)]
         if commanded.odd:
             missing.append(f'{commanded.odd} torques of another length')
@@ -154,18 +154,9 @@ class Runner:
             return replace(recording, recovery=str(error), recovered=False)
 
 
-def draw_lasts(case: Case, lasted: float, least: float) -> bool:
-    """Return whether a fault lasted so long that something must be said about it."""
-    return not case.duration[0] or lasted >= least
-
-
 def failed(case: Case, seed: int, error: RobodynError, nv: int) -> Outcome:
     """Return the outcome of a run that came to no end."""
     draw = Draw.of(case.name, seed, nv, case.duration, case.amount)
     return Outcome(case.name, seed, draw, None, None,
                    [Criterion('the run comes to its end', str(error), False)])
 
-
-def worst(values: list[float]) -> float:
-    """Return the largest; NaN of none."""
-    return max(values) if values else math.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import count
 import os
@@ -53,13 +54,16 @@ class Stage(Session):
         Folder for what they say.
     network : Network, optional
         On which the controller is on a host of its own.
+    settings : mapping, optional
+        Parameters of the controller.
 
     """
 
     def __init__(self, robot, model, motion: Motion, logs: Path,
-                 network: Network | None = None):
+                 network: Network | None = None,
+                 settings: Mapping[str, object] | None = None):
         super().__init__(robot, model, motion.start, RATE, logs)
-        self.motion, self.network = motion, network
+        self.motion, self.network, self._settings = motion, network, dict(settings or {})
         self.nodes: dict[str, Child] = {}
         self.urdf = Path(robot.urdf).read_text(encoding='utf-8')
         self._begun: list[tuple[Child, int]] = []
@@ -105,7 +109,7 @@ class Stage(Session):
         if name == 'controller':
             parameters |= {'natural_frequency': [STIFFNESS], 'guard.expected': True,
                            'constraints.trajectory': [FOLLOWING], 'collision.threshold':
-                           (COLLISION * self.model.effort_limit).tolist()}
+                           (COLLISION * self.model.effort_limit).tolist(), **self._settings}
         with self._host(name):
             self.nodes[name] = self._child(name, parameters)
         self._begun.append((self.nodes[name], 0))

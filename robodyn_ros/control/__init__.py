@@ -1,15 +1,16 @@
 """Control: the terms of the torque, the laws composed of them, and the cycle around them."""
 
+from robodyn_ros.control.contact.settings import CollisionSettings, ObserverSettings
 from robodyn_ros.control.controller import ArmController
-from robodyn_ros.control.gains import Gains, make_gains
+from robodyn_ros.control.gain_design import make_gains
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.guests.law_loading import load_own_law
+from robodyn_ros.control.guests.linear_feedback import LinearBounds, LinearCommand
+from robodyn_ros.control.guests.protocol import LawState, OwnLaw
 from robodyn_ros.control.law import ControlLaw
-from robodyn_ros.control.law_loading import load_own_law
-from robodyn_ros.control.linear_feedback import LinearBounds, LinearCommand
-from robodyn_ros.control.observer_settings import CollisionSettings, ObserverSettings
-from robodyn_ros.control.pose_motion import ReachSettings
-from robodyn_ros.control.protocol import LawState, OwnLaw
+from robodyn_ros.control.pose.pose_motion import ReachSettings
+from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
-from robodyn_ros.control.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.loads import Loads, with_slots
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_ros.control.collision import checked_threshold
-from robodyn_ros.control.contact import check_shaping
+from robodyn_ros.control.contact.collision import checked_threshold
+from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.guests import GUESTS, LINEAR
+from robodyn_ros.control.guests.guests import GUESTS, LINEAR
+from robodyn_ros.control.guests.linear_feedback import LinearCommand
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.linear_feedback import LinearCommand
 from robodyn_ros.control.reaching import Reaching
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state

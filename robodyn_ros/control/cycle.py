@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.adaptation import Adaptation
+from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.braking import LimitBrake
+from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.external import ExternalWrenches
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.guests import Guests
+from robodyn_ros.control.guests.guests import Guests
+from robodyn_ros.control.guests.own_law import OwnLawRunner
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.mean_torque import MeanTorque
 from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
-from robodyn_ros.control.observation import Observation
-from robodyn_ros.control.own_law import OwnLawRunner
+from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.prediction import Prediction
 from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.status import CycleStatus
 from robodyn_ros.control.takeover import unusable_state
-from robodyn_ros.control.task_gains import TaskGains
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.transition import Transition
 from robodyn_ros.dynamics import Dynamics

@@ -15,9 +15,9 @@ from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import FLOATING, Law, TRACKING
 from robodyn_ros.control.laws.arm import Arm
+from robodyn_ros.control.pose.task_gains import make_task_gains, SIZES, TaskGains
+from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.stiffness import VaryingStiffness
-from robodyn_ros.control.task_gains import make_task_gains, SIZES, TaskGains
-from robodyn_ros.control.task_report import SIZE, TaskReport
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError

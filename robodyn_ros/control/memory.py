@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.adaptation import Adaptation
+from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.integral import Integral
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.terms import Term

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.following import Following
-from robodyn_ros.control.task_gains import TaskGains
-from robodyn_ros.control.task_report import TaskReport
+from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.exceptions import ArgumentError, ModelError, StateError
 from robodyn_ros.safety import ABSURD
 

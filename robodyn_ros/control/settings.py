@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.adaptation import AdaptationSettings
+from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
+from robodyn_ros.control.contact.settings import ObserverSettings
 from robodyn_ros.control.gain_schedule import GainSchedule
-from robodyn_ros.control.gains import not_negative, per_joint
-from robodyn_ros.control.linear_feedback import LinearBounds
-from robodyn_ros.control.observer_settings import ObserverSettings
-from robodyn_ros.control.pose_motion import ReachSettings
+from robodyn_ros.control.per_joint import not_negative, per_joint
+from robodyn_ros.control.guests.linear_feedback import LinearBounds
+from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Tolerances

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from robodyn_ros.control.adaptation import AdaptationSettings
+from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.gain_schedule import GainSchedule
 from robodyn_ros.nodes.parameter import Parameter
 

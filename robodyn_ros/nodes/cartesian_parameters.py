@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from robodyn_ros.control.pose_motion import ReachSettings
-from robodyn_ros.control.task_gains import AXES, make_task_gains, TaskGains
+from robodyn_ros.control.pose.pose_motion import ReachSettings
+from robodyn_ros.control.pose.task_gains import AXES, make_task_gains, TaskGains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.parameter import Parameter
 

@@ -6,8 +6,8 @@ import math
 from types import SimpleNamespace
 
 from robodyn_ros.control import ArmController, CycleSettings, Gains, make_gains, Mode
-from robodyn_ros.control.contact import check_shaping
-from robodyn_ros.control.guests import GUESTS
+from robodyn_ros.control.contact.feedback import check_shaping
+from robodyn_ros.control.guests.guests import GUESTS
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError

@@ -99,7 +99,7 @@ class GuardNode(Node):
 
     def turn(self) -> None:
         """Wait for the next moment that matters, and do what is due."""
-        guard, before = self.guard, self.guard.state
+        guard, before, reason = self.guard, self.guard.state, self.guard.reason
         if guard.in_charge:
             new = self.sight.look(_COAST)
         else:
@@ -115,7 +115,7 @@ class GuardNode(Node):
         if state is not before or now - self._told >= self._period:
             self._told = now
             self._voice.tell(state, self._hearing.stamp)
-        if state is not before:
+        if state is not before or (state is GuardState.REFUSING and guard.reason != reason):
             self._enter(state, before, now)
         if guard.commands:
             self._command(new, now)
@@ -124,7 +124,8 @@ class GuardNode(Node):
         """Say what has changed, and begin to command where the controller ended."""
         guard, log = self.guard, self.get_logger()
         if state is GuardState.REFUSING:
-            log.error(f'{state.value}: {guard.reason}')
+            say = log.error if self._agreement.known else log.info
+            say(f'{state.value}: {guard.reason}')
             return
         if state is not GuardState.COMMANDING:
             log.info(f'{state.value}: {guard.reason}')

@@ -46,6 +46,11 @@ class Agreement:
         self._told = self._carried = ''
         self._problem = f'no word of the controller on {self._contracts.topic} yet'
 
+    @property
+    def known(self) -> bool:
+        """Whether the controller has said anything that can be understood."""
+        return self._contract is not None
+
     def listen(self, guard: Guard, torque: GuardTorque) -> None:
         """Take what has come, and let the guard know whether it may be armed."""
         message = self._contracts.take()

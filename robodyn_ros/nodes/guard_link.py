@@ -84,7 +84,7 @@ class GuardLink:
 
     @property
     def summary(self) -> str:
-        """What is known of the guard, for diagnostics."""
+        """Tell what is known of the guard, for diagnostics."""
         deference = self._deference
         if deference.silent:
             return 'silent'

@@ -14,7 +14,7 @@ PARAMETERS = (
     *REALTIME_PARAMETERS,
     Parameter('controller', 'string', 'computed_torque_controller', 'Node that is watched.',
               read_only=True),
-    Parameter('timeout', 'double', 0.1, 'Silence of its heartbeat after which the guard takes '
+    Parameter('timeout', 'double', 0.2, 'Silence of its heartbeat after which the guard takes '
               'over. A pause of the machine does not count, but one of the controller alone does.',
               's', minimum=0.06, maximum=10.0, read_only=True),
     Parameter('patience', 'double', 10.0, 'After ~/reset, for a controller to take over; then the '

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from robodyn_ros.control import CollisionSettings, ObserverSettings
-from robodyn_ros.control.observer_settings import REACTIONS, SOURCES
+from robodyn_ros.control.contact.settings import REACTIONS, SOURCES
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.parameters import Parameter
 

@@ -74,12 +74,12 @@ class Witness(Recorder):
 
     @property
     def word(self) -> str:
-        """What the guard said last; empty if it said nothing."""
+        """Return what the guard said last; empty if it said nothing."""
         return _frame(self._words)
 
     @property
     def phase(self) -> str:
-        """What the controller's heartbeat said last; empty if there was none."""
+        """Return what the heartbeat said last; empty if there was none."""
         return _frame(self._beats)
 
     def deaf_and_dumb(self) -> None:

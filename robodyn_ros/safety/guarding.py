@@ -14,6 +14,7 @@ import math
 from robodyn_ros.exceptions import StateError
 
 HELD_UP = 0.05   # s without a turn of its own after which a process asks before it commands again
+_LOOK = 0.25     # of the timeout that one look counts at most: a guard that is late is not alone
 _LISTEN = 0.03   # s for which a guard that was held up listens first
 
 
@@ -108,7 +109,7 @@ class Guard:
 
         """
         passed, self._looked = now - self._looked, now
-        self._silence += min(passed, 0.5 * self.timeout)
+        self._silence += min(passed, _LOOK * self.timeout)
         if passed > HELD_UP:
             self._listening = now + _LISTEN
         if self.state in (GuardState.WATCHING, GuardState.REFUSING):

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.resolved_rate import reach_step
+from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.trajectory import Reference

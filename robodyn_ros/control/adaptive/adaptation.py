@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.adaptation_step import (
+from robodyn_ros.control.adaptive.adaptation_step import (
     compile_step, ESTIMATE, NUMBERS, PARAMETERS, STATE)
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.handshake import tip_of
@@ -106,7 +106,7 @@ class Adaptation:
 
     @property
     def settings(self) -> AdaptationSettings:
-        """Settings from the next cycle on; the link stays."""
+        """How it learns from the next cycle on; the link stays."""
         return self._settings
 
     @settings.setter

@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+from robodyn_ros.control.adaptive.projection import clipped
 from robodyn_ros.control.laws.adaptive import corrections
-from robodyn_ros.control.projection import clipped
 from robodyn_ros.control.terms import difference, sums
 from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.dynamics.trace import maximum, sqrt

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from robodyn_ros.control.guests.linear_feedback import LinearFeedback
+from robodyn_ros.control.guests.own_law import OwnLawRunner, TERMS
 from robodyn_ros.control.law import ControlLaw
-from robodyn_ros.control.linear_feedback import LinearFeedback
 from robodyn_ros.control.motion import Motion
-from robodyn_ros.control.own_law import OwnLawRunner, TERMS
 from robodyn_ros.control.settings import Mode
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.control.transition import Transition

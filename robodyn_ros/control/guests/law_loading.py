@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 import inspect
 
-from robodyn_ros.control.own_law import OwnLawRunner, source_of, told
+from robodyn_ros.control.guests.own_law import OwnLawRunner, source_of, told
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.gains import not_negative
-from robodyn_ros.control.observer_settings import CollisionSettings
+from robodyn_ros.control.contact.settings import CollisionSettings
+from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.collision import CollisionMonitor
-from robodyn_ros.control.contact import check_shaping, Contact
+from robodyn_ros.control.contact.collision import CollisionMonitor
+from robodyn_ros.control.contact.feedback import check_shaping, Contact
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver, Row
+from robodyn_ros.control.contact.settings import ObserverSettings
+from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.control.external import ExternalWrenches
 from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.control.law import ControlLaw
-from robodyn_ros.control.momentum_observer import MomentumObserver, Row
-from robodyn_ros.control.observer_settings import ObserverSettings
 from robodyn_ros.control.settings import CycleSettings
 from robodyn_ros.control.terms import Term
-from robodyn_ros.control.tip_wrench import compile_tip_wrench
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 

@@ -14,8 +14,8 @@ import traceback
 
 import numpy as np
 
-from robodyn_ros.control.protocol import LawState
-from robodyn_ros.control.stopwatch import Stopwatch
+from robodyn_ros.control.guests.protocol import LawState
+from robodyn_ros.control.guests.stopwatch import Stopwatch
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError

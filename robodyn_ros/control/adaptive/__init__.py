@@ -1,0 +1,1 @@
+"""A payload that is learned while the arm works."""

@@ -1,0 +1,1 @@
+"""Laws from outside: written by the user, or sent by another controller."""

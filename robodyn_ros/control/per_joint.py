@@ -1,0 +1,55 @@
+"""Numbers that are given for all joints at once, or for each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.exceptions import ParameterError, shown
+from robodyn_ros.model import RobotModel
+
+
+def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
+    """
+    Return a value as one number per joint.
+
+    Raises
+    ------
+    ParameterError
+        Neither one number nor one per joint.
+
+    """
+    values = numbers(name, value)
+    if values.size == 1:
+        return np.full(model.nv, values.item())
+    if values.shape != (model.nv,):
+        raise ParameterError(
+            f'{name} has {values.size} values; give one, or one for each of the {model.nv} '
+            f'joints: {", ".join(model.joint_names)}', parameter=name)
+    return values.copy()
+
+
+def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
+    """
+    Return a value as one number per joint, each finite and 0 or more.
+
+    Raises
+    ------
+    ParameterError
+        Otherwise; the message names the joint.
+
+    """
+    values = per_joint(name, value, model)
+    for joint, each in zip(model.joint_names, values):
+        if not 0.0 <= each < np.inf:
+            raise ParameterError(f"{name} of joint '{joint}' is {each:g}; it must be finite, and "
+                                 '0 or more', parameter=name, joint=joint, value=float(each))
+    return values
+
+
+def numbers(name: str, value) -> np.ndarray:
+    """Return what was given as an array, of any shape; raise `ParameterError` if it is none."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f'{name} is {shown(value)}; give one number, or one per joint',
+                             parameter=name) from error

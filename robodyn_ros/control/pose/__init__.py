@@ -1,0 +1,1 @@
+"""Poses of a link: motions to them, gains about them, and what the laws tell of them."""

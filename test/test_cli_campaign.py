@@ -1,0 +1,169 @@
+"""The table of faults, what a recording is judged by, and some faults for real."""
+
+from dataclasses import replace
+import json
+import math
+from pathlib import Path
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from robodyn_ros.cli import campaign
+from robodyn_ros.cli.campaign_acts import bad_parameters, Draw
+from robodyn_ros.cli.campaign_faults import CASES
+from robodyn_ros.cli.campaign_judge import Bounds, judge, Limits, measure, Recording
+from robodyn_ros.exceptions import ParameterError
+
+ROOT = Path(__file__).resolve().parents[1]
+GOAL = np.array([0.5, -0.2])
+LIMITS = Limits(np.array([10.0, 5.0]), np.array([1000.0, 500.0]), np.array([2.0, 3.0]), GOAL)
+# the least that tells whether each part of it works; all that they do is in the campaign
+SLICE = ('controller killed', 'controller held up', 'guard killed', 'Ctrl-C', 'states lost',
+         'names swapped', 'encoder offset', 'commands lost', 'bad trajectories')
+
+
+def recording(**changes):
+    """Return a motion that comes to rest 0.8 s after a fault of 0.2 s, with good torques."""
+    t = np.arange(-0.5, 3.0, 0.002)
+    left = np.clip(0.8 - t, 0.0, None)
+    q = GOAL - 0.9 * left[:, None] ** 2
+    qd = 1.8 * left[:, None] * np.ones(2)
+    torque = np.outer(np.sin(5.0 * t), [8.0, 4.0])
+    return Recording(0.2, t, torque, t, q, qd, **changes)
+
+
+def failed(given, bounds=None):
+    """Return the criteria that do not hold."""
+    figures = measure(given, LIMITS)
+    return [each.text for each in judge(given, figures, bounds or Bounds(goes_on=1.0))
+            if not each.passed]
+
+
+def test_a_good_run_passes():
+    good = recording()
+    figures = measure(good, LIMITS)
+    assert failed(good) == []
+    assert figures.torque == pytest.approx(0.8, abs=1e-3)
+    # from one torque to the next, of what the rate allows in two cycles
+    assert figures.step == pytest.approx(8.0 * 5.0 * 0.002 / (1000.0 * 0.004), rel=1e-3)
+    assert figures.rest == pytest.approx(0.8 - 0.02 / 1.8, abs=0.005)
+    assert figures.speed_at_fault == pytest.approx(1.8 * 0.8 / 2.0, abs=0.01)
+    assert figures.gap == pytest.approx(0.002) and figures.away == pytest.approx(0.0)
+
+
+def spoilt(field, change):
+    """Return a recording of which one array is changed in place."""
+    given = recording()
+    array = getattr(given, field).copy()
+    change(array, given.moved)
+    return replace(given, **{field: array})
+
+
+def put(value):
+    return lambda array, t: array.__setitem__(t > 1.0, value)
+
+
+@pytest.mark.parametrize('given, words', [
+    (spoilt('torque', put(math.nan)), 'is a number'),
+    (spoilt('torque', put(12.0)), 'torque within its limit'),
+    (spoilt('torque', lambda torque, t: torque.__setitem__((slice(None), 1), np.where(
+        np.arange(len(t)) % 2, 4.0, -4.0))), 'steps of torque'),
+    (spoilt('qd', put(9.0)), 'speed below'),
+    (spoilt('qd', put(0.05)), 'at rest'),
+    (spoilt('q', lambda q, t: q.__iadd__(0.01 * np.clip(t - 1.0, 0.0, None)[:, None])), 'stays'),
+    (spoilt('q', lambda q, t: q.__iadd__(0.05)), 'goes on to its goal'),
+    (spoilt('qd', lambda qd, t: qd.__imul__(0.01)), 'moves fast'),
+    (recording(missing=('the guard commands',)), 'says what is wrong'),
+    (recording(recovery='it is broken', recovered=False), 'moves again')])
+def test_what_is_wrong_fails(given, words):
+    assert any(words in text for text in failed(given)), failed(given)
+
+
+def test_a_reset_counts_only_where_it_may_be_needed():
+    reset = recording(recovery='reset')
+    assert failed(reset, Bounds()) == []
+    assert failed(reset, Bounds(resets=False)) == ['moves again']
+    assert failed(recording(recovery='restart'), Bounds(resets=False)) == []
+
+
+def test_an_arm_that_sags_during_a_long_fault_fails():
+    long = replace(spoilt('q', lambda q, t: q.__iadd__(
+        0.05 * np.clip(t - 1.0, 0.0, 1.0)[:, None])), lasted=2.0)
+    assert failed(long, Bounds(sag=0.02)) == ['sags while the fault lasts: below 20 mrad']
+    assert failed(long, Bounds(sag=0.1)) == []
+
+
+def test_a_motion_may_end_by_a_long_fault_only():
+    away = replace(spoilt('q', lambda q, t: q.__iadd__(0.05)), lasted=0.5)
+    assert failed(away, Bounds(goes_on=0.3)) == []
+    assert failed(away, Bounds(goes_on=0.6)) == ['motion goes on to its goal: below 10 mrad']
+
+
+def test_without_torques_nothing_is_claimed():
+    silent = replace(recording(), sent=np.zeros(0), torque=np.zeros((0, 2)))
+    figures = measure(silent, LIMITS)
+    assert figures.torque == figures.step == figures.gap == 0.0
+
+
+def test_the_same_seed_draws_the_same():
+    draws = [Draw.of('states lost', seed, 7, (0.001, 5.0), (0.1, 0.2)) for seed in range(200)]
+    assert draws[3] == Draw.of('states lost', 3, 7, (0.001, 5.0), (0.1, 0.2))
+    assert draws[3] != Draw.of('nan', 3, 7, (0.001, 5.0), (0.1, 0.2))
+    assert {draw.joints[0] for draw in draws} == set(range(7))
+    assert {draw.sign for draw in draws} == {-1.0, 1.0}
+    lasts = np.array([draw.duration for draw in draws])
+    # evenly over the decades
+    assert 0.001 <= lasts.min() < 0.003 and 2.0 < lasts.max() <= 5.0
+    assert 0.3 < np.mean(lasts < math.sqrt(0.001 * 5.0)) < 0.7
+    assert all(0.1 <= draw.amount <= 0.2 for draw in draws)
+
+
+def test_the_table_is_whole():
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names) >= 35
+    for case in CASES:
+        assert case.text and case.must and case.bounds.words()
+        assert case.duration[0] <= case.duration[1] and case.amount[0] <= case.amount[1]
+    assert [case.name for case in campaign.chosen(['states'])] == ['states lost', 'states delayed']
+    with pytest.raises(ParameterError, match="'Ctrl-C'"):
+        campaign.chosen(['Ctrl-c'])
+    assert len(bad_parameters(7)) > 15
+
+
+@pytest.fixture
+def run(tmp_path):
+    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+    def run(*arguments, timeout=300):
+        done = subprocess.run(
+            [sys.executable, '-m', 'robodyn_ros.cli.main', 'campaign', *arguments],
+            cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+        return done.returncode, done.stdout + done.stderr
+    return run
+
+
+def test_faults_are_survived(run, tmp_path):
+    only = [word for name in SLICE for word in ('--only', name)]
+    code, output = run(*only, '--seeds', '1', '--json', str(tmp_path / 'runs.json'),
+                       '--markdown', str(tmp_path / 'table.md'))
+    assert code == 0, output
+    runs = json.loads((tmp_path / 'runs.json').read_text())['runs']
+    assert [each['fault'] for each in runs] == [case.name for case in CASES if case.name in SLICE]
+    assert all(each['passed'] is not False for each in runs)
+    assert f'| {SLICE[0]} | ' in (tmp_path / 'table.md').read_text()
+
+
+def test_a_mistake_is_a_message(run):
+    code, output = run('--only', 'nothing')
+    assert code == 2 and 'there is no such fault' in output and 'Traceback' not in output
+    code, output = run('--list')
+    assert code == 0 and 'controller killed' in output
+
+
+@pytest.mark.slow
+def test_a_short_soak(run):
+    code, output = run('--soak', '0.35')
+    # in so short a time not every mode has its turn, and memory is not warm
+    for words in ('states without a torque', 'no fault', 'torque at rest', 'guard: no more threads'):
+        assert any(line.startswith('pass') and words in line for line in output.splitlines()), output

@@ -98,6 +98,25 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
     assert probe.call(Trigger, f'fake/{NODE}/hold').success
 
 
+def test_a_position_that_jumps_is_not_believed(probe, spoilt):
+    arm, process = spoilt
+    since, count, held = settled(probe, arm, process), len(arm.commands), arm.q
+
+    def jump(message):
+        message.position[1] += 0.7
+        return shuffled(message)
+
+    arm.report = jump
+    probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
+    assert said(process, "joint 'elbow' has jumped by 0.7", since), process.lines[since:]
+    assert np.ptp(arm.torques[count:], axis=0).max() < 1.0
+    assert np.abs(arm.q - held).max() < 0.05
+    # it stays there: then that is where the arm is
+    probe.until(lambda: probe.call(Trigger, f'fake/{NODE}/reset_fault').success, 'no fault')
+    probe.until(lambda: np.abs(arm.plant.qd).max() < 1e-2, 'rest')
+    settled(probe, arm, process)
+
+
 def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
     arm, process = spoilt
     since = settled(probe, arm, process)

@@ -18,7 +18,7 @@ def judge():
 
 def fed(judge, positions, begin=0.0, step=STEP):
     """Return the verdicts on positions that come at equal times."""
-    return [judge.follows(begin + k * step, np.array(q, dtype=float))
+    return [judge.follows(begin + k * step, np.array(q, dtype=float), np.zeros(2))
             for k, q in enumerate(positions)]
 
 
@@ -31,7 +31,7 @@ def test_a_fast_motion_with_noise_is_believed(judge):
 def test_a_jump_is_not_and_coming_back_is(judge):
     assert fed(judge, [[0.0, 0.0], [0.001, 0.0], [0.001, 0.5], [0.002, 0.5], [0.003, 0.001]]) == [
         True, True, False, False, True]
-    judge.follows(1.0 * STEP, np.array([0.0, 0.7]))
+    judge.follows(1.0 * STEP, np.array([0.0, 0.7]), np.zeros(2))
     assert "joint 'knee' has jumped by 0.699" in judge.problem
 
 
@@ -60,10 +60,10 @@ def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
 
 
 def test_after_silence_it_may_be_as_far_as_it_can_get(judge):
-    assert judge.follows(0.0, np.zeros(2))
-    assert judge.follows(0.1, np.array([0.2, 0.4]))
-    assert not judge.follows(0.15, np.array([0.4, 0.4]))
-    assert judge.follows(9.0, np.array([3.0, 3.0])), 'longer than its patience'
+    assert judge.follows(0.0, np.zeros(2), np.zeros(2))
+    assert judge.follows(0.1, np.array([0.2, 0.4]), np.zeros(2))
+    assert not judge.follows(0.15, np.array([0.4, 0.4]), np.zeros(2))
+    assert judge.follows(9.0, np.array([3.0, 3.0]), np.zeros(2)), 'longer than its patience'
 
 
 def test_what_has_no_limit_is_not_judged():
@@ -76,10 +76,19 @@ def test_what_has_no_limit_is_not_judged():
 def test_it_forgets(judge):
     fed(judge, [[0.0, 0.0], [1.0, 0.0]])
     judge.forget()
-    assert judge.follows(0.01, np.array([1.0, 0.0])) and judge.problem == ''
+    assert judge.follows(0.01, np.array([1.0, 0.0]), np.zeros(2)) and judge.problem == ''
 
 
 def test_time_that_goes_back_lets_nothing_pass(judge):
-    assert judge.follows(10.0, np.zeros(2))
-    assert judge.follows(9.0, np.array([0.019, 0.0]))
-    assert not judge.follows(8.0, np.array([0.2, 0.0]))
+    assert judge.follows(10.0, np.zeros(2), np.zeros(2))
+    assert judge.follows(9.0, np.array([0.019, 0.0]), np.zeros(2))
+    assert not judge.follows(8.0, np.array([0.2, 0.0]), np.zeros(2))
+
+
+def test_an_arm_that_falls_faster_than_it_should_is_believed_if_its_velocity_says_so(judge):
+    t, speed = 0.02 * np.arange(50), 8.0 * LIMIT
+    told = [judge.follows(now, speed * now, speed) for now in t]
+    assert all(told), judge.problem
+    judge.forget()
+    told = [judge.follows(now, speed * now, 0.0 * speed) for now in t[:10]]
+    assert told == [True, *[False] * 9]

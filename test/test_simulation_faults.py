@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.fault_injection import (
-    emergency_stop, FaultInjector, lost_torque, StateReport)
+    deaf, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
 
 JOINTS = ('hip', 'knee', 'toe')
@@ -127,6 +127,15 @@ def test_what_the_wire_shows_of_each_fault():
     assert missing.names == ('knee', 'toe') and list(missing.velocity) == [0.2, 0.3]
     twice, = spoiled(Fault(1.0, 'duplicate', ('knee',)))
     assert twice.names == (*JOINTS, 'knee') and twice.position[3] == 2.0
+    slow, = spoiled(Fault(1.0, 'nan_velocity', ('toe',)))
+    assert np.isnan(slow.velocity).tolist() == [False, False, True]
+    assert list(slow.position) == [1.0, 2.0, 3.0]
+    weak, = spoiled(Fault(1.0, 'nan_effort'))
+    assert np.isnan(weak.effort).all() and list(weak.velocity) == [0.1, 0.2, 0.3]
+    far, = spoiled(Fault(1.0, 'infinite', ('hip',)))
+    assert list(far.position) == [np.inf, 2.0, 3.0]
+    more, = spoiled(Fault(1.0, 'extra'))
+    assert more.names == ('stranger', *JOINTS) and list(more.effort[1:]) == [10.0, 20.0, 30.0]
     late, = spoiled(Fault(1.0, 'clock_jump', amount=-0.25))
     assert late.stamp == 750_000_000
     assert spoiled(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0
@@ -160,3 +169,4 @@ def test_motors():
     assert list(torque) == [1.0, 2.0, 3.0]
     assert lost_torque((), torque, JOINTS) is torque
     assert emergency_stop((Fault(0.0, 'estop'),)) and not emergency_stop(active)
+    assert deaf((Fault(0.0, 'deaf'),)) and not deaf(active)

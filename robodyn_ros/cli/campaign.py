@@ -9,7 +9,7 @@ at moments and with values that a seed decides. What the arm did is measured on 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import get_context
@@ -77,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
             return endure(robot, model, motion, logs, options, steps)
     seeds = range(options.seed, options.seed + options.seeds)
     with _folder(options.logs) as logs:
-        campaign = Campaign(robot, model, motion, logs, steps)
+        campaign = Campaign(robot, model, motion, logs, steps,
+                            lambda: save(cases, campaign, options))
         try:
             campaign.run([case for case in cases if not case.network], seeds)
             campaign.run_apart([case for case in cases if case.network], seeds)
@@ -116,6 +117,8 @@ class Campaign:
         Folder for what the processes say.
     steps : Steps
         Who is told.
+    save : callable
+        Called after each run.
 
     Attributes
     ----------
@@ -127,15 +130,15 @@ class Campaign:
     """
 
     def __init__(self, robot: Robot, model: RobotModel, motion: Motion, logs: Path,
-                 steps: Steps):
+                 steps: Steps, save: Callable[[], None]):
         self._what = (robot, model, motion, logs)
-        self._steps, self._nv = steps, model.nv
+        self._steps, self._nv, self._save = steps, model.nv, save
         self.outcomes: list[Outcome] = []
         self.skipped: dict[str, str] = {}
 
     def run(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
         """Run all, on one host or on two."""
-        todo = [(case, seed) for case in cases for seed in seeds]
+        todo = [(case, seed) for seed in seeds for case in cases]
         while todo:
             with ExitStack() as stack:
                 runner = self._begin(stack, cases)
@@ -144,6 +147,7 @@ class Campaign:
                 while todo:
                     outcome = self._one(runner, *todo.pop(0))
                     self.outcomes.append(outcome)
+                    self._save()
                     if outcome.recording is None or not outcome.recording.recovered:
                         break  # go on with new processes
 
@@ -156,6 +160,7 @@ class Campaign:
                     _apart, robot, motion, logs, [case.name for case in cases], seeds).result()
             self.outcomes += outcomes
             self.skipped.update(skipped)
+            self._save()
 
     def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
         """Return a runner with an arm that is guarded; None if there are no two hosts."""
@@ -205,22 +210,26 @@ def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
 def _apart(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
            seeds: Sequence[int]) -> tuple[list[Outcome], dict[str, str]]:
     """Run cases in a new process; return the outcomes, and what was skipped."""
-    campaign = Campaign(robot, robot.load(), motion, logs, Steps())
+    campaign = Campaign(robot, robot.load(), motion, logs, Steps(), lambda: None)
     campaign.run(chosen(names), seeds)
     return campaign.outcomes, campaign.skipped
 
 
 def conclude(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace,
              steps: Steps) -> int:
-    """Print the table, write the files, and return the exit code."""
-    outcomes, skipped = campaign.outcomes, campaign.skipped
-    for line in ('', *summary(cases, outcomes, skipped)):
+    """Print the table, and return the exit code."""
+    for line in ('', *summary(cases, campaign.outcomes, campaign.skipped)):
         steps.say(line)
+    return 1 if any(outcome.passed is False for outcome in campaign.outcomes) else 0
+
+
+def save(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace) -> None:
+    """Write the files that are asked for."""
+    outcomes, skipped = campaign.outcomes, campaign.skipped
     if options.json:
         options.json.write_text(as_json(outcomes, skipped), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(cases, outcomes, skipped), encoding='utf-8')
-    return 1 if any(outcome.passed is False for outcome in outcomes) else 0
 
 
 def _folder(path: Path | None):

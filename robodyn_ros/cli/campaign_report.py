@@ -68,7 +68,8 @@ def _cells(name: str, some: Sequence[Outcome]) -> list[str]:
         return number(max(values)) if values else '-'
 
     # how long after the end of the fault
-    rest = [each.figures.rest - each.recording.lasted for each in some if each.figures]
+    rest = [max(each.figures.rest - each.recording.lasted, 0.0)
+            for each in some if each.figures]
     return [name, str(sum(each.passed is True for each in some)), str(len(some)),
             worst(lambda each: 100.0 * each.torque), worst(lambda each: 100.0 * each.step),
             worst(lambda each: 100.0 * each.speed), worst(lambda each: each.gap),

@@ -30,6 +30,7 @@ GROWTH = 1.0       # MB of memory that a process may gain per minute
 DRIFT = 0.01       # of the effort limits, between torques at the same place
 WARM = 0.25        # part of the run after which memory must not grow any more
 _LOOK = 5.0        # s between two looks at the processes
+_CHANGE = 0.3      # s that a mode takes to be entered
 _REST = 1.0        # s over which the torque at rest is averaged
 _MOTIONS = 4       # from one change of mode to the next
 _MARGIN = 0.2      # rad or m kept free at position limits
@@ -146,9 +147,13 @@ def soak(stage: Stage, minutes: float, seed: int, steps: Steps) -> Wear:
 
 
 def _enter(stage: Stage, wear: Wear, mode: str) -> None:
-    stage.recorder.set_parameter(stage.name_of('controller'), 'mode', mode)
-    wear.modes.append(mode)
-    stage.wait(0.3)
+    """Change the mode; after a fault, which is told in the end, the run goes on."""
+    try:
+        stage.recorder.set_parameter(stage.name_of('controller'), 'mode', mode)
+        wear.modes.append(mode)
+    except StateError:
+        stage.recover_all()
+    stage.wait(_CHANGE)
 
 
 def _move(stage: Stage, wear: Wear, random: np.random.Generator) -> None:

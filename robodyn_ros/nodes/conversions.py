@@ -129,7 +129,7 @@ class JointStateReader:
             self._next_q[c] -= TURN * turns
         judge = self._continuity
         if judge is not None and not judge.follows(seconds(stamp) or time.monotonic(),
-                                                   self._next_q):
+                                                   self._next_q, self._next_qd):
             return self._refuse(judge.problem)
         self.q[:], self.qd[:] = self._next_q, self._next_qd
         self.effort[:] = self._next_effort

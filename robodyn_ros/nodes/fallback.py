@@ -59,6 +59,9 @@ class Fallback:
         self._client.call_async(request).add_done_callback(self._answered)
 
     def _answered(self, future) -> None:
-        good = future.exception() is None and future.result().ok
-        say = self._log.info if good else self._log.error
-        say(f'fallback {", ".join(self._start)}: {"active" if good else "was refused"}')
+        names = ', '.join(self._start)
+        # two calls: rclpy refuses another severity from the same line
+        if future.exception() is None and future.result().ok:
+            self._log.info(f'fallback {names}: active')
+        else:
+            self._log.error(f'fallback {names}: was refused')

@@ -124,8 +124,11 @@ class GuardNode(Node):
         """Say what has changed, and begin to command where the controller ended."""
         guard, log = self.guard, self.get_logger()
         if state is GuardState.REFUSING:
-            say = log.error if self._agreement.known else log.info
-            say(f'{state.value}: {guard.reason}')
+            # two calls: rclpy refuses another severity from the same line
+            if self._agreement.known:
+                log.error(f'{state.value}: {guard.reason}')
+            else:
+                log.info(f'{state.value}: {guard.reason}')
             return
         if state is not GuardState.COMMANDING:
             log.info(f'{state.value}: {guard.reason}')

@@ -1,4 +1,4 @@
-"""What a guard makes of its controller's contract: what the arm carries, and whether they agree."""
+"""What a guard makes of its controller's contract: loads are taken over, parameters compared."""
 
 from __future__ import annotations
 

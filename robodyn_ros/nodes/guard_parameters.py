@@ -24,8 +24,8 @@ PARAMETERS = (
     Parameter('hold_rate', 'double', 60.0, 'At which the arm is led back to where that leaves it; '
               'stiffness is damping times this, per inertia. 0: it is not held, and sinks if the '
               'model errs.', '1/s', minimum=0.0, maximum=100.0),
-    Parameter('hold_effort', 'double', 0.2, 'Part of the effort that may be used for that; whoever '
-              'is stronger moves the arm, and it stays there.', minimum=0.01, maximum=1.0),
+    Parameter('hold_effort', 'double', 0.2, 'Part of the effort that may be used for that. '
+              'Whoever is stronger moves the arm, and it stays there.', minimum=0.01, maximum=1.0),
     *COMMAND_PARAMETERS,
     *LIMIT_PARAMETERS,
     Parameter('stale.hold', 'double', 0.05, 'Silence of the joint states after which the weight '

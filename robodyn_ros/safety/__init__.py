@@ -12,6 +12,6 @@ from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import Supervisor, Verdict
 
 __all__ = [
-    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness', 'Phase', 'Ramp',
-    'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'Verdict', 'brake_at_limits',
-    'clamp_effort', 'limit_rate', 'smooth_step']
+    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness',
+    'Phase', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'Verdict',
+    'brake_at_limits', 'clamp_effort', 'limit_rate', 'smooth_step']

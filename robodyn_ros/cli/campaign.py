@@ -184,7 +184,7 @@ class Campaign:
         with self._steps(f'{case.name}, seed {seed}') as step:
             try:
                 outcome = runner.run(case, seed)
-            except RobodynError as error:
+            except Exception as error:  # a run that breaks must not end all the others
                 outcome = failed(case, seed, error, self._nv)
             step.result = row(outcome)
         return outcome

@@ -84,9 +84,9 @@ CASES = (
     # --- joint states
     Case('states lost', 'no joint states', acts.faulty('silence'), Bounds(sag=0.05),
          'brought to rest by the model; a fault after 0.25 s', ((_SURE, _SILENT),), (0.001, 5.0)),
-    Case('states delayed', 'joint states come late', acts.faulty('delay', amount='positive'), _ENDS,
-         'compared with the reference of their own time; late ones are silence', (), (0.1, 1.5),
-         (0.005, 0.3)),
+    Case('states delayed', 'joint states come late', acts.faulty('delay', amount='positive'),
+         _ENDS, 'compared with the reference of their own time; late ones are silence', (),
+         (0.1, 1.5), (0.005, 0.3)),
     Case('position frozen', 'an encoder stands still', acts.faulty('freeze', 1),
          Bounds(speed=math.inf), 'comes to rest, when the error is too large or the position '
          'jumps to the truth; until then nothing sees it', (), (0.02, 1.0)),
@@ -112,18 +112,18 @@ CASES = (
     Case('second publisher', 'somebody else publishes joint states, of an arm elsewhere',
          acts.impersonated, _ENDS, 'comes to rest', (), (0.1, 0.6), (0.05, 0.5)),
     Case('stamps jump', 'the clock of the driver goes ahead or back, and returns',
-         acts.faulty('clock_jump', amount='signed'), _ENDS, 'old stamps are silence', (), (0.05, 1.0),
-         (0.05, 2.0)),
+         acts.faulty('clock_jump', amount='signed'), _ENDS, 'old stamps are silence', (),
+         (0.05, 1.0), (0.05, 2.0)),
     Case('encoder offset', "a joint's position jumps, and jumps back", acts.offset, _ENDS,
          'comes to rest', (), (0.1, 1.0), (0.01, 0.5)),
     # --- commands and motors
     Case('commands lost', 'the driver hears none, and repeats the last one', acts.faulty('deaf'),
          _ENDS, 'caught as soon as it hears again', (), (0.001, 0.3)),
     Case('commands lost, watchdog', 'the same; the driver has a watchdog of 50 ms',
-         acts.faulty('deaf', timeout=0.05), _ENDS, 'brakes close; caught as soon as it hears again',
-         ((0.15, 'brakes on'),), (0.001, 1.0)),
+         acts.faulty('deaf', timeout=0.05), _ENDS, 'brakes close; caught as soon as it hears '
+         'again', ((0.15, 'brakes on'),), (0.001, 1.0)),
     Case('torque lost', 'the motor of a joint gives nothing', acts.faulty('torque_loss', 1),
-         _ENDS, 'the joint is caught when it gives again', (), (0.02, 0.6)),
+         Bounds(speed=4.0), 'falls meanwhile, and is caught when the motor gives again', (), (0.02, 0.6)),
     Case('emergency stop', 'motors off, brakes on', acts.faulty('estop'), _ENDS,
          'held where it is when the brakes open', (), (0.05, 1.0)),
     # --- requests
@@ -136,7 +136,8 @@ CASES = (
          'counts for the next configuration only; the motion goes on', (), (0.3, 1.0)),
     # --- loads
     Case('payload unknown', 'a payload of up to 5 % of the arm comes and goes',
-         acts.loaded(False), Bounds(drift=0.02), 'sags, and is held', (), (0.5, 1.0), (0.01, 0.05)),
+         acts.loaded(False), Bounds(drift=0.02), 'sags, and is held', (), (0.5, 1.0),
+         (0.01, 0.05)),
     Case('payload told', 'the same, and told on ~/payload', acts.loaded(True), _UNTOUCHED,
          'the motion goes on', (), (0.5, 1.0), (0.01, 0.05)),
     Case('tilt unknown', 'the base tilts by up to 0.3 rad, and back', acts.tilted(False),

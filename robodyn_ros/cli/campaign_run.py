@@ -154,9 +154,10 @@ class Runner:
             return replace(recording, recovery=str(error), recovered=False)
 
 
-def failed(case: Case, seed: int, error: RobodynError, nv: int) -> Outcome:
+def failed(case: Case, seed: int, error: Exception, nv: int) -> Outcome:
     """Return the outcome of a run that came to no end."""
     draw = Draw.of(case.name, seed, nv, case.duration, case.amount)
     return Outcome(case.name, seed, draw, None, None,
-                   [Criterion('the run comes to its end', str(error), False)])
-
+                   [Criterion('the run comes to its end',
+                              str(error) if isinstance(error, RobodynError) else repr(error),
+                              False)])

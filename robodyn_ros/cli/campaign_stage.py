@@ -1,4 +1,4 @@
-"""The processes of a fault campaign: arm, guard, controller and witness, whoever dies meanwhile."""
+"""The processes of a fault campaign: arm, guard, controller and witness, whoever dies."""
 
 from __future__ import annotations
 

@@ -86,8 +86,7 @@ class Wear:
         criteria = [
             Criterion(f'below {100 * MISSED:g} % of the states without a torque',
                       f'{number(100 * missed)} % of {self.states}', missed < MISSED),
-            Criterion('no fault', f'{len(self.faults)}' + (f': {self.faults[0]}'
-                                                          if self.faults else ''),
+            Criterion('no fault', ': '.join([str(len(self.faults)), *self.faults[:1]]),
                       not self.faults),
             Criterion(f'torque at rest within {100 * DRIFT:g} % of the limits',
                       f'{number(100 * drift)} %', drift < DRIFT),
@@ -115,6 +114,7 @@ def soak(stage: Stage, minutes: float, seed: int, steps: Steps) -> Wear:
     stage : Stage
         Whose guard is armed.
     minutes : float
+        How long.
     seed : int
         Of motions and modes.
     steps : Steps

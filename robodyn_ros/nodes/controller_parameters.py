@@ -115,8 +115,8 @@ PARAMETERS = (
               read_only=True),
     Parameter('stale.stop', 'double', 0.25, 'Silence after which a fault is latched.', 's',
               minimum=0.004, maximum=10.0, read_only=True),
-    Parameter('stale.jump', 'double', 0.02, 'By how much a position may jump, as time at the '
-              'velocity limit of the joint: 0.02 are 0.03 rad at 1.5 rad/s. A state that jumps '
+    Parameter('stale.jump', 'double', 0.06, 'By how much a position may jump, as time at the '
+              'velocity limit of the joint: 0.06 are 0.09 rad at 1.5 rad/s. A state that jumps '
               'further than from there at twice that speed does not count. .inf: all count.',
               's', minimum=0.001, maximum=math.inf, read_only=True),
     Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '

@@ -31,8 +31,8 @@ PARAMETERS = (
     Parameter('stale.hold', 'double', 0.05, 'Silence of the joint states after which the weight '
               'at the last position is commanded.', 's', minimum=0.002, maximum=1.0,
               read_only=True),
-    Parameter('stale.jump', 'double', 0.02, 'By how much a position may jump, as time at the '
-              'velocity limit of the joint: 0.02 are 0.03 rad at 1.5 rad/s. A state that jumps '
+    Parameter('stale.jump', 'double', 0.06, 'By how much a position may jump, as time at the '
+              'velocity limit of the joint: 0.06 are 0.09 rad at 1.5 rad/s. A state that jumps '
               'further than from there at twice that speed does not count. .inf: all count.',
               's', minimum=0.001, maximum=math.inf, read_only=True),
     Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '

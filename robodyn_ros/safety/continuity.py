@@ -3,8 +3,8 @@ Whether an arm can have got from one reported position to the next.
 
 Names of joints that are swapped, an encoder that slips, or somebody else who reports another arm
 on the same topic: each makes a position jump, and a controller that believed it would throw the
-arm. What jumps, and moves faster than its own velocity says, is not used. The way of the arm is added up without the jumps, so that states count
-again as soon as they continue it.
+arm. What jumps, and moves faster than its own velocity says, is not used. The way of the arm is
+added up without the jumps, so that states count again as soon as they continue it.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Scene:
 
     @property
     def steps(self):
-        """Give changes of torque, as shares of what the rate limit allows in the time between them."""
+        """Give changes of torque, as shares of what the rate limit allows in that time."""
         times, torques = map(np.array, zip(*self.sent))
         allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 2e-3, 0.05)[:, None]
         return np.abs(np.diff(torques, axis=0)) / allowed

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, HOME, MODEL, NODE, said, send, wait_for_goal)
+    ACTIVE, ARM, MODEL, NODE, said, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
-from guarded_arm import controller, FAR, GUARD, guard, in_motion, staged, TIMEOUT  # noqa: E402
+from guarded_arm import controller, GUARD, guard, in_motion, staged, TIMEOUT  # noqa: E402
 from rcl_interfaces.srv import ListParameters  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
 

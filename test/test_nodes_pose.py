@@ -39,7 +39,8 @@ def arm(probe):
     # springs leave an arm where friction holds it: here it is to be little; and rotors, so that
     # pauses of a loaded machine do not shake the light wrist
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
-                                 'friction_scale': 0.1, 'armature': [0.05]}) as robot, NodeProcess(CONTROLLER, {
+                                 'friction_scale': 0.1, 'armature': [0.05]}
+                     ) as robot, NodeProcess(CONTROLLER, {
             'natural_frequency': 30.0, 'friction_scale': 0.1, 'armature': [0.05],
             'cartesian.stiffness': [1500.0] * 3 + [30.0] * 3,
             'cartesian.natural_frequency': 20.0, 'external_wrench.timeout': 1.0,

@@ -123,7 +123,8 @@ CASES = (
          acts.faulty('deaf', timeout=0.05), _ENDS, 'brakes close; caught as soon as it hears '
          'again', ((0.15, 'brakes on'),), (0.001, 1.0)),
     Case('torque lost', 'the motor of a joint gives nothing', acts.faulty('torque_loss', 1),
-         Bounds(speed=4.0), 'falls meanwhile, and is caught when the motor gives again', (), (0.02, 0.6)),
+         Bounds(speed=4.0), 'falls meanwhile, and is caught when the motor gives again', (),
+         (0.02, 0.6)),
     Case('emergency stop', 'motors off, brakes on', acts.faulty('estop'), _ENDS,
          'held where it is when the brakes open', (), (0.05, 1.0)),
     # --- requests

@@ -290,7 +290,8 @@ class ArmController(Reaching):
             raise ModelError(
                 f"wrench on link {link!r}: joint '{self.model.joint_names[j]}' would need "
                 f'{self._effort(j, abs(torque[j]))} against it, its motor may give '
-                f'{self._effort(j, self.bounds.usable[j])}; check the sensor and its unit', link=link)
+                f'{self._effort(j, self.bounds.usable[j])}; check the sensor and its unit',
+                link=link)
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
 
     def take_linear_feedback(self, now: float, command: LinearCommand) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.contact.settings import ObserverSettings
 from robodyn_ros.control.gain_schedule import GainSchedule
-from robodyn_ros.control.per_joint import not_negative, per_joint
 from robodyn_ros.control.guests.linear_feedback import LinearBounds
+from robodyn_ros.control.per_joint import not_negative, per_joint
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -173,6 +173,6 @@ def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) ->
            for name, value in zip(model.joint_names, limit) if not 0.0 < value < math.inf]
     if bad:
         raise ParameterError(
-            f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> in '
-            'the URDF, or set the parameter effort_limit', joints=bad)
+            f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> '
+            'in the URDF, or set the parameter effort_limit', joints=bad)
     return limit

@@ -14,7 +14,8 @@ ADAPTIVE_PARAMETERS = (
     Parameter('adaptive.rate', 'double', 5.0, 'How fast the mode adaptive learns; 0: not at all.',
               'kg s/(N m rad)', minimum=0.0, maximum=1000.0),
     Parameter('adaptive.sliding', 'double_array', (), 'How fast the error of the mode adaptive '
-              'dies out; below kd, empty: a quarter of it.', '1/s', minimum=0.0, maximum=500.0, per_joint=True),
+              'dies out; below kd, empty: a quarter of it.', '1/s', minimum=0.0, maximum=500.0,
+              per_joint=True),
     Parameter('adaptive.largest_mass', 'double', 8.0, 'That can be learned; leave room for what '
               'sits away from the link, see adaptive.size.', 'kg', minimum=0.001, maximum=1000.0),
     Parameter('adaptive.size', 'double', 0.15, 'About how far the payload reaches from the origin '

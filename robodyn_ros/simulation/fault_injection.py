@@ -169,5 +169,6 @@ def _clock_jump(fault: Fault, report: StateReport) -> StateReport:
 
 _CHANGES = {'nan': _filled(np.nan, 'position', 'velocity'),
             'nan_velocity': _filled(np.nan, 'velocity'), 'nan_effort': _filled(np.nan, 'effort'),
-            'infinite': _filled(np.inf, 'position'), 'extra': _extra, 'swap': _swap, 'missing': _missing, 'duplicate': _duplicate,
-            'reorder': _reorder, 'clock_jump': _clock_jump}
+            'infinite': _filled(np.inf, 'position'), 'extra': _extra, 'swap': _swap,
+            'missing': _missing, 'duplicate': _duplicate, 'reorder': _reorder,
+            'clock_jump': _clock_jump}

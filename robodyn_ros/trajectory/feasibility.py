@@ -66,8 +66,8 @@ def check_feasibility(
     used = f' (effort_margin {margin:g})' if margin < 1.0 else ''
     raise TrajectoryError(
         f"joint '{name}' would need {torque:.4g}{unit} at {time:.3f} s, its motor has "
-        f'{available:g}{unit}{used}; {_remedy(path, joint_names, i, j)}', code=ResultCode.INVALID_GOAL, joint=name,
-        time=time, value=torque, limit=available)
+        f'{available:g}{unit}{used}; {_remedy(path, joint_names, i, j)}',
+        code=ResultCode.INVALID_GOAL, joint=name, time=time, value=torque, limit=available)
 
 
 def _remedy(path, joint_names, i, j) -> str:

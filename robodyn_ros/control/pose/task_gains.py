@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robodyn_ros.control.gain_design import joint_inertia
-from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
 

@@ -146,8 +146,11 @@ def run(tmp_path):
 def test_faults_are_survived(run, tmp_path):
     only = [word for name in SLICE for word in ('--only', name)]
     code, output = run(*only, '--seeds', '1', '--json', str(tmp_path / 'runs.json'),
-                       '--markdown', str(tmp_path / 'table.md'))
-    assert code == 0, output
+                       '--markdown', str(tmp_path / 'table.md'),
+                       '--logs', str(tmp_path / 'logs'))
+    broken = [text for log in sorted((tmp_path / 'logs').iterdir())
+              if 'Traceback' in (text := log.read_text(errors='replace'))]
+    assert code == 0, '\n'.join([output, *broken])
     runs = json.loads((tmp_path / 'runs.json').read_text())['runs']
     assert [each['fault'] for each in runs] == [case.name for case in CASES if case.name in SLICE]
     assert all(each['passed'] is not False for each in runs)

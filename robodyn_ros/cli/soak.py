@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the stage needs ROS
     from robodyn_ros.cli.campaign_stage import Stage
 
 MODES = (*TRACKING, 'gravity_compensation')
-MISSED = 0.03      # of the states that may stay without a torque, where others use the processors too
+MISSED = 0.03      # of the states that may stay without a torque: others use the processors too
 GROWTH = 1.0       # MB of memory that a process may gain per minute
 DRIFT = 0.01       # of the effort limits, between torques at the same place
 WARM = 0.25        # part of the run after which memory must not grow any more

@@ -87,10 +87,10 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'controller = robodyn_ros.nodes.controller:main',
-            'guard = robodyn_ros.nodes.guard:main',
+            'controller = robodyn_ros.nodes.controller.node:main',
+            'guard = robodyn_ros.nodes.guard.node:main',
             'robodyn = robodyn_ros.cli.main:main',
-            'simulator = robodyn_ros.nodes.simulator:main',
+            'simulator = robodyn_ros.nodes.simulator.node:main',
         ],
     },
 )

@@ -37,12 +37,12 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from robodyn_ros import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller import NAME  # noqa: E402
+from robodyn_ros.nodes.controller.node import NAME  # noqa: E402
 from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 
 ECHO = str(HERE / 'echo.py')
-WAYS = {'controller': ['-m', 'robodyn_ros.nodes.controller'], 'echo': [ECHO, 'executor'],
+WAYS = {'controller': ['-m', 'robodyn_ros.nodes.controller.node'], 'echo': [ECHO, 'executor'],
         'polled_echo': [ECHO, 'polled']}
 LOST = 0.1      # s after which an answer is given up
 SETTLE = 0.3    # s of each turn that do not count

@@ -18,10 +18,10 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes.controller import NAME
-from robodyn_ros.nodes.controller_parameters import PARAMETERS
-from robodyn_ros.nodes.guard import NAME as GUARD
-from robodyn_ros.nodes.guard_parameters import PARAMETERS as GUARD_PARAMETERS
+from robodyn_ros.nodes.controller.node import NAME
+from robodyn_ros.nodes.controller.parameters import PARAMETERS
+from robodyn_ros.nodes.guard.node import NAME as GUARD
+from robodyn_ros.nodes.guard.parameters import PARAMETERS as GUARD_PARAMETERS
 from robodyn_ros.nodes.launching import (
     common_arguments, include, node, parameter_arguments, start)
 from robodyn_ros.share import share_path

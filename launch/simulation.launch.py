@@ -15,8 +15,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.launching import common_arguments, node, parameter_arguments, start
-from robodyn_ros.nodes.simulator import NAME
-from robodyn_ros.nodes.simulator_parameters import PARAMETERS
+from robodyn_ros.nodes.simulator.node import NAME
+from robodyn_ros.nodes.simulator.parameters import PARAMETERS
 from robodyn_ros.share import share_path
 
 ARM = share_path('urdf', 'robodyn7.urdf')

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-CONTROLLER, SIMULATOR = 'robodyn_ros.nodes.controller', 'robodyn_ros.nodes.simulator'
+CONTROLLER, SIMULATOR = 'robodyn_ros.nodes.controller.node', 'robodyn_ros.nodes.simulator.node'
 NODE = 'computed_torque_controller'
 COMMANDS = 'effort_controller/commands'
 ACTIVE = 'active: the arm'
@@ -74,7 +74,11 @@ def send(probe, process, message, namespace='', words='accepted'):
 
 
 def set_in_motion(probe, process, arm, message, speed):
-    """Send a trajectory, and wait until the arm is so fast; again if a pause ended it before."""
+    """
+    Send a trajectory, and wait until the arm is so fast; again if a pause ended it before.
+
+    Return how many lines the process had written before.
+    """
     def moving():
         return np.abs(arm.qd).max() > speed
 
@@ -83,7 +87,7 @@ def set_in_motion(probe, process, arm, message, speed):
         probe.until(lambda: moving() or said(process, 'after a pause', since)
                     or said(process, 'silent', since) or not process.alive, 'motion')
         if moving():
-            return
+            return since
     raise AssertionError(process.output)
 
 

@@ -2,6 +2,7 @@
 
 import time
 
+from controller_node import CONTROLLER
 import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
@@ -114,5 +115,5 @@ class FakeArm:
 
 def fake_controller(namespace, **parameters):
     """Return a controller for such an arm."""
-    return NodeProcess('robodyn_ros.nodes.controller', {'robot_description': URDF, **parameters},
+    return NodeProcess(CONTROLLER, {'robot_description': URDF, **parameters},
                        ['-r', f'__ns:=/{namespace}'])

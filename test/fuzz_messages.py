@@ -14,11 +14,11 @@ import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.acceptance import Acceptance, Request
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
-from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.safety import StaleMonitor
 from robodyn_ros.simulation import Plant
 from sensor_msgs.msg import JointState

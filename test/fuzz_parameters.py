@@ -16,10 +16,11 @@ from rclpy.parameter import Parameter as RosParameter
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes import adversary_parameters, controller_parameters, simulator_parameters
+from robodyn_ros.nodes.controller import parameters as controller_parameters
 from robodyn_ros.nodes.parameter import ROS_TYPES
 from robodyn_ros.nodes.parameters import for_joints, Parameters
 from robodyn_ros.nodes.process import _start_ros
+from robodyn_ros.nodes.simulator import adversary_parameters, parameters as simulator_parameters
 import ros_process  # noqa: F401
 
 LONGEST = 20_000     # characters of a refusal that lists all mistakes of a file

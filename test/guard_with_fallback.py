@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 
 from rcl_interfaces.srv import ListParameters
-from robodyn_ros.nodes.guard import main
+from robodyn_ros.nodes.guard.node import main
 
 
 class SwitchController(ListParameters):

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
-GUARD = 'robodyn_ros.nodes.guard'
+GUARD = 'robodyn_ros.nodes.guard.node'
 FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
 TAKEN = 'the guard commands the arm'
 TIMEOUT = 0.25  # s; tests often run where processors are short
@@ -122,4 +122,4 @@ def controller(**parameters):
 def in_motion(scene, process, speed=0.6):
     process.wait_for_output(ACTIVE)
     scene.until_word('armed')
-    set_in_motion(scene.probe, process, scene, FAR, speed)
+    return set_in_motion(scene.probe, process, scene, FAR, speed)

@@ -35,9 +35,10 @@ TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'stri
 
 def tables():
     """Return (launch file, node, table) by the name of the file of parameters."""
-    from robodyn_ros.nodes import controller, controller_parameters
-    from robodyn_ros.nodes import guard, guard_parameters
-    from robodyn_ros.nodes import simulator, simulator_parameters
+    from robodyn_ros.nodes.controller import (
+        node as controller, parameters as controller_parameters)
+    from robodyn_ros.nodes.guard import node as guard, parameters as guard_parameters
+    from robodyn_ros.nodes.simulator import node as simulator, parameters as simulator_parameters
     return {
         'controller.yaml': ('controller', controller.NAME, controller_parameters.PARAMETERS),
         'guard.yaml': ('controller', guard.NAME, guard_parameters.PARAMETERS),

@@ -152,8 +152,8 @@ def test_numbers_are_such_as_ros_reads():
 
 def test_parameters_are_those_of_the_controller():
     pytest.importorskip('rclpy', reason='the table of parameters is in the node')
-    from robodyn_ros.nodes import controller
-    from robodyn_ros.nodes.controller_parameters import PARAMETERS
+    from robodyn_ros.nodes.controller import node as controller
+    from robodyn_ros.nodes.controller.parameters import PARAMETERS
     assert controller.NAME == NODE
     known = {row.name: row.kind for row in PARAMETERS}
     for name in {*JOINT_PARAMETERS.values(), *PAYLOAD_PARAMETERS} & set(known):

@@ -11,8 +11,8 @@ import yaml
 pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.nodes.controller import NAME  # noqa: E402
-from robodyn_ros.nodes.controller_parameters import (  # noqa: E402
+from robodyn_ros.nodes.controller.node import NAME  # noqa: E402
+from robodyn_ros.nodes.controller.parameters import (  # noqa: E402
     gains_from, PARAMETERS, settings_from)
 from ros_process import NodeProcess, ROOT  # noqa: E402
 
@@ -52,7 +52,7 @@ def test_values_are_of_the_arm_and_of_the_table(joints):
 
 @pytest.mark.parametrize('joints', HOMES)
 def test_the_controller_takes_the_file(joints):
-    with NodeProcess('robodyn_ros.nodes.controller', {'urdf_file': str(urdf(joints))},
+    with NodeProcess('robodyn_ros.nodes.controller.node', {'urdf_file': str(urdf(joints))},
                      ['--params-file', str(path(joints))]) as node:
         node.wait_for_output('waiting: no joint state')
         assert node.stop()[0] == 0

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import (
     CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings, Term)
+from robodyn_ros.control.contact import feedback
 from robodyn_ros.control.contact.collision import CollisionMonitor
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
@@ -282,8 +283,7 @@ def test_shaped_inertia_is_calm_on_a_stiff_spring(q, part):
 
 
 def test_all_of_the_torque_would_not_be_calm(monkeypatch):
-    monkeypatch.setattr('robodyn_ros.control.contact.Contact.fed_back',
-                        lambda self, q, torque, gains: torque)
+    monkeypatch.setattr(feedback.Contact, 'fed_back', lambda self, q, torque, gains: torque)
     early, late = motion_against(2e4, 0.95 * STRETCHED, 'shaped_impedance', 0.8)
     assert late > early
 

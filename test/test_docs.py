@@ -108,7 +108,7 @@ def without_namespace(interfaces):
 
 def test_interfaces_are_those_of_the_nodes():
     with Probe('docs_probe') as probe, NodeProcess(SIMULATOR, {'urdf_file': URDF}), NodeProcess(
-            'robodyn_ros.nodes.guard', {'urdf_file': URDF}), NodeProcess(
+            'robodyn_ros.nodes.guard.node', {'urdf_file': URDF}), NodeProcess(
             CONTROLLER, {'urdf_file': URDF}) as controller:
         controller.wait_for_output(ACTIVE)
         for name in (NODE, 'robot_simulator', 'guard'):

@@ -9,9 +9,9 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.model import Payload, RobotModel  # noqa: E402
-from robodyn_ros.nodes.guard_contract import (  # noqa: E402
+from robodyn_ros.nodes.guard.contract import (  # noqa: E402
     contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
-from robodyn_ros.nodes.guard_parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
 from ros_process import ROOT  # noqa: E402
 
 URDF = (ROOT / 'urdf' / 'robodyn7.urdf').read_text()

@@ -10,8 +10,8 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.dynamics.loads import with_slots  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.nodes.guard_parameters import PARAMETERS  # noqa: E402
-from robodyn_ros.nodes.guard_torque import GuardTorque  # noqa: E402
+from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.nodes.guard.torque import GuardTorque  # noqa: E402
 from robodyn_ros.simulation import Plant  # noqa: E402
 from robodyn_ros.simulation.mismatch import mismatched  # noqa: E402
 from ros_process import ROOT  # noqa: E402

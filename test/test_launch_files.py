@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 pytestmark = [needs_ros2, needs_install]
 FILES = sorted(path.name for path in (ROOT / 'launch').glob('*.launch.py'))
 ARM, SEVEN = ROOT / 'urdf' / 'robodyn6.urdf', ROOT / 'urdf' / 'robodyn7.urdf'
-CONTROLLER = 'robodyn_ros.nodes.controller'
+CONTROLLER = 'robodyn_ros.nodes.controller.node'
 
 
 def ros2_launch(*arguments):

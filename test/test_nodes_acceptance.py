@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip('trajectory_msgs', reason='trajectories come in messages of ROS 2')
 
 from robodyn_ros.control import Mode  # noqa: E402
-from robodyn_ros.nodes import acceptance  # noqa: E402
-from robodyn_ros.nodes.acceptance import Acceptance, Request  # noqa: E402
-from robodyn_ros.nodes.points import point  # noqa: E402
+from robodyn_ros.nodes.trajectories import acceptance  # noqa: E402
+from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request  # noqa: E402
+from robodyn_ros.nodes.trajectories.points import point  # noqa: E402
 from robodyn_ros.trajectory import ResultCode  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 

@@ -14,7 +14,7 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.control import ObserverSettings  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
-from robodyn_ros.nodes.observer_parameters import (  # noqa: E402
+from robodyn_ros.nodes.controller.observer_parameters import (  # noqa: E402
     observer_from, OBSERVER_PARAMETERS)
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402

@@ -16,7 +16,7 @@ from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import rclpy  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
-from robodyn_ros.nodes.controller import ControllerNode  # noqa: E402
+from robodyn_ros.nodes.controller.node import ControllerNode  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402

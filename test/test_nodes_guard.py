@@ -119,8 +119,7 @@ def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
 
 def test_the_controller_tells_of_a_guard_that_dies_and_goes_on(scene):
     with controller() as guarded:
-        in_motion(scene, guarded)
-        since = len(guarded.lines)
+        since = in_motion(scene, guarded)
         scene.guard.process.kill()
         guarded.wait_for_output('the guard is silent')
         probe = scene.probe

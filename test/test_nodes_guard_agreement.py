@@ -122,8 +122,7 @@ def test_an_arm_with_wrong_masses_hardly_sinks(scene, masses):
 
 def test_an_armed_guard_that_was_held_up_takes_nothing_and_guards_on(scene):
     with controller() as guarded:
-        in_motion(scene, guarded)
-        since = len(guarded.lines)
+        since = in_motion(scene, guarded)
         scene.guard.process.send_signal(signal.SIGSTOP)
         guarded.wait_for_output('the guard is silent')
         wait_for_goal(scene.probe, guarded, since)

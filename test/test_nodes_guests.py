@@ -19,7 +19,7 @@ from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
-from robodyn_ros.nodes.linear_feedback_input import LinearFeedbackReader  # noqa: E402
+from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 from std_msgs.msg import (  # noqa: E402
     Float64MultiArray, MultiArrayDimension, MultiArrayLayout)

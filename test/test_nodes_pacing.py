@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from robodyn_ros.nodes import pacing  # noqa: E402
+from robodyn_ros.nodes.simulator import pacing  # noqa: E402
 
 MS = 1_000_000
 

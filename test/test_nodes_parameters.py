@@ -10,10 +10,10 @@ from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
-from robodyn_ros.nodes import simulator_parameters  # noqa: E402
 from robodyn_ros.nodes.description import joint_values  # noqa: E402
 from robodyn_ros.nodes.parameters import (  # noqa: E402
     for_joints, Parameter, Parameters, per_joint)
+from robodyn_ros.nodes.simulator import parameters as simulator_parameters  # noqa: E402
 import ros_process  # noqa: F401, E402
 
 TABLE = (

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-MODULE = 'robodyn_ros.nodes.simulator'
+MODULE = 'robodyn_ros.nodes.simulator.node'
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 START = ['joint2:0.5', 'joint4:-1.0']
 COMMANDS = 'effort_controller/commands'

@@ -18,7 +18,7 @@ from controller_node import ACTIVE, ARM, CONTROLLER, NODE, PATIENT, SIMULATOR  #
 from ros_process import NodeProcess, Probe  # noqa: E402
 from security_keystore import Keystore, nodes, openssl, rights, rules  # noqa: E402
 
-GUARD = 'robodyn_ros.nodes.guard'
+GUARD = 'robodyn_ros.nodes.guard.node'
 VISITOR = Path(__file__).with_name('security_visitor.py')
 FIRST = 'first command: brakes released'
 SIMULATED = {'urdf_file': str(ARM), 'real_time_factor': 2.0}

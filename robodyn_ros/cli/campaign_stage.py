@@ -17,8 +17,10 @@ from robodyn_ros.cli.network import Network
 from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.session import Session, STIFFNESS
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes import controller, guard, simulator
+from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.mischief import defective, joint_state
+from robodyn_ros.nodes.simulator import node as simulator
 from robodyn_ros.nodes.witness import Witness
 
 RATE = 500.0     # Hz

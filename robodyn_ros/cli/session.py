@@ -17,8 +17,9 @@ from robodyn_ros.cli.processes import Child, Children
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes import controller, simulator
+from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.recorder import JointLog, Recorder
+from robodyn_ros.nodes.simulator import node as simulator
 
 # rad/s, the natural frequency of the error: twice the node's default, which is meant for a first
 # launch on a real arm

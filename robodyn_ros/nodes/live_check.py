@@ -15,8 +15,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes import controller
 from robodyn_ros.nodes.commanders import Commanders
+from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run

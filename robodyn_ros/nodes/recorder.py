@@ -25,9 +25,11 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes import controller, qos, simulator
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.simulator import node as simulator
 
 _LOOK = 0.03     # s between two looks at the topics
 _DEPTH = 4000    # messages that can wait: seconds, should this process not get a core

@@ -13,9 +13,11 @@ from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes import controller, guard, simulator
+from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.mischief import Mischief
 from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
+from robodyn_ros.nodes.simulator import node as simulator
 
 
 class Commanded(NamedTuple):

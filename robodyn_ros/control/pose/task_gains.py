@@ -217,7 +217,8 @@ class Usual:
         # one by one: these are kernels that are compiled anyway
         J = np.array([dynamics.jacobian(q, link) for q in poses])
         M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)
-        A = J @ np.linalg.solve(M, np.swapaxes(J, 1, 2))
+        # a joint that moves no mass tells nothing of masses
+        A = J @ np.linalg.pinv(M, rcond=_NOTHING ** 2, hermitian=True) @ np.swapaxes(J, 1, 2)
         Lambda = np.linalg.pinv(A, rcond=_NOTHING, hermitian=True)
         mobility = _by_kind(_diagonal(A).mean(axis=0))
         held = _by_kind(np.median(_diagonal(Lambda), axis=0))

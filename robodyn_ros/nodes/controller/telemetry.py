@@ -8,8 +8,8 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.controller.tool_telemetry import ToolTelemetry
 from robodyn_ros.nodes.conversions import JointStateWriter
-from robodyn_ros.nodes.tool_telemetry import ToolTelemetry
 
 _DEPTH = 1000  # a recorder may look a few times a second
 

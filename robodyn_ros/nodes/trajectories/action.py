@@ -17,8 +17,8 @@ from rclpy.task import Future
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
-from robodyn_ros.nodes.points import deviation, point
 from robodyn_ros.nodes.polling import PolledGroup
+from robodyn_ros.nodes.trajectories.points import deviation, point
 from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances
 
 

@@ -21,23 +21,23 @@ from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.adversary import Adversary
-from robodyn_ros.nodes.adversary_parameters import arm_from, MISMATCH_PARAMETERS
-from robodyn_ros.nodes.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.lockstep import Lockstep
-from robodyn_ros.nodes.pacing import Pacer
 from robodyn_ros.nodes.parameters import Parameters
-from robodyn_ros.nodes.plant_exchange import change_numbers, PlantInTheMaking
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import be_on_time
-from robodyn_ros.nodes.simulator_parameters import (
+from robodyn_ros.nodes.simulator.adversary import Adversary
+from robodyn_ros.nodes.simulator.adversary_parameters import arm_from, MISMATCH_PARAMETERS
+from robodyn_ros.nodes.simulator.applied_wrenches import AppliedWrenches
+from robodyn_ros.nodes.simulator.lockstep import Lockstep
+from robodyn_ros.nodes.simulator.pacing import Pacer
+from robodyn_ros.nodes.simulator.parameters import (
     check, decimation, joints_from, LIVE_JOINT_PARAMETERS, PARAMETERS, period, plant_from)
-from robodyn_ros.nodes.simulator_report import SimulatorReport
-from robodyn_ros.nodes.state_publisher import StatePublisher
+from robodyn_ros.nodes.simulator.plant_exchange import change_numbers, PlantInTheMaking
+from robodyn_ros.nodes.simulator.report import SimulatorReport
+from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 NAME = 'robot_simulator'
 _SERVE = 0.02      # s between two looks at services and parameters

@@ -10,11 +10,11 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.control_cycle import COAST, ControlCycle
-from robodyn_ros.nodes.controller_clock import ControllerClock
-from robodyn_ros.nodes.guard_link import GuardLink
-from robodyn_ros.nodes.state_input import StateInput
-from robodyn_ros.nodes.torque_output import TorqueOutput
+from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.cycle import COAST, ControlCycle
+from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 
 _SETTLE = 1.0    # s in which the arm may follow its reference to rest
 _STILL = 0.02    # rad/s or m/s below which a joint is at rest

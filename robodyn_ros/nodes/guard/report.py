@@ -10,7 +10,7 @@ from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.safety import Freshness, GuardState
 
 if TYPE_CHECKING:
-    from robodyn_ros.nodes.guard import GuardNode
+    from robodyn_ros.nodes.guard.node import GuardNode
 
 _REPORT = 1.0  # s
 _LEVELS = {GuardState.WATCHING: DiagnosticStatus.WARN, GuardState.ARMED: DiagnosticStatus.OK}

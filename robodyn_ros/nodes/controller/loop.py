@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from rclpy.executors import SingleThreadedExecutor
 
-from robodyn_ros.nodes.control_cycle import COAST
+from robodyn_ros.nodes.controller.cycle import COAST
 from robodyn_ros.nodes.process import StopRequest
 
 if TYPE_CHECKING:
-    from robodyn_ros.nodes.controller import ControllerNode
+    from robodyn_ros.nodes.controller.node import ControllerNode
 
 _CHORES = 0.01   # s between looks at services, timers and other topics
 _ATTEMPT = 0.1   # s between two attempts to activate

@@ -16,9 +16,9 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.acceptance import Acceptance, Request
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
-from robodyn_ros.nodes.inbox import Inbox
+from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
+from robodyn_ros.nodes.trajectories.inbox import Inbox
 from robodyn_ros.trajectory import Tolerances, Trajectory
 
 
@@ -57,8 +57,8 @@ class TrajectoryInterfaces:
 
     def _open_optional(self, reader: JointStateReader, values: SimpleNamespace) -> None:
         # only here, because they cannot be imported without control_msgs
-        from robodyn_ros.nodes.controller_state import ControllerState
-        from robodyn_ros.nodes.trajectory_action import TrajectoryAction
+        from robodyn_ros.nodes.trajectories.controller_state import ControllerState
+        from robodyn_ros.nodes.trajectories.action import TrajectoryAction
         self._action = TrajectoryAction(self._node, self._controller, reader, self,
                                         values.action_monitor_rate)
         if values.state_publish_rate:

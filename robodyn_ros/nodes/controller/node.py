@@ -18,10 +18,10 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, StateError
-from robodyn_ros.nodes.controller_loop import work
-from robodyn_ros.nodes.controller_parameters import (
+from robodyn_ros.nodes.controller.loop import work
+from robodyn_ros.nodes.controller.parameters import (
     apply_changes, JOINT_PARAMETERS, PARAMETERS)
-from robodyn_ros.nodes.controller_wiring import Wiring
+from robodyn_ros.nodes.controller.wiring import Wiring
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import be_on_time

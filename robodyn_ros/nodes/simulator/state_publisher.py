@@ -12,8 +12,8 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.adversary import Adversary
 from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp
+from robodyn_ros.nodes.simulator.adversary import Adversary
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
 

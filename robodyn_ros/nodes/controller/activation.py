@@ -9,9 +9,9 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.control_cycle import ControlCycle
-from robodyn_ros.nodes.guard_link import GuardLink
-from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.safety import Freshness
 
 _REMIND = 2.0    # s between two log lines about the same thing

@@ -6,7 +6,7 @@ import time
 
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Freshness, StaleMonitor, StaleVerdict

@@ -12,9 +12,9 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.telemetry import Telemetry
 from robodyn_ros.nodes.conversions import EffortWriter
-from robodyn_ros.nodes.telemetry import Telemetry
 
 _LOOK = 0.1     # s between looks at who listens
 _ARRIVE = 0.2   # s that the last torque may take to arrive

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from numpy.typing import NDArray
 
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.adversary_parameters import (
+from robodyn_ros.nodes.simulator.adversary_parameters import (
     campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import (

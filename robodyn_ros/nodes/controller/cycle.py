@@ -15,12 +15,12 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.controller_clock import ControllerClock
+from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.guard_link import GuardLink
-from robodyn_ros.nodes.state_input import StateInput
 from robodyn_ros.nodes.statistics import CycleStatistics
-from robodyn_ros.nodes.torque_output import TorqueOutput
 from robodyn_ros.safety import Freshness
 
 COAST = 0.005  # s between torques while no state arrives

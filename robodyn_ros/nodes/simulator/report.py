@@ -13,7 +13,7 @@ from robodyn_ros.nodes.description import Robot
 from robodyn_ros.nodes.statistics import diagnostic_array
 
 if TYPE_CHECKING:
-    from robodyn_ros.nodes.simulator import SimulatorNode
+    from robodyn_ros.nodes.simulator.node import SimulatorNode
 
 _DESCRIBE = 1.0  # s for others to show that they publish the description
 _QUIET = 0.5     # s without commands that are worth a warning

@@ -11,27 +11,27 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.activation import Activation
-from robodyn_ros.nodes.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.contract_publisher import ContractPublisher
-from robodyn_ros.nodes.control_cycle import ControlCycle
-from robodyn_ros.nodes.controller_clock import ControllerClock
-from robodyn_ros.nodes.controller_parameters import (
+from robodyn_ros.nodes.controller.activation import Activation
+from robodyn_ros.nodes.controller.cartesian_parameters import task_gains_from
+from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.contract_publisher import ContractPublisher
+from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.guest_parameters import own_law_from
+from robodyn_ros.nodes.controller.inputs import Inputs
+from robodyn_ros.nodes.controller.parameters import (
     check_rate, gains_from, JOINT_PARAMETERS, settings_from)
-from robodyn_ros.nodes.controller_report import ControllerReport
+from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
+from robodyn_ros.nodes.controller.report import ControllerReport
+from robodyn_ros.nodes.controller.shutdown import Shutdown
+from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.guard_link import GuardLink
-from robodyn_ros.nodes.guest_parameters import own_law_from
-from robodyn_ros.nodes.inputs import Inputs
 from robodyn_ros.nodes.parameters import for_joints, Parameters
-from robodyn_ros.nodes.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.shutdown import Shutdown
-from robodyn_ros.nodes.state_input import StateInput
-from robodyn_ros.nodes.torque_output import TorqueOutput
-from robodyn_ros.nodes.trajectories import TrajectoryInterfaces
+from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Continuity, StaleMonitor
 
 # s that a fault for states which jump is latched before they are believed

@@ -17,7 +17,7 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import Refusals
-from robodyn_ros.nodes.linear_feedback_input import LinearFeedbackReader
+from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader
 from robodyn_ros.nodes.load_messages import (
     gravity_from, link_of, payload_from, pose_from, vector)
 from robodyn_ros.nodes.polling import PolledSubscription

@@ -7,9 +7,9 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.guard_link import GuardLink
-from robodyn_ros.nodes.inputs import Inputs
-from robodyn_ros.nodes.state_input import StateInput
+from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.inputs import Inputs
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
 from robodyn_ros.safety import Freshness, StaleVerdict
 

@@ -18,7 +18,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.conversions import (
     EffortWriter, JointStateReader, JointStateWriter, seconds)
-from robodyn_ros.nodes.guard_torque import GuardTorque
+from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import (

@@ -13,8 +13,8 @@ from std_msgs.msg import Float64MultiArray, Header
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.controller.heartbeat import Heartbeat
 from robodyn_ros.nodes.conversions import nanoseconds
-from robodyn_ros.nodes.heartbeat import Heartbeat
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Deference, GuardState
 

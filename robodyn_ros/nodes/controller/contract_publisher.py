@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.guard_contract import loads_of, terms_of, TOPIC
+from robodyn_ros.nodes.guard.contract import loads_of, terms_of, TOPIC
 from robodyn_ros.nodes.parameters import Parameters, per_joint
 
 _PERIOD = 0.05  # s between looks for what has changed

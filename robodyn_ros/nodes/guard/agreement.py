@@ -11,9 +11,9 @@ from std_msgs.msg import String
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.guard_contract import (
+from robodyn_ros.nodes.guard.contract import (
     contract_from, difference, payloads_from, terms_of, TOPIC, vector_from)
-from robodyn_ros.nodes.guard_torque import GuardTorque
+from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Guard, GuardState
 

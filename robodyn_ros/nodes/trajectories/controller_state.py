@@ -11,7 +11,7 @@ from rclpy.node import Node, PublisherEventCallbacks
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import JointStateReader
-from robodyn_ros.nodes.points import deviation, point
+from robodyn_ros.nodes.trajectories.points import deviation, point
 
 _DEPTH = 10  # a plot may look a few times a second
 

@@ -21,12 +21,12 @@ from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.commanders import GUARD
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.fallback import Fallback
-from robodyn_ros.nodes.guard_agreement import Agreement
-from robodyn_ros.nodes.guard_parameters import PARAMETERS
-from robodyn_ros.nodes.guard_report import GuardReport
-from robodyn_ros.nodes.guard_torque import GuardTorque
-from robodyn_ros.nodes.guard_wires import Hearing, Sight, Voice
+from robodyn_ros.nodes.guard.agreement import Agreement
+from robodyn_ros.nodes.guard.fallback import Fallback
+from robodyn_ros.nodes.guard.parameters import PARAMETERS
+from robodyn_ros.nodes.guard.report import GuardReport
+from robodyn_ros.nodes.guard.torque import GuardTorque
+from robodyn_ros.nodes.guard.wires import Hearing, Sight, Voice
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import be_on_time

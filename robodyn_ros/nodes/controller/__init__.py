@@ -1,0 +1,1 @@
+"""The controller node: its cycle, what it hears and says, how it starts and leaves."""

@@ -1,0 +1,1 @@
+"""The guard node: holds the arm when its controller falls silent."""

@@ -1,0 +1,1 @@
+"""Trajectories from topic and action: taken in, checked, reported on."""

@@ -15,7 +15,7 @@ from geometry_msgs.msg import (  # noqa: E402
     Inertia, InertiaStamped, Vector3, Vector3Stamped, Wrench, WrenchStamped)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from ros_process import Probe  # noqa: E402
+from ros_process import Probe, wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -217,3 +217,21 @@ def test_a_wrench_counts_until_it_times_out(probe, held, told, say):
     assert abs(newest(told, 'external')[1]) < 0.01
     probe.until(lambda: not newest(told, 'external').any(), 'its end')
     assert probe.call(Trigger, f'told/{NODE}/float').success
+
+
+def test_a_floating_arm_shows_what_another_one_feels(probe):
+    felt = JointState(name=['elbow', 'other', 'shoulder'], effort=[2.0, 9.0, 0.0])
+    with FakeArm(probe, 'leader/') as arm, fake_controller(
+            'leader', mode='gravity_compensation', handshake=False,
+            **{'reflection.gain': [0.5], **PATIENT}) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        effort = probe.listen(JointState, f'leader/{NODE}/torque_terms/effort', qos.newest())
+        publisher = probe.publisher(JointState, f'leader/{NODE}/reflected_torque')
+        before = arm.q[1]
+        wait_until(lambda: effort and abs(effort[-1].effort[1] - 1.0) < 0.01, 'half of it',
+                   work=lambda: (publisher.publish(felt), probe.spin_for(0.02)))
+        probe.until(lambda: abs(effort[-1].effort[1]) < 0.01, 'silence: nothing of it')
+        assert arm.q[1] > before
+        publisher.publish(JointState(name=['elbow'], effort=[1.0]))
+        probe.until(lambda: said(process, 'refused on ~/reflected_torque: joints not named: '
+                                 'shoulder'), 'the reason')

@@ -12,6 +12,7 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.guests.guests import GUESTS, LINEAR
 from robodyn_ros.control.guests.linear_feedback import LinearCommand
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.control.reaching import Reaching
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state
@@ -68,6 +69,7 @@ class ArmController(Reaching):
         self._before = now
         self.wrenches.clear()
         self.target.clear()
+        self.reflection.clear()
         self._supervisor.reset(self.weight())
         self._sent[:] = self._supervisor.last
         self._authority.jump(0.0)
@@ -219,6 +221,7 @@ class ArmController(Reaching):
 
         """
         bounds = self.check_bounds(settings)
+        self.reflection.change(bounds.usable, settings.reflection)
         self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)
         self._law.effort_limit = bounds.usable
         self._motion.poses.settings = settings.reach
@@ -236,6 +239,7 @@ class ArmController(Reaching):
     def check_bounds(self, settings: CycleSettings) -> Bounds:
         """Return the bounds of other settings; raises as `set_bounds`, and changes nothing."""
         bounds = Bounds.from_settings(self.model, settings)
+        not_negative('reflection.gain', settings.reflection.gain, self.model)
         checked_threshold(self.model, settings.observer.collision.threshold)
         if self.mode is not Mode.INACTIVE:
             problem = self._unbearable(self._dynamics.gravity(self._q), bounds)
@@ -293,6 +297,17 @@ class ArmController(Reaching):
                 f'{self._effort(j, self.bounds.usable[j])}; check the sensor and its unit',
                 link=link)
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
+
+    def reflect(self, now: float, torque) -> None:
+        """
+        Let the hand feel another arm's external torque, (nv,), while this one floats.
+
+        It counts for `settings.wrench_timeout`. Raises as `Reflection.take`, and StateError if
+        none of it is to be shown.
+        """
+        if not self.reflection.shown:
+            raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
+        self.reflection.take(now, torque, self.settings.wrench_timeout)
 
     def take_linear_feedback(self, now: float, command: LinearCommand) -> None:
         """

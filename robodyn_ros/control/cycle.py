@@ -21,6 +21,7 @@ from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.prediction import Prediction
+from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.status import CycleStatus
@@ -69,6 +70,7 @@ class Cycle(CycleStatus):
         self._brake = LimitBrake(model, response)
         self.loads, self.wrenches = Loads(dynamics), ExternalWrenches(dynamics)
         self.target = ExternalWrenches(dynamics)  # what the link is to press, turned round
+        self.reflection = Reflection(model, bounds.usable, settings.reflection)
         self.adaptation = Adaptation(dynamics, self.loads, settings.adaptation)
         self._memory = Memory(self._law, response, self.adaptation)
         self._guests = Guests(dynamics, self._law, self._motion, self._transition, self.fail,
@@ -160,7 +162,7 @@ class Cycle(CycleStatus):
         if motion.free:
             motion.anchor(q, qd)
             self._guests.leave()
-            terms = self._law.compensate(q, qd)
+            terms = self._law.compensate(q, qd, self.reflection.torque(now, dt))
         else:
             motion.advance(now, dt, q, qd)
             authority, seen = self._authority.value(now), self.observation

@@ -56,7 +56,7 @@ def tracking_terms(law: Law, tree, runtime, x, frame=None):
 def floating_terms(tree, runtime, x):
     """Return the rows of gravity compensation for its arguments by name, over scalars."""
     arm = Arm(tree, runtime, x.armature, x.gravity_scale)
-    return compose(tree.nv, FLOATING.function(arm, x))
+    return compose(tree.nv, {**FLOATING.function(arm, x), Term.EFFORT: x.effort})
 
 
 class ControlLaw:
@@ -186,7 +186,7 @@ class ControlLaw:
         self._limit[:] = limit
 
     def _compile(self, dynamics, name, law):
-        names = arguments(law) if law else (*_STATE, *FLOATING.gains, *MODEL_GAINS)
+        names = arguments(law) if law else (*_STATE, 'effort', *FLOATING.gains, *MODEL_GAINS)
         frame = dynamics.frame(self._task_gains.link) if law and law.cartesian else None
 
         def terms(tree, runtime, *arrays):
@@ -252,6 +252,7 @@ class ControlLaw:
             self._authority, self._limit, out=self._out(TRACKING[law]))
         return self.terms
 
-    def compensate(self, q, qd) -> np.ndarray:
-        """Return the terms that hold the weight and damp motion."""
-        return self._float(q, qd, *self._of_float, out=self.terms)
+    def compensate(self, q, qd, effort=None) -> np.ndarray:
+        """Return the terms that hold the weight and damp motion, with a given effort, (nv,)."""
+        return self._float(q, qd, self._nothing if effort is None else effort, *self._of_float,
+                           out=self.terms)

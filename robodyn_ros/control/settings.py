@@ -15,6 +15,7 @@ from robodyn_ros.control.gain_schedule import GainSchedule
 from robodyn_ros.control.guests.linear_feedback import LinearBounds
 from robodyn_ros.control.per_joint import not_negative, per_joint
 from robodyn_ros.control.pose.pose_motion import ReachSettings
+from robodyn_ros.control.reflection import ReflectionSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Tolerances
@@ -77,6 +78,8 @@ class CycleSettings:
         By how much it may differ, in N m (N); by default a tenth of the effort limit.
     linear : LinearBounds
         Of linear feedback.
+    reflection : ReflectionSettings
+        Of another arm's torque.
     reach : ReachSettings
         How a link is brought to a pose.
     longest_pause : float
@@ -106,6 +109,7 @@ class CycleSettings:
     handshake: bool = True
     handshake_tolerance: float | Sequence[float] | None = None
     linear: LinearBounds = LinearBounds()
+    reflection: ReflectionSettings = ReflectionSettings()
     reach: ReachSettings = ReachSettings()
     longest_pause: float = 0.25
     observer: ObserverSettings = field(default_factory=ObserverSettings)

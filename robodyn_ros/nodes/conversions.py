@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.exceptions import ArgumentError, near_matches, ParameterError
 from robodyn_ros.safety import ABSURD, Continuity
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -197,6 +197,26 @@ class JointStateWriter:
         self.position = np.frombuffer(self.message.position)
         self.velocity = np.frombuffer(self.message.velocity)
         self.effort = np.frombuffer(self.message.effort)
+
+
+def efforts_by_name(message: JointState, joint_names: Sequence[str]) -> np.ndarray:
+    """
+    Return the efforts of a message, (nv,); others than these joints do not count.
+
+    Raises
+    ------
+    ArgumentError
+        A joint is missing, or there are not as many efforts as names.
+
+    """
+    if len(message.effort) != len(message.name):
+        raise ArgumentError(f'{len(message.name)} names, {len(message.effort)} efforts; give one '
+                            'for each joint', size=len(message.effort))
+    efforts = dict(zip(message.name, message.effort))
+    missing = [name for name in joint_names if name not in efforts]
+    if missing:
+        raise ArgumentError(f'joints not named: {", ".join(missing)}', joint=missing[0])
+    return np.array([efforts[name] for name in joint_names])
 
 
 def trajectory_points(message: JointTrajectory) -> list[TrajectoryPoint]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped, WrenchStamped
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control import ArmController
@@ -18,6 +19,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader
+from robodyn_ros.nodes.conversions import efforts_by_name
 from robodyn_ros.nodes.load_messages import (
     gravity_from, link_of, payload_from, pose_from, vector)
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -62,6 +64,8 @@ class Inputs:
              self._press, 'target wrench'),
             (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
              self._pose, 'target pose'),
+            (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest()),
+             self._reflect, 'reflected torque'),
             (PolledSubscription(node, Float64MultiArray, '~/linear_feedback', qos.newest()),
              self._linear_feedback, 'linear feedback')]
         self._linear = LinearFeedbackReader(controller.model.joint_names)
@@ -135,6 +139,10 @@ class Inputs:
         wrench, link = message.wrench, link_of(message, 'is to press')
         self._controller.press(self._time(), link,
                                [*vector(wrench.force), *vector(wrench.torque)])
+
+    def _reflect(self, message: JointState) -> None:
+        self._controller.reflect(
+            self._time(), efforts_by_name(message, self._controller.model.joint_names))
 
     def _pose(self, message: PoseStamped) -> None:
         self._controller.reach(*pose_from(message, self._controller.model.base_link))

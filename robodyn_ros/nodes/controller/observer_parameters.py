@@ -21,6 +21,11 @@ OBSERVER_PARAMETERS = (
               'compensate unknown external torque, as the observer sees it; in place of ki.'),
     Parameter('disturbance_limit', 'double', 0.3, 'Part of the effort limits that it may use.',
               minimum=0.0, maximum=1.0),
+    Parameter('reflection.gain', 'double_array', (0.0,), 'Part of the torque on ~/reflected_torque '
+              'that a hand feels while the arm floats.', minimum=0.0, maximum=2.0,
+              per_joint=True),
+    Parameter('reflection.limit', 'double', 0.2, 'Part of the effort limits that it may use.',
+              minimum=0.0, maximum=1.0),
     Parameter('collision.threshold', 'double_array', (), 'Unknown external torque that is a '
               'collision; empty: none is.', 'N m or N', minimum=1e-6, per_joint=True),
     Parameter('collision.release', 'double', 0.5, 'Part of the threshold below which it is over.',

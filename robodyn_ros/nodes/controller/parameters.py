@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control import ArmController, CycleSettings, Gains, make_gains, Mode
+from robodyn_ros.control import (
+    ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.guests.guests import GUESTS
 from robodyn_ros.control.laws import TRACKING
@@ -102,8 +103,9 @@ PARAMETERS = (
               'limits change.', 's', minimum=0.0, maximum=5.0),
     Parameter('load_time', 'double', 1.0, 'In which a payload from ~/payload, or gravity from '
               '~/gravity, is taken over.', 's', minimum=0.0, maximum=60.0),
-    Parameter('external_wrench.timeout', 'double', 0.1, 'For which a wrench from '
-              '~/external_wrench or ~/target_wrench counts.', 's', minimum=0.001, maximum=60.0),
+    Parameter('external_wrench.timeout', 'double', 0.1, 'For which a message on '
+              '~/external_wrench, ~/target_wrench or ~/reflected_torque counts.', 's',
+              minimum=0.001, maximum=60.0),
     *OBSERVER_PARAMETERS,
     *GUEST_PARAMETERS,
     Parameter('activation_time', 'double', 0.5, 'In which feedback grows to its full part.',
@@ -219,9 +221,9 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
             values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
         allow_partial_joints=values.allow_partial_joints_goal,
         longest_pause=values.stale_stop, observer=observer_from(values),
-        linear=linear_from(values),
-        guest=values.mode if values.mode in GUESTS else '',
-        reach=reach_from(values))
+        linear=linear_from(values), reach=reach_from(values),
+        reflection=ReflectionSettings(several(values.reflection_gain), values.reflection_limit),
+        guest=values.mode if values.mode in GUESTS else '')
 
 
 def check_rate(values: SimpleNamespace, simulated: bool) -> None:

@@ -1,0 +1,114 @@
+"""Carries out what a person at the page wants; of those who only watch nobody gets this far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.model import Payload
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.load_messages import payload_message
+from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.view import orders
+
+Tell = Callable[[str, str, bool], None]
+
+
+class Commands:
+    """
+    Services and topics of controller and simulator.
+
+    Nothing here waits: an answer is told when it comes.
+
+    Parameters
+    ----------
+    node : Node
+    names : Names
+    tell : callable
+        Takes what was wanted, what has become of it, and whether that is good.
+
+    """
+
+    def __init__(self, node: Node, names: Names, tell: Tell):
+        self._node, self._tell = node, tell
+        self._controller, self._simulator = names.controller, names.simulator
+        self._clients: dict[str, object] = {}
+        publisher = node.create_publisher
+        self._wrench = publisher(WrenchStamped, f'{names.simulator}/wrench', qos.reliable(10))
+        self._payload = publisher(InertiaStamped, f'{names.controller}/payload', qos.reliable(10))
+        self._trajectory = publisher(JointTrajectory, f'{names.controller}/joint_trajectory',
+                                     qos.reliable(2))
+        self._obey = {orders.Ask: self._ask, orders.Pause: self._pause, orders.Step: self._step,
+                      orders.Reset: self._reset, orders.Move: self._move,
+                      orders.Wrench: self._push, orders.Carry: self._carry}
+
+    def obey(self, order: orders.Order) -> None:
+        """Carry out an order."""
+        self._obey[type(order)](order)
+
+    def _ask(self, order: orders.Ask) -> None:
+        self._call(order.service, Trigger, f'{self._controller}/{order.service}',
+                   Trigger.Request())
+
+    def _pause(self, order: orders.Pause) -> None:
+        self._call('time', SetBool, f'{self._simulator}/pause', SetBool.Request(data=order.on))
+
+    def _step(self, _order: orders.Step) -> None:
+        self._call('step', Trigger, f'{self._simulator}/step', Trigger.Request())
+
+    def _reset(self, _order: orders.Reset) -> None:
+        self._call('reset', Trigger, f'{self._simulator}/reset', Trigger.Request())
+
+    def _move(self, order: orders.Move) -> None:
+        if not self._trajectory.get_subscription_count():
+            self._tell('move', f'nobody listens on {self._trajectory.topic_name}: is the '
+                       'controller running?', False)
+            return
+        still = [0.0] * len(order.joints)
+        self._trajectory.publish(JointTrajectory(joint_names=list(order.joints), points=[
+            point(order.positions, still, still, time=order.duration)]))
+        self._tell('move', f'sent, {order.duration:.1f} s', True)
+
+    def _push(self, order: orders.Wrench) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = order.link
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        for part, numbers in ((message.wrench.force, order.force),
+                              (message.wrench.torque, order.moment)):
+            part.x, part.y, part.z = map(float, numbers)
+        self._wrench.publish(message)
+
+    def _carry(self, order: orders.Carry) -> None:
+        told = Payload(order.link, order.mass if order.told else 0.0, (0.0, 0.0, 0.0))
+        self._payload.publish(payload_message(told))
+        given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
+        if self._node.count_subscribers(self._wrench.topic_name):  # a simulated arm
+            self._call('payload', SetParameters, f'{self._simulator}/set_parameters',
+                       SetParameters.Request(parameters=[
+                           RosParameter(name, value=value).to_parameter_msg()
+                           for name, value in given.items()]))
+
+    def _call(self, what: str, kind: type, name: str, request) -> None:
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self._node.create_client(kind, name)
+        if not client.service_is_ready():
+            self._tell(what, f'nobody answers on {client.srv_name}', False)
+            return
+        client.call_async(request).add_done_callback(
+            lambda future: self._tell(what, *_answer(future.result())))
+
+
+def _answer(response) -> tuple[str, bool]:
+    """Return what a service says, and whether it did what was asked."""
+    if hasattr(response, 'results'):
+        refused = [result.reason for result in response.results if not result.successful]
+        return '; '.join(refused) or 'done', not refused
+    return response.message, response.success

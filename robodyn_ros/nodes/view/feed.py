@@ -1,0 +1,147 @@
+"""Listens to an arm and its controller, for a page."""
+
+from __future__ import annotations
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control import Term
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import nanoseconds
+from robodyn_ros.nodes.load_messages import vector
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.view.joint_values import JointValues
+from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.trajectory import shortest_turn
+from robodyn_ros.view.snapshot import NOBODY, Push, Snapshot
+
+_SILENT = 2.5    # s without diagnostics, which come once a second, after which nobody is there
+_FORGET = 0.5    # s without a reference after which the controller asks for nothing
+_PUSHED = 0.3    # s that a push is shown
+_LOOK = 1.0      # s between two looks at who is there
+_TOLD = ('law', 'last motion', 'saturated joints')  # of the controller's diagnostics
+
+
+class Feed:
+    """
+    The newest of each topic; what comes in between is never looked at.
+
+    Parameters
+    ----------
+    node : Node
+        That listens.
+    model : RobotModel
+        Whose joints count.
+    names : Names
+
+    """
+
+    def __init__(self, node: Node, model: RobotModel, names: Names):
+        self._node, self._model, self._names = node, model, names
+        rest = np.clip(np.zeros(model.nv), model.lower, model.upper)
+        self._state = JointValues(model.joint_names, rest)
+        self._asked = JointValues(model.joint_names, rest)
+        self._states = PolledSubscription(node, JointState, names.joint_states, qos.newest())
+        self._references = PolledSubscription(node, JointState, f'{names.controller}/reference',
+                                              qos.newest())
+        self._diagnostics = PolledSubscription(node, DiagnosticArray, '/diagnostics',
+                                               qos.newest(20))
+        self._wrenches = PolledSubscription(node, WrenchStamped, f'{names.simulator}/wrench',
+                                            qos.newest(10))
+        self._terms: dict[str, PolledSubscription] = {}
+        self._explained: dict[str, np.ndarray] = {}
+        self._told: dict[str, tuple[float, str, dict[str, str]]] = {}
+        self._pushes: dict[str, tuple[float, Push]] = {}
+        self._came = self._answered = self._looked = -np.inf
+        self._error = np.full(model.nv, np.nan)
+        self._stamp = 0
+        self._simulated = False
+
+    def explain(self, on: bool) -> None:
+        """Listen to the terms of the torque, or no longer."""
+        for subscription in self._terms.values():
+            subscription.destroy()
+        self._terms, self._explained = {}, {}
+        if on:
+            self._terms = {term.name.lower(): PolledSubscription(
+                self._node, JointState,
+                f'{self._names.controller}/torque_terms/{term.name.lower()}', qos.newest())
+                for term in Term}
+
+    def look(self) -> Snapshot:
+        """Take what has come, and return how things are."""
+        now = time.monotonic()
+        self._take(now)
+        if now - self._looked > _LOOK:
+            self._looked = now
+            self._simulated = self._node.count_subscribers(self._wrenches.topic) > 1
+        asked = now - self._answered < _FORGET
+        mode, notes = self._controller(now)
+        sent = self._asked.effort if asked else self._state.effort
+        return Snapshot(
+            now, now - self._came, self._state.position.copy(), self._state.velocity.copy(),
+            self._state.effort.copy(), self._asked.position.copy() if asked else None,
+            self._error.copy() if asked else np.full(self._model.nv, np.nan),
+            np.where(np.isfinite(sent), sent, self._state.effort), dict(self._explained),
+            self._asked.named if asked else (), mode, notes.pop('fault', ''), notes,
+            self._simulated, self._says(now, self._names.simulator)[0] == 'paused',
+            tuple(push for end, push in self._pushes.values() if now < end))
+
+    def _take(self, now: float) -> None:
+        if (message := self._states.take()) is not None and self._state.read(message):
+            self._came, self._stamp = now, nanoseconds(message.header.stamp)
+        if (message := self._references.take()) is not None and self._asked.read(message):
+            self._answered = now
+            self._compare(nanoseconds(message.header.stamp))
+        while (message := self._diagnostics.take()) is not None:
+            for status in message.status:
+                self._told[status.name] = (now, status.message, {
+                    pair.key: pair.value for pair in status.values})
+        for name, subscription in self._terms.items():
+            if (message := subscription.take()) is not None:
+                values = JointValues(self._model.joint_names, np.zeros(self._model.nv))
+                values.read(message)
+                self._explained[name] = np.nan_to_num(values.effort)
+        while (message := self._wrenches.take()) is not None:
+            self._note_push(now, message)
+
+    def _compare(self, stamp: int) -> None:
+        """Compare reference and state, which may be of moments some milliseconds apart."""
+        asked, state = self._asked, self._state
+        between = 1e-9 * (self._stamp - stamp)
+        if abs(between) > _FORGET:  # another clock
+            between = 0.0
+        self._error = asked.position + between * asked.velocity - state.position
+        for j in np.flatnonzero(self._model.continuous):
+            self._error[j] = shortest_turn(float(self._error[j]))
+        self._error[[name not in asked.named for name in self._model.joint_names]] = np.nan
+
+    def _note_push(self, now: float, message: WrenchStamped) -> None:
+        link = message.header.frame_id
+        if link in self._model.links:
+            self._pushes[link] = now + _PUSHED, Push(
+                link, np.array(vector(message.wrench.force)),
+                np.array(vector(message.wrench.torque)))
+
+    def _controller(self, now: float) -> tuple[str, dict[str, str]]:
+        """Return the mode of the controller, and what else it tells."""
+        _, values = self._says(now, self._names.controller)
+        if not values:
+            return NOBODY, {}
+        notes = {key: values[key] for key in _TOLD if values.get(key)}
+        return values.get('mode', NOBODY), {'fault': values.get('fault', ''), **notes}
+
+    def _says(self, now: float, node: str) -> tuple[str, dict[str, str]]:
+        """Return what the diagnostics of a node say; nothing if it is silent."""
+        space = self._node.get_namespace().rstrip('/')
+        name = node if node.startswith('/') else f'{space}/{node}'
+        for status, (came, message, values) in self._told.items():
+            if status.partition(':')[0] == name and now - came < _SILENT:
+                return message, values
+        return '', {}

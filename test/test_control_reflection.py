@@ -1,0 +1,72 @@
+"""A floating arm shows the hand what another arm feels."""
+
+from closed_loop import BENT, Loop, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings, ReflectionSettings, Term
+from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
+
+FELT = np.zeros(7)
+FELT[1] = 4.0
+
+
+def floating(**reflection):
+    """Return a loop with a floating arm."""
+    loop = Loop(MODEL, CycleSettings(
+        start_floating=True, activation_time=0.05, wrench_timeout=0.05,
+        reflection=ReflectionSettings(**reflection)), q=BENT)
+    loop.run(0.1)
+    return loop
+
+
+def shown(loop):
+    return loop.control.terms[Term.EFFORT]
+
+
+def feel(loop, torque, seconds):
+    """Tell of a torque at 50 Hz."""
+    for _ in range(round(seconds / 0.02)):
+        loop.control.reflect(loop.now, torque)
+        loop.run(0.02)
+
+
+def test_it_is_felt_in_part_and_moves_the_arm_that_way():
+    loop = floating(gain=0.5)
+    feel(loop, FELT, 0.2)
+    np.testing.assert_allclose(shown(loop), 0.5 * FELT, atol=1e-3)
+    assert loop.plant.q[1] - BENT[1] > 1e-3
+
+
+def test_it_comes_and_goes_without_a_step():
+    loop = floating(gain=1.0)
+    begin = len(loop.torques)
+    feel(loop, FELT, 0.2)
+    loop.run(0.3)
+    steps = np.abs(np.diff(np.array(loop.torques)[begin:, 1]))
+    assert steps.max() < 0.1 * FELT[1]
+    assert np.abs(shown(loop)).max() < 1e-3, 'nobody told of it for longer than the timeout'
+
+
+def test_no_more_than_the_limit():
+    loop = floating(gain=2.0, limit=0.02)
+    feel(loop, 1e3 * FELT, 0.2)
+    assert shown(loop)[1] == pytest.approx(0.02 * MODEL.effort_limit[1], rel=1e-3)
+    assert not loop.control.fault
+
+
+def test_only_while_it_floats():
+    loop = floating(gain=1.0)
+    loop.control.hold()
+    feel(loop, FELT, 0.4)
+    assert not shown(loop).any()
+
+
+def test_none_by_default_and_what_makes_no_sense_is_refused():
+    loop = floating()
+    with pytest.raises(StateError, match='reflection.gain is 0'):
+        loop.control.reflect(loop.now, FELT)
+    loop = floating(gain=1.0)
+    with pytest.raises(ArgumentError, match=f"'{MODEL.joint_names[1]}' is nan"):
+        loop.control.reflect(loop.now, np.where(FELT > 0.0, np.nan, FELT))
+    with pytest.raises(ParameterError, match='reflection.gain'):
+        floating(gain=[0.1, 0.2])

@@ -64,10 +64,12 @@ def test_the_torque_of_the_motors_must_not_be_ambiguous():
 
 def test_a_push_is_told_and_a_hard_one_stops_the_arm():
     expected = Dynamics(MODEL).jacobian(HOME, TIP)[:3].T @ SMALL
-    parameters = {'urdf_file': str(ARM), 'armature': (2e-3 * MODEL.effort_limit).tolist(),
+    rotors = (2e-3 * MODEL.effort_limit).tolist()
+    parameters = {'urdf_file': str(ARM), 'armature': rotors,
                   'collision.threshold': (0.1 * MODEL.effort_limit).tolist(), **PATIENT}
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
-    simulation = {'urdf_file': str(ARM), 'initial_positions': places, 'wrench_timeout': 60.0}
+    simulation = {'urdf_file': str(ARM), 'armature': rotors, 'initial_positions': places,
+                  'wrench_timeout': 60.0}
     with NodeProcess(SIMULATOR, simulation), NodeProcess(
             CONTROLLER, parameters) as process, Probe('contact') as probe:
         process.wait_for_output(ACTIVE)

@@ -20,6 +20,7 @@ COMMANDS = {
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
     'bench': 'how fast the dynamics of an arm are on this machine',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
+    'view': 'a running arm in the browser, and a hand to push a simulated one',
     'campaign': 'every fault that an arm may suffer, many times, and what becomes of it',
     'montecarlo': 'many simulated arms that differ from their model',
     'excite': 'plan a motion that tells much about an arm',

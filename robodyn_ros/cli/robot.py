@@ -14,11 +14,11 @@ from robodyn_ros.share import share_path
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, for an arm that stands on the floor
 
 
-def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that name a robot."""
+def add_robot_arguments(parser: argparse.ArgumentParser,
+                        default: str = 'the seven joints that come with the package') -> None:
+    """Declare the options that name a robot; `default` says which one it is without them."""
     add = parser.add_argument
-    add('path', type=Path, nargs='?', metavar='URDF',
-        help='the arm; default the seven joints that come with the package')
+    add('path', type=Path, nargs='?', metavar='URDF', help=f'the arm; default {default}')
     add('--urdf', type=Path, metavar='URDF', help='the same')
     add('--base', default='', metavar='LINK', help='link that is the immovable base')
     add('--tip', default='', metavar='LINK', help='link at the end of the chain that moves')

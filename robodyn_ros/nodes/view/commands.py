@@ -18,6 +18,7 @@ from robodyn_ros.nodes.trajectories.points import point
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view import orders
 
+SERVICES = ('hold', 'float', 'stop', 'reset_fault')  # of the controller
 Tell = Callable[[str, str, bool], None]
 
 
@@ -39,12 +40,17 @@ class Commands:
     def __init__(self, node: Node, names: Names, tell: Tell):
         self._node, self._tell = node, tell
         self._controller, self._simulator = names.controller, names.simulator
-        self._clients: dict[str, object] = {}
         publisher = node.create_publisher
         self._wrench = publisher(WrenchStamped, f'{names.simulator}/wrench', qos.reliable(10))
         self._payload = publisher(InertiaStamped, f'{names.controller}/payload', qos.reliable(10))
         self._trajectory = publisher(JointTrajectory, f'{names.controller}/joint_trajectory',
                                      qos.reliable(2))
+        kinds = {f'{names.controller}/{name}': Trigger for name in SERVICES}
+        kinds |= {f'{names.simulator}/{name}': kind for name, kind in (
+            ('pause', SetBool), ('step', Trigger), ('reset', Trigger),
+            ('set_parameters', SetParameters))}
+        # all at once: it takes a moment until the other side is found
+        self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._obey = {orders.Ask: self._ask, orders.Pause: self._pause, orders.Step: self._step,
                       orders.Reset: self._reset, orders.Move: self._move,
                       orders.Wrench: self._push, orders.Carry: self._carry}
@@ -54,17 +60,16 @@ class Commands:
         self._obey[type(order)](order)
 
     def _ask(self, order: orders.Ask) -> None:
-        self._call(order.service, Trigger, f'{self._controller}/{order.service}',
-                   Trigger.Request())
+        self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
 
     def _pause(self, order: orders.Pause) -> None:
-        self._call('time', SetBool, f'{self._simulator}/pause', SetBool.Request(data=order.on))
+        self._call('time', f'{self._simulator}/pause', SetBool.Request(data=order.on))
 
     def _step(self, _order: orders.Step) -> None:
-        self._call('step', Trigger, f'{self._simulator}/step', Trigger.Request())
+        self._call('step', f'{self._simulator}/step', Trigger.Request())
 
     def _reset(self, _order: orders.Reset) -> None:
-        self._call('reset', Trigger, f'{self._simulator}/reset', Trigger.Request())
+        self._call('reset', f'{self._simulator}/reset', Trigger.Request())
 
     def _move(self, order: orders.Move) -> None:
         if not self._trajectory.get_subscription_count():
@@ -90,15 +95,13 @@ class Commands:
         self._payload.publish(payload_message(told))
         given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
         if self._node.count_subscribers(self._wrench.topic_name):  # a simulated arm
-            self._call('payload', SetParameters, f'{self._simulator}/set_parameters',
+            self._call('payload', f'{self._simulator}/set_parameters',
                        SetParameters.Request(parameters=[
                            RosParameter(name, value=value).to_parameter_msg()
                            for name, value in given.items()]))
 
-    def _call(self, what: str, kind: type, name: str, request) -> None:
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = self._node.create_client(kind, name)
+    def _call(self, what: str, name: str, request) -> None:
+        client = self._clients[name]
         if not client.service_is_ready():
             self._tell(what, f'nobody answers on {client.srv_name}', False)
             return

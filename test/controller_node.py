@@ -40,9 +40,7 @@ def trajectory(names, *goals, seconds=1.0):
     return JointTrajectory(joint_names=list(names), points=points)
 
 
-def said(process, text, since=0):
-    """Return how many lines of a process hold a text."""
-    return sum(text in line for line in process.lines[since:])
+said = NodeProcess.said
 
 
 def send(probe, process, message, namespace='', words='accepted'):

@@ -19,6 +19,7 @@ FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
 TAKEN = 'the guard commands the arm'
 TIMEOUT = 0.25  # s; tests often run where processors are short
 STILL = 0.02   # rad/s
+JITTER = 1.5   # of the largest step: messages are stamped later than torques are computed
 RATE = 250.0   # Hz
 REPORT = os.environ.get('GUARD_REPORT')
 

@@ -98,12 +98,17 @@ class NodeProcess:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def wait_for_output(self, text, timeout=PATIENCE):
-        """Wait until it has written a text."""
-        wait_until(lambda: text in self.output or not self.alive, f'{text!r} in the output',
-                   timeout)
+    def said(self, text, since=0):
+        """Return how many lines hold a text, without the first `since`."""
+        return sum(text in line for line in self.lines[since:])
+
+    def wait_for_output(self, text, since=0, timeout=PATIENCE):
+        """Wait until it has written a text, later than its first `since` lines."""
+        end = time.monotonic() + timeout
+        while not self.said(text, since) and self.alive and time.monotonic() < end:
+            time.sleep(0.01)
         self._reader.join(0 if self.alive else 5)
-        assert text in self.output, f'{text!r} is not in the output:\n{self.output}'
+        assert self.said(text, since), f'{text!r} is not in the output:\n{self.output}'
 
     def stop(self, number=signal.SIGINT, timeout=10.0):
         """Send a signal; return exit code and the seconds it took to end."""

@@ -12,7 +12,8 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from controller_node import (  # noqa: E402
     ACTIVE, ARM, MODEL, NODE, said, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
-from guarded_arm import controller, GUARD, guard, in_motion, staged, TIMEOUT  # noqa: E402
+from guarded_arm import (  # noqa: E402
+    controller, GUARD, guard, in_motion, JITTER, staged, TIMEOUT)
 from rcl_interfaces.srv import ListParameters  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
 
@@ -49,7 +50,7 @@ def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp
                 refusing.wait_for_output(words)
                 assert 'refusing: ' in refusing.output
                 since = len(waiting.lines)
-                wait_until(lambda: said(waiting, 'waiting: the guard refuses', since), 'a wait')
+                waiting.wait_for_output('waiting: the guard refuses', since)
                 assert not said(refusing, 'armed')
         assert not said(waiting, ACTIVE)
         with guard() as fitting:
@@ -158,7 +159,7 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
         scene.say(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert rate < 1.2 * 250.0, 'only one of them commands'
-        assert scene.steps.max() <= 1.0 + 1e-9
+        assert scene.steps.max() <= JITTER
         assert scene.words[-1].frame_id == 'armed'
 
 

@@ -69,7 +69,7 @@ def arms(probe):
         made.append(Arm('left', 'robodyn7', [0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0], 0.3))
         made.append(Arm('right', 'robodyn6', [0.2, -0.4, 0.6, 0.0, 0.5, 0.0], -0.25))
         for each in made:
-            each.controller.wait_for_output(ACTIVE, 2.0 * PATIENCE)
+            each.controller.wait_for_output(ACTIVE, timeout=2.0 * PATIENCE)
             each.listen(probe)
         yield made
     finally:

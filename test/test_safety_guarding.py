@@ -204,6 +204,9 @@ def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
         assert 'no word' in one.deference.refusal, 'it has not heard of this controller'
         one.run(0.1, WATCHING, echo=1)
         assert not one.deference.refusal
+        one.run(0.1, WATCHING)
+        assert 'no word' in one.deference.refusal, 'another guard has come, and compared nothing'
+        one.run(0.1, WATCHING, echo=1)
         one.run(0.6)
         assert one.deference.refusal
     assert 'the guard is silent' in required.deference.complaint

@@ -161,7 +161,7 @@ def test_strangers_can_neither_command_nor_listen(secured, monkeypatch):
         assert FIRST not in simulator.output
         with started(monkeypatch, secured, CONTROLLER, NODE,
                      {**PATIENT, 'stale.hold': 1.0, 'stale.stop': 3.0}) as controller:
-            controller.wait_for_output(ACTIVE, 60.0)
+            controller.wait_for_output(ACTIVE, timeout=60.0)
             simulator.wait_for_output(FIRST)
             held = visit('--enclave', '/operator', environment=secured)
             assert held['hold'] is True and held['states'] > 0

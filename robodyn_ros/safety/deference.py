@@ -109,7 +109,8 @@ class Deference:
 
         """
         self.word, self._heard = word, now
-        self._met |= self._first is not None and echo >= self._first
+        # a guard that was started anew has heard nothing yet
+        self._met = self._first is not None and echo >= self._first
         if self._question is not None and echo >= self._question:
             self.asking, self._question = False, None
 

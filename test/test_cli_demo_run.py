@@ -70,7 +70,8 @@ def test_demo(start, urdf, tmp_path):
                   for kind in ('', 'without_gravity_')]
         assert len(saved['time']) > 100
         assert {'term_gravity', 'term_feedback'} <= set(saved.files)
-    assert errors[0] < errors[1], 'gravity in the feedforward must make the motion better'
+    if process.returncode == 0:  # else a motion may have been broken off
+        assert errors[0] < errors[1], 'gravity in the feedforward must make the motion better'
     assert not list(tmp_path.glob('*.log'))
     assert not left_over(urdf)
 

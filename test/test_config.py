@@ -96,7 +96,7 @@ def test_files_are_up_to_date(path, text):
     ('guard.yaml', 'guard', 'takes over after'),
     ('simulator.yaml', 'simulator', 'held by brakes')])
 def test_nodes_take_their_file(name, module, sign):
-    with NodeProcess(f'robodyn_ros.nodes.{module}', {'urdf_file': str(URDF)},
+    with NodeProcess(f'robodyn_ros.nodes.{module}.node', {'urdf_file': str(URDF)},
                      ['--params-file', str(ROOT / 'config' / name)]) as node:
         node.wait_for_output(sign)
         assert node.stop()[0] == 0

@@ -112,7 +112,7 @@ class Session:
         for key, value in parameters.items():
             # JSON is YAML, as which ROS reads it: quotes keep a path or a name a text
             arguments += ['-p', f'{key}:={json.dumps(value)}']
-        return self._children.start(name, f'robodyn_ros.nodes.{name}', arguments,
+        return self._children.start(name, f'robodyn_ros.nodes.{name}.node', arguments,
                                     self._log_of(name))
 
     def _log_of(self, name: str) -> Path:

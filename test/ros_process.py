@@ -62,10 +62,14 @@ class NodeProcess:
             [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
         self.lines = []
         self.process = subprocess.Popen(
-            [sys.executable, '-m', module, '--ros-args', *settings, *arguments], text=True,
+            [sys.executable, '-m', module, *self.command_line(settings, arguments)], text=True,
             cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def command_line(self, settings, arguments):
+        """Return what comes after the module."""
+        return ['--ros-args', *settings, *arguments]
 
     def __enter__(self):
         return self

@@ -136,6 +136,15 @@ def test_who_commands_the_arm():
     assert not stops(found(states(), commanders=(own,)))
     assert '/other' in stops(found(states(), commanders=('/other',)))['commands']
     assert 'stop /other' in stops(found(states(), commanders=(own, '/other')))['commands']
+    assert 'all but one' in stops(found(states(), commanders=(own, own)))['commands']
+
+
+def test_a_guard_beside_the_controller_is_no_rival():
+    own, guard = '/computed_torque_controller', '/guard'
+    for commanders in ((guard,), (own, guard)):
+        told = found(states(), commanders=commanders)
+        assert not stops(told) and 'a guard publishes' in told['note', 'commands']
+    assert 'stop /other' in stops(found(states(), commanders=(guard, '/other')))['commands']
     assert 'nobody listens' in found(states(), listeners=())['warning', 'commands']
 
 

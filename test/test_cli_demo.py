@@ -13,7 +13,7 @@ import pytest
 
 from robodyn_ros.cli import domain, processes
 from robodyn_ros.cli.evaluation import drift, match, percentiles
-from robodyn_ros.cli.findings import Findings
+from robodyn_ros.cli.demo_findings import Findings
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.processes import Children, CpuMeter, ProcessError

@@ -1,6 +1,7 @@
 """The command `robodyn identify`: bags as they come, files that others load, clear mistakes."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
 from robodyn_ros.cli.identify_output import (  # noqa: E402
-    JOINT_PARAMETERS, NODE, parameter_file, PAYLOAD_PARAMETERS)
+    JOINT_PARAMETERS, NODE, parameter_file, parameters, remarks)
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.identification.estimate import Value  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.simulation import mismatched  # noqa: E402
 import yaml  # noqa: E402
@@ -112,7 +114,7 @@ def test_inertia_becomes_a_urdf(tmp_path, capsys):
     np.testing.assert_array_equal(better.upper, model.upper)
 
 
-def test_a_payload_becomes_parameters(tmp_path, capsys):
+def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
     held = arm().model.with_payload('tool0', 1.2, (0.0, 0.02, 0.1), 0.01 * np.eye(3))
     made, types = recorded(held, arm(), waves(arm().model, 2)), store()
     write_bag(tmp_path / 'held', [Topic('/joint_states', STATE, False, [
@@ -120,17 +122,23 @@ def test_a_payload_becomes_parameters(tmp_path, capsys):
         for t, q, u in zip(made.position_time, made.position, made.effort)])])
     path = tmp_path / 'tool.yaml'
     assert identify(tmp_path / 'held', '--payload', 'tool0', '--output', str(path)) == 0
-    payload = values(path)['payload']
-    assert payload['link'] == 'tool0' and payload['mass'] == pytest.approx(1.2, rel=0.01)
-    np.testing.assert_allclose(payload['com'], (0.0, 0.02, 0.1), atol=2e-3)
-    np.testing.assert_allclose(payload['inertia'], (0.01, 0.01, 0.01, 0.0, 0.0, 0.0), atol=2e-3)
+    assert set(values(path)) == {'friction'}, 'the controller refuses parameters it does not have'
+    command, = [line for line in path.read_text().splitlines() if 'topic pub' in line]
+    assert command.startswith(f'# ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/Inertia')
+    told = yaml.safe_load(command.split('"')[1])
+    inertia = told['inertia']
+    assert told['header'] == {'frame_id': 'tool0'}
+    assert inertia['m'] == pytest.approx(1.2, rel=0.01)
+    np.testing.assert_allclose([inertia['com'][k] for k in 'xyz'], (0.0, 0.02, 0.1), atol=2e-3)
+    np.testing.assert_allclose([inertia[k] for k in ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')],
+                               (0.01, 0.01, 0.01, 0.0, 0.0, 0.0), atol=2e-3)
     assert 'mass (kg)      1.20' in capsys.readouterr().out
 
 
 def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
     path = tmp_path / 'tool.yaml'
     assert identify(bags / 'tidy', '--payload', 'tool0', '--output', str(path)) == 0
-    assert 'payload' not in values(path)
+    assert 'payload' not in values(path) and '/payload' not in path.read_text()
     assert 'that is none' in capsys.readouterr().out
 
 
@@ -156,9 +164,14 @@ def test_parameters_are_those_of_the_controller():
     from robodyn_ros.nodes.controller.parameters import PARAMETERS
     assert controller.NAME == NODE
     known = {row.name: row.kind for row in PARAMETERS}
-    for name in {*JOINT_PARAMETERS.values(), *PAYLOAD_PARAMETERS} & set(known):
-        assert known[name] in ('double_array', 'double'), name
-    assert known['armature'] == 'double_array'
+    assert {known.get(name) for name in JOINT_PARAMETERS.values()} == {'double_array'}
+
+
+def test_a_scale_is_told_and_is_no_parameter():
+    found = SimpleNamespace(joints={'scale': [Value(1.05, 0.01), Value(0.5, 0.01)]}, carries=False)
+    text = parameter_file(parameters(found), remarks(found, None))
+    assert 'effort per effort at the joint, for the driver: [1.05, 0.5]' in text
+    assert yaml.safe_load(text)[f'/**/{NODE}']['ros__parameters'] == {}
 
 
 @pytest.mark.parametrize('bag, options, words', [
@@ -180,6 +193,21 @@ def test_parameters_are_those_of_the_controller():
 ])
 def test_mistakes_are_explained(bags, capsys, bag, options, words):
     assert identify(bags / bag, *options) == USER_MISTAKE
+    assert words in ' '.join(capsys.readouterr().err.split())
+
+
+HEADS = ','.join(['time', *(f'joint{j}.{what}' for j in range(1, 7)
+                            for what in ('position', 'effort'))])
+ROW = ','.join(map(str, range(13)))
+
+
+@pytest.mark.parametrize('text, words', [
+    (b'', "no column 'time'"), (b'\xff\xfe', 'is no text'),
+    (HEADS.encode(), 'there are 0 usable positions'),
+    (f'\ufeff{HEADS}\n{ROW}\n\n{ROW},1\n'.encode(), 'line 4 has 14 columns, the first one 13')])
+def test_mistakes_in_a_table_are_explained(tmp_path, capsys, text, words):
+    (tmp_path / 'run.csv').write_bytes(text)
+    assert identify(tmp_path / 'run.csv') == USER_MISTAKE
     assert words in ' '.join(capsys.readouterr().err.split())
 
 

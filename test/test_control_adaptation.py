@@ -6,7 +6,7 @@ import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ControlLaw, Loads, make_gains, Term, with_slots
 from robodyn_ros.control.adaptive.adaptation import Adaptation, AdaptationSettings
-from robodyn_ros.control.adaptive.projection import clipped
+from robodyn_ros.control.laws.symmetric import clipped
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
+from robodyn_ros.control import (
+    ArmController, CycleSettings, make_gains, Mode, ReflectionSettings)
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, RobodynError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
@@ -130,6 +131,15 @@ def test_settings_are_checked(settings, words):
     dyn = Dynamics(MODEL)
     with pytest.raises(ParameterError, match=f'(?s){words}'):
         ArmController(dyn, make_gains(dyn), CycleSettings(**settings))
+
+
+def test_settings_that_are_refused_change_nothing():
+    loop = arm()
+    control, before = loop.control, loop.control.settings
+    for bad in ({'effort_margin': 1.5}, {'torque_rate': 0.0}):
+        with pytest.raises(ParameterError):
+            control.set_bounds(CycleSettings(reflection=ReflectionSettings(gain=1.0), **bad))
+        assert control.settings is before and not control.reflection.shown
 
 
 def test_a_model_without_effort_limit_needs_one():

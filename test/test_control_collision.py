@@ -282,8 +282,18 @@ def test_shaped_inertia_is_calm_on_a_stiff_spring(q, part):
     assert late < 0.1 * early
 
 
+def test_as_much_is_fed_back_as_the_damping_of_the_moment_bears():
+    # D goes with the root of the stiffness, which may wait for energy on its way to the gains'
+    dyn = Dynamics(MODEL)
+    gains = make_gains(dyn, apparent_inertia=0.1 * make_gains(dyn).inertia, stiffness=100.0)
+    contact, torque = feedback.ContactFeedback(dyn), np.ones(7)
+    whole = contact.fed_back(BENT, torque, gains, gains.stiffness)[0]
+    part = contact.fed_back(BENT, torque, gains, 0.04 * gains.stiffness)[0]
+    assert 0.0 < whole < 1.0 and part == pytest.approx(0.2 * whole)
+
+
 def test_all_of_the_torque_would_not_be_calm(monkeypatch):
-    monkeypatch.setattr(feedback.Contact, 'fed_back', lambda self, q, torque, gains: torque)
+    monkeypatch.setattr(feedback.ContactFeedback, 'fed_back', lambda self, q, torque, *_: torque)
     early, late = motion_against(2e4, 0.95 * STRETCHED, 'shaped_impedance', 0.8)
     assert late > early
 

@@ -1,6 +1,7 @@
 """Gains that depend on where the arm is: blended, bounded in rate, and stable."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from closed_loop import arm, BENT, MODEL
 import numpy as np
@@ -112,6 +113,16 @@ def test_an_integral_gain_has_to_be_stable_with_the_least_factor():
     scheduled(ki=0.9 * 400 * 40 * 0.5 ** 3)
     with pytest.raises(ParameterError, match='below 2000'):
         scheduled(ki=1.1 * 400 * 40 * 0.5 ** 3)
+
+
+def test_a_mode_that_is_asked_for_with_such_a_gain_is_not_entered():
+    parameters = pytest.importorskip('robodyn_ros.nodes.controller.parameters')
+    values = SimpleNamespace(**{row.attribute: row.default for row in parameters.PARAMETERS})
+    values.mode, values.ki = 'feedforward_pd', (2200.0,)
+    loop = arm(settings=CycleSettings(gain_schedule=TWO))
+    with pytest.raises(ParameterError, match='below 2000'):
+        parameters.apply_changes(loop.control, values, ['mode', 'ki'], loop.dynamics)
+    assert loop.control.law_at_work == loop.control.settings.tracking == 'computed_torque'
 
 
 @pytest.mark.parametrize('schedule, message', [

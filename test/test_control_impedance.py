@@ -6,7 +6,10 @@ from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import ControlLaw, CycleSettings, make_gains, Term
+from robodyn_ros.control import ControlLaw, CycleSettings, Loads, make_gains, Term
+from robodyn_ros.control.adaptive.adaptation import Adaptation, AdaptationSettings
+from robodyn_ros.control.memory import Memory, Past
+from robodyn_ros.control.response import compile_response
 from robodyn_ros.control.stiffness import VaryingStiffness
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -69,6 +72,14 @@ def test_shaped_joints_are_masses_on_springs(dyn, seed):
     left = (m * (ref.qdd - qdd) + 2.0 * gains.impedance_ratio * np.sqrt(k * m) * (ref.qd - qd)
             + k * (ref.q - q))
     assert_close(left, -external, EXACT)
+
+
+def test_external_torque_is_fed_back_in_the_part_in_which_there_is_damping(dyn):
+    q, qd, ref, external, gains = case(dyn)
+    law = ControlLaw(dyn, gains, 'shaped_impedance')
+    whole = law.follow(q, qd, ref, contact=external)[[Term.FEEDBACK, Term.INTEGRAL]].copy()
+    part = law.follow(q, qd, ref, authority=0.3, contact=external)
+    assert_close(part[[Term.FEEDBACK, Term.INTEGRAL]], 0.3 * whole, EXACT)
 
 
 def test_damping_in_place_of_the_ratio():
@@ -148,6 +159,25 @@ def test_softer_is_free_and_pays_for_what_comes_later():
     spring.advance(0.01, np.full(1, 0.1), 0.0)  # would take 5 J
     np.testing.assert_allclose(spring.value, 400.0)
     assert spring.energy == 0.0
+
+
+@pytest.mark.parametrize('law', ['joint_impedance', 'shaped_impedance'])
+@pytest.mark.parametrize('ratio', [0.0, 0.7])
+def test_only_what_the_dampers_take_fills_the_tank(law, ratio):
+    dyn = Dynamics(MODEL)
+    gains = make_gains(dyn, stiffness=100.0, impedance_ratio=ratio, friction_scale=0.0,
+                       apparent_inertia=0.3 * make_gains(dyn).inertia)
+    control = ControlLaw(dyn, gains, law, tank=100.0)
+    memory = Memory(control, compile_response(dyn), Adaptation(
+        dyn, Loads(dyn), AdaptationSettings()))
+    m = np.diag(dyn.mass_matrix(BENT)) if law == 'joint_impedance' else gains.apparent_inertia
+    ref, qd = Reference.at_rest(BENT + 0.05), np.linspace(0.2, 0.5, 7)
+    for velocity in (qd, -qd):  # springs give energy, or take it
+        control.stiffness.energy = 0.0
+        control.follow(BENT, velocity, ref)
+        memory.advance(Past(1e-3, BENT, velocity, ref, True, True, True))
+        power = qd @ (2.0 * ratio * np.sqrt(100.0 * m) * qd)
+        np.testing.assert_allclose(control.stiffness.energy, 1e-3 * power, atol=1e-12)
 
 
 def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():

@@ -61,6 +61,16 @@ def test_only_while_it_floats():
     assert not shown(loop).any()
 
 
+def test_what_was_felt_before_a_hold_is_not_felt_after_it():
+    loop = floating(gain=1.0)
+    feel(loop, FELT, 0.2)
+    loop.control.hold()
+    loop.run(1.0)
+    loop.control.compensate_gravity()
+    loop.run(0.002)
+    assert not shown(loop).any()
+
+
 def test_none_by_default_and_what_makes_no_sense_is_refused():
     loop = floating()
     with pytest.raises(StateError, match='reflection.gain is 0'):
@@ -68,5 +78,9 @@ def test_none_by_default_and_what_makes_no_sense_is_refused():
     loop = floating(gain=1.0)
     with pytest.raises(ArgumentError, match=f"'{MODEL.joint_names[1]}' is nan"):
         loop.control.reflect(loop.now, np.where(FELT > 0.0, np.nan, FELT))
+    for torque in (FELT[:3], 4.0):
+        with pytest.raises(ArgumentError, match='one for each of the 7 joints'):
+            loop.control.reflect(loop.now, torque)
+    loop.run(0.01)
     with pytest.raises(ParameterError, match='reflection.gain'):
         floating(gain=[0.1, 0.2])

@@ -1,6 +1,7 @@
 """The contract of controller and guard: what differs is named, what is carried arrives."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.model import Payload, RobotModel  # noqa: E402
+from robodyn_ros.nodes.guard import agreement  # noqa: E402
 from robodyn_ros.nodes.guard.contract import (  # noqa: E402
     contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.safety import Guard  # noqa: E402
 from ros_process import ROOT  # noqa: E402
 
 URDF = (ROOT / 'urdf' / 'robodyn7.urdf').read_text()
@@ -88,3 +91,25 @@ def test_loads_that_cannot_be_are_refused(text):
         payloads_from(contract)
     with pytest.raises(RobodynError, match='gravity is'):
         vector_from(contract, 'gravity', 3)
+
+
+def test_the_arm_is_digested_when_limits_change_not_for_every_torque(monkeypatch):
+    words = [SimpleNamespace(data=json.dumps(
+        terms() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
+    monkeypatch.setattr(agreement, 'PolledSubscription', lambda *_: SimpleNamespace(
+        topic='', take=lambda: words.pop() if words else None))
+    made = []
+    monkeypatch.setattr(agreement, 'terms_of', lambda *given: made.append(0) or terms_of(*given))
+    log = SimpleNamespace(info=print, error=print)
+    contract = agreement.Agreement(
+        SimpleNamespace(get_logger=lambda: log), MODEL,
+        SimpleNamespace(**DEFAULTS), '/effort_controller/commands')
+    guard = Guard(0.2)
+    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
+    for _ in range(100):
+        contract.listen(guard, torque)
+        assert not guard.refusal
+    assert len(made) == 1
+    torque.usable = 0.5 * torque.usable
+    contract.listen(guard, torque)
+    assert 'effort_limit x effort_margin' in guard.refusal

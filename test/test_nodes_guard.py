@@ -166,7 +166,7 @@ def test_a_load_is_carried_also_when_states_are_spoilt(scene, load):
         scene.until_word('armed')
         publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')
         # controllers that were killed count as subscribers for a while
-        wait_until(lambda: said(dying, 'payload on link') and said(scene.guard, 'taken from'),
+        wait_until(lambda: said(dying, 'payload on link') and said(scene.guard, ': 2 kg on'),
                    'both reckon with it', work=lambda: (publisher.publish(load),
                                                         probe.spin_for(0.3)))
         scene.until_rest()

@@ -16,7 +16,7 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 START = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
 GOAL = HOME + np.array([0.3, 0.2, -0.3, 0.3, -0.4, 0.3, 0.5])
-STEPS = 2000
+STEPS = 1200
 
 
 @pytest.fixture
@@ -42,10 +42,10 @@ def record(probe, **parameters):
         commands = probe.listen(JointState, 'joint_commands', qos.reliable(10))
         controlled.wait_for_output(ACTIVE)
         probe.until(lambda: states and commands, 'the first state and its answer')
-        send(probe, controlled, trajectory(MODEL.joint_names, GOAL, seconds=1.5))
+        send(probe, controlled, trajectory(MODEL.joint_names, GOAL, seconds=0.9))
         begun = time.monotonic()
         probe.call(SetBool, 'robot_simulator/pause', data=False)
-        probe.until(lambda: seconds(states[-1].header.stamp) >= 1e-3 * STEPS, 'two seconds', 60.0)
+        probe.until(lambda: seconds(states[-1].header.stamp) >= 1e-3 * STEPS, 'the end', 60.0)
         duration = time.monotonic() - begun
         for process in (controlled, simulated):
             assert process.stop()[0] == 0
@@ -61,7 +61,7 @@ def record(probe, **parameters):
 SPOILED = {'sensors.position_noise': [1e-5], 'sensors.dropout': 0.2, 'seed': 7,
            'sensors.resolution': [1e-6], 'fault_campaign.rate': 2.0,
            'fault_campaign.longest': 0.02, 'fault_campaign.kinds': ['nan', 'freeze', 'missing'],
-           'faults': ['1.0 silence 0.03', '1.2 torque_loss joint2 0.01']}
+           'faults': ['0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
 
 
 @pytest.mark.parametrize('parameters', [{}, SPOILED], ids=['well', 'spoiled'])

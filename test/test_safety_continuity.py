@@ -18,7 +18,7 @@ def judge():
 
 def fed(judge, positions, begin=0.0, step=STEP):
     """Return the verdicts on positions that come at equal times."""
-    return [judge.follows(begin + k * step, np.array(q, dtype=float), np.zeros(2))
+    return [judge.follows(begin + k * step, np.array(q, dtype=float), np.zeros(len(q)))
             for k, q in enumerate(positions)]
 
 
@@ -26,6 +26,14 @@ def test_a_fast_motion_with_noise_is_believed(judge):
     t = STEP * np.arange(2000)[:, None]
     noise = 2e-3 * np.random.default_rng(1).standard_normal((2000, 2))
     assert all(fed(judge, np.sin(LIMIT * 1.5 * t) + noise)), judge.problem
+
+
+@pytest.mark.parametrize('limit', [0.0, math.inf])
+def test_joints_without_a_limit_are_not_judged_also_where_no_time_passes(limit):
+    judge = Continuity(NAMES, np.array([1.0, limit]), 0.02, PATIENCE)
+    with np.errstate(all='raise'):
+        assert fed(judge, [[0.0, 0.0], [0.0, 50.0], [0.0, -50.0]], step=0.0) == [True] * 3
+        assert fed(judge, [[0.5, 0.0]]) == [False]
 
 
 def test_a_jump_is_not_and_coming_back_is(judge):
@@ -57,6 +65,25 @@ def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
     verdicts = fed(judge, [[1.0, 0.0]] * (count + 3), begin=STEP)
     assert not any(verdicts[:count - 1]) and all(verdicts[count + 1:])
     assert judge.problem == ''
+
+
+@pytest.mark.parametrize('order', [[1, 0, 2, 3], [2, 0, 1, 3], [3, 2, 1, 0]])
+def test_joints_that_have_changed_places_are_never_believed(order):
+    judge = Continuity('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
+    t = STEP * np.arange(1000)[:, None]
+    way = np.array([0.0, -0.7, 0.9, 2.0]) + 0.3 * np.sin(t + np.arange(4.0))
+    told = way.copy()
+    told[100:800] = way[100:800][:, order]
+    verdicts = fed(judge, told)
+    assert all(verdicts[:100]) and not any(verdicts[100:800])
+    assert all(verdicts[800:]), 'in order again, and longer ago than its patience'
+
+
+def test_joints_that_change_places_say_so(judge):
+    fed(judge, [[0.0, 0.5], [0.5, 0.0]])
+    assert 'joints had changed places' in judge.problem
+    judge.forget()
+    assert fed(judge, [[0.5, 0.0]], begin=1.0) == [True] and not judge.problem
 
 
 def test_after_silence_it_may_be_as_far_as_it_can_get(judge):

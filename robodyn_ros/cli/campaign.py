@@ -9,13 +9,13 @@ at moments and with values that a seed decides. What the arm did is measured on 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 import signal
-import tempfile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.campaign_faults import Case, CASES
@@ -83,8 +83,9 @@ def run(options: argparse.Namespace) -> int:
             campaign.run([case for case in cases if not case.network], seeds)
             campaign.run_apart([case for case in cases if case.network], seeds)
         except KeyboardInterrupt:  # what was run is worth to be told
-            steps.say('interrupted')
-    return conclude(cases, campaign, options, steps)
+            conclude(cases, campaign, steps)
+            raise
+    return conclude(cases, campaign, steps)
 
 
 def chosen(only: Sequence[str]) -> list[Case]:
@@ -215,8 +216,7 @@ def _apart(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
     return campaign.outcomes, campaign.skipped
 
 
-def conclude(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace,
-             steps: Steps) -> int:
+def conclude(cases: Sequence[Case], campaign: Campaign, steps: Steps) -> int:
     """Print the table, and return the exit code."""
     for line in ('', *summary(cases, campaign.outcomes, campaign.skipped)):
         steps.say(line)
@@ -232,28 +232,15 @@ def save(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace)
         options.markdown.write_text(markdown(cases, outcomes, skipped), encoding='utf-8')
 
 
-def _folder(path: Path | None):
-    """Return a context of the folder for logs."""
+@contextmanager
+def _folder(path: Path | None) -> Iterator[Path]:
+    """Yield the folder for logs: one that stays if it is named, else one for the moment."""
     if path is None:
-        return _Temporary()
-    path.mkdir(parents=True, exist_ok=True)
-    return _Kept(path)
-
-
-class _Kept:
-    def __init__(self, path: Path):
-        self._path = path
-
-    def __enter__(self) -> Path:
-        return self._path
-
-    def __exit__(self, *_error) -> None:
-        pass
-
-
-class _Temporary(tempfile.TemporaryDirectory):
-    def __enter__(self) -> Path:
-        return Path(super().__enter__())
+        with TemporaryDirectory() as folder:
+            yield Path(folder)
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
 
 
 def _interrupt(_number, _frame) -> None:

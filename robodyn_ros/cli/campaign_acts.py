@@ -223,7 +223,7 @@ def bad_parameters(nv: int) -> list[tuple[str, str, object]]:
         ('simulator', 'friction_scale', -1.0)]
 
 
-def mistuned(stage: Stage, draw: Draw) -> Sequence[str]:
+def mistuned(stage: Stage, _draw: Draw) -> Sequence[str]:
     """Set parameters to what they cannot be; nothing may change."""
     rows = bad_parameters(stage.model.nv)
     before = stage.parameters(rows)

@@ -83,7 +83,11 @@ CASES = (
          'the controller does not fight it', ((_SURE, _TAKEN),), (0.5, 3.0), network=True),
     # --- joint states
     Case('states lost', 'no joint states', acts.faulty('silence'), Bounds(sag=0.05),
-         'brought to rest by the model; a fault after 0.25 s', ((_SURE, _SILENT),), (0.001, 5.0)),
+         'brought to rest by the model; a fault after 0.25 s', ((_SURE, _SILENT),), (0.001, 1.0)),
+    Case('states lost for long', 'the same, for seconds', acts.faulty('silence'),
+         Bounds(speed=math.inf), 'the same; an arm that its friction does not hold falls, as no '
+         'brake closes on the fault, and is caught when states come back', ((0.0, _SILENT),),
+         (1.0, 5.0)),
     Case('states delayed', 'joint states come late', acts.faulty('delay', amount='positive'),
          _ENDS, 'compared with the reference of their own time; late ones are silence', (),
          (0.1, 1.5), (0.005, 0.3)),

@@ -16,11 +16,11 @@ from robodyn_ros.cli.campaign_judge import (
     Figures, judge, Limits, measure, Recording, STILL)
 from robodyn_ros.cli.report import Criterion
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.safety import USUAL_RATE
 
 if TYPE_CHECKING:  # the stage needs ROS
     from robodyn_ros.cli.campaign_stage import Stage
 
-_RATE = 100.0      # effort limits per second: the default of torque_rate_limit
 _ATTEMPTS = 3
 _BEFORE = 0.5      # s of the motion that are recorded before the fault
 _WATCH = 1.05      # s for which it is watched after its rest
@@ -77,7 +77,7 @@ class Runner:
 
     def __init__(self, stage: Stage):
         self._stage, model = stage, stage.model
-        self._limits = Limits(model.effort_limit, _RATE * model.effort_limit,
+        self._limits = Limits(model.effort_limit, USUAL_RATE * model.effort_limit,
                               model.velocity_limit, stage.motion.positions[-1])
 
     def run(self, case: Case, seed: int) -> Outcome:

@@ -61,6 +61,8 @@ class Stage(Session):
 
     """
 
+    recorder: Witness
+
     def __init__(self, robot, model, motion: Motion, logs: Path,
                  network: Network | None = None,
                  settings: Mapping[str, object] | None = None):
@@ -72,14 +74,6 @@ class Stage(Session):
         if network is not None:  # shared memory would pass by the wire
             os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET',
                               FASTDDS_BUILTIN_TRANSPORTS='UDPv4')
-
-    @property
-    def recorder(self) -> Witness:
-        return self._witness
-
-    @recorder.setter
-    def recorder(self, witness: Witness) -> None:
-        self._witness = witness
 
     def start(self) -> None:
         """Start all, and wait until the guard watches over the controller that holds the arm."""
@@ -236,7 +230,7 @@ class Stage(Session):
         for name in NODES:
             if self.nodes[name].exit_code is not None:
                 self.start_node(name)
-                self.recorder.deaf_and_dumb()
+                self.recorder.forget_words()
                 how = 'restart'
         if self.until_armed() and how == 'itself':
             how = 'reset'

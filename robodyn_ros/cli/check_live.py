@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # needs ROS
 
 _TOLERANCE = 0.1   # part of the effort limit, as the parameter handshake_tolerance has it
 _OWN = 'computed_torque_controller'
+_GUARD = 'guard'  # commands when the controller does not: both may publish
 
 
 class LiveResult(NamedTuple):
@@ -80,14 +81,19 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
 
 def _commanders(seen: Seen) -> list[Finding]:
     found = []
-    others = [name for name in seen.commanders if not name.endswith(f'/{_OWN}')]
-    if len(seen.commanders) > 1 or others:
+    rivals = [name for name in seen.commanders if name.rpartition('/')[2] != _GUARD]
+    others = [name for name in rivals if name.rpartition('/')[2] != _OWN]
+    if len(rivals) > 1 or others:
         found.append(Finding(STOP, 'commands', (
-            f'{", ".join(seen.commanders)} publish on {seen.commands}: the controller does not '
+            f'{", ".join(rivals)} publish on {seen.commands}: the controller does not '
             'take over while somebody else commands the arm; stop '
             f'{", ".join(others) or "all but one"}')))
-    elif seen.commanders:
-        found.append(Finding(NOTE, 'commands', f'{seen.commanders[0]} commands the arm already'))
+    elif rivals:
+        found.append(Finding(NOTE, 'commands', f'{rivals[0]} commands the arm already'))
+    if len(rivals) < len(seen.commanders):
+        found.append(Finding(NOTE, 'commands', (
+            f'a guard publishes on {seen.commands} as well: it commands only when the controller '
+            'falls silent')))
     if not seen.listeners:
         found.append(Finding(WARNING, 'commands', (
             f'nobody listens on {seen.commands}: torques would go nowhere; start the effort '

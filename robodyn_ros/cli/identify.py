@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.identify_input import read_recording, Topics
-from robodyn_ros.cli.identify_output import identified_urdf, parameter_file, parameters
+from robodyn_ros.cli.identify_output import (
+    identified_urdf, parameter_file, parameters, remarks)
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
@@ -105,9 +106,8 @@ def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
     if options.output:
         head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
                 + (f'; goes with {options.urdf_output.name}' if options.urdf_output else ''),
-                'Joints: ' + ', '.join(model.joint_names)]
-        options.output.write_text(parameter_file(parameters(found, options.payload), head),
-                                  encoding='utf-8')
+                'Joints: ' + ', '.join(model.joint_names), *remarks(found, options.payload)]
+        options.output.write_text(parameter_file(parameters(found), head), encoding='utf-8')
         written.append(options.output)
     if options.urdf_output:
         options.urdf_output.write_text(identified_urdf(robot.urdf, model, found.arm.phi),

@@ -185,16 +185,32 @@ def _check_there(reader, topics: Topics, positions: _Rows, efforts: _Rows) -> No
 
 def _read_table(path: Path, joint_names: Sequence[str]) -> Recording:
     """Read columns `time`, and for each joint NAME.position and NAME.effort."""
-    with path.open(encoding='utf-8') as file:
-        heads = [head.strip() for head in file.readline().split(',')]
+    heads, rows = _table(path)
     wanted = ['time', *(f'{name}.{what}' for what in ('position', 'effort')
                         for name in joint_names)]
     for head in wanted:
         if head not in heads:
             raise RobodynError(f'{path} has no column {head!r}; {near_matches(head, heads)}',
                                path=str(path), column=head)
-    rows = np.genfromtxt(path, delimiter=',', skip_header=1, ndmin=2)
     table = rows[:, [heads.index(head) for head in wanted]]
     n = len(joint_names)
     return Recording(tuple(joint_names), table[:, 0], table[:, 1:n + 1], table[:, 0],
                      table[:, n + 1:])
+
+
+def _table(path: Path) -> tuple[list[str], np.ndarray]:
+    """Return heads and rows of a CSV file; what is no number is NaN."""
+    try:
+        first, *others = path.read_text(encoding='utf-8-sig').splitlines() or ['']
+    except UnicodeDecodeError as error:
+        raise RobodynError(f'{path} is no text ({error}): write the table as UTF-8',
+                           path=str(path)) from error
+    heads = [head.strip() for head in first.split(',')]
+    lines = [(number, line) for number, line in enumerate(others, 2) if line.strip()]
+    for number, line in lines:
+        if line.count(',') + 1 != len(heads):
+            raise RobodynError(f'{path}, line {number} has {line.count(",") + 1} columns, the '
+                               f'first one {len(heads)}: give each row as many', path=str(path))
+    if not lines:
+        return heads, np.empty((0, len(heads)))
+    return heads, np.genfromtxt([line for _, line in lines], delimiter=',', comments=None, ndmin=2)

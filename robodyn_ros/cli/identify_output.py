@@ -14,31 +14,43 @@ from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model import RobotModel
 
 NODE = 'computed_torque_controller'
-# parameter of the controller for what is estimated of each joint; offsets have none
+# parameter of the controller for what is estimated of each joint; offsets and scales have none
 JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb',
-                    'armature': 'armature', 'scale': 'torque_scale'}
-# and for the payload: which of its ten numbers
-PAYLOAD_PARAMETERS = {'payload.mass': slice(0, 1), 'payload.com': slice(1, 4),
-                      'payload.inertia': slice(4, 10)}
+                    'armature': 'armature'}
 
 
-def parameters(found: Estimate, payload_link: str | None) -> dict[str, object]:
-    """Return the parameters of the controller by name: numbers, lists and texts."""
-    made: dict[str, object] = {}
-    for kind, name in JOINT_PARAMETERS.items():
-        if kind in found.joints:
-            made[name] = [each.value for each in found.joints[kind]]
+def parameters(found: Estimate) -> dict[str, list[float]]:
+    """Return the parameters of the controller by name, a number per joint."""
+    return {name: [each.value for each in found.joints[kind]]
+            for kind, name in JOINT_PARAMETERS.items() if kind in found.joints}
+
+
+def remarks(found: Estimate, payload_link: str | None) -> list[str]:
+    """Return what has no parameter: the payload, as a command that tells of it, and the scale."""
+    lines = []
     if found.carries:
-        made['payload.link'] = payload_link
-        for name, where in PAYLOAD_PARAMETERS.items():
-            values = [each.value for each in found.payload[where]]
-            made[name] = values[0] if len(values) == 1 else values
-    return made
+        lines += ['The payload; tell controller and guard of it while they run:',
+                  payload_command(payload_link, [each.value for each in found.payload])]
+    if 'scale' in found.joints:
+        scale = _yaml([each.value for each in found.joints['scale']])
+        lines.append(f'Recorded effort per effort at the joint, for the driver: {scale}')
+    return lines
+
+
+def payload_command(link: str, numbers: Sequence[float]) -> str:
+    """Return the command that publishes a payload, ten numbers as in `Estimate.payload`."""
+    mass, x, y, z, xx, yy, zz, xy, xz, yz = map(_yaml, numbers)
+    return (f'ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/InertiaStamped '
+            f'"{{header: {{frame_id: {_yaml(link)}}}, inertia: {{m: {mass}, '
+            f'com: {{x: {x}, y: {y}, z: {z}}}, ixx: {xx}, ixy: {xy}, ixz: {xz}, iyy: {yy}, '
+            f'iyz: {yz}, izz: {zz}}}}}"')
 
 
 def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
     """Return a file of parameters for ROS 2; names with dots are nested."""
-    lines = [*(f'# {line}'.rstrip() for line in head), f'/**/{NODE}:', '  ros__parameters:']
+    none = '' if values else ' {}'
+    lines = [*(f'# {line}'.rstrip() for line in head), f'/**/{NODE}:',
+             f'  ros__parameters:{none}']
     group = ''
     for name, value in values.items():
         above, _, own = name.rpartition('.')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.findings import Findings
+from robodyn_ros.cli.demo_findings import Findings
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.units import force_unit, large_unit
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robodyn_ros.cli.demo_findings import Findings
 from robodyn_ros.cli.evaluation import drift, match, Tracking
-from robodyn_ros.cli.findings import Findings
 from robodyn_ros.cli.processes import CpuMeter
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number

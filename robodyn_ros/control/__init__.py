@@ -17,5 +17,5 @@ from robodyn_ros.dynamics.loads import Loads, with_slots
 
 __all__ = ['ArmController', 'Bounds', 'CollisionSettings', 'ControlLaw', 'CycleSettings',
            'Gains', 'LawState', 'LinearBounds', 'LinearCommand', 'Loads', 'Mode',
-           'ObserverSettings', 'OwnLaw', 'ReachSettings', 'ReflectionSettings', 'TaskGains', 'Term',
-           'load_own_law', 'make_gains', 'make_task_gains', 'with_slots']
+           'ObserverSettings', 'OwnLaw', 'ReachSettings', 'ReflectionSettings', 'TaskGains',
+           'Term', 'load_own_law', 'make_gains', 'make_task_gains', 'with_slots']

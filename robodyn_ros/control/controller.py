@@ -72,6 +72,7 @@ class ArmController(Reaching):
         self.reflection.clear()
         self._supervisor.reset(self.weight())
         self._sent[:] = self._supervisor.last
+        self._cadence.reset()
         self._authority.jump(0.0)
         self._authority.toward(1.0, now)
         self._memory.reset()
@@ -199,13 +200,19 @@ class ArmController(Reaching):
         Raises
         ------
         ParameterError
-            They are unstable in contact, see `check_shaping`.
+            They are unstable: in contact, see `check_shaping`, or where the gain schedule has its
+            least factor.
 
         """
-        check_shaping(gains, self.model)
+        self.check_gains(gains)
         self._law.gains = gains
         self._law.stiffness.change(gains.stiffness, self.settings.transition_time)
         self._transition.begin()
+
+    def check_gains(self, gains: Gains) -> None:
+        """Raise as `set_gains`, and change nothing."""
+        check_shaping(gains, self.model)
+        self._law.schedule.check(gains)
 
     def set_bounds(self, settings: CycleSettings) -> None:
         """
@@ -221,8 +228,8 @@ class ArmController(Reaching):
 
         """
         bounds = self.check_bounds(settings)
+        self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)  # may still refuse
         self.reflection.change(bounds.usable, settings.reflection)
-        self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)
         self._law.effort_limit = bounds.usable
         self._motion.poses.settings = settings.reach
         self.bounds = bounds
@@ -287,15 +294,8 @@ class ArmController(Reaching):
         gives way to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
         motors could not bear here.
         """
-        torque = self.wrenches.effect(self._q, link, wrench)
-        share = np.abs(torque) / self.bounds.usable
-        j = int(np.argmax(share))
-        if share[j] > 1.0:
-            raise ModelError(
-                f"wrench on link {link!r}: joint '{self.model.joint_names[j]}' would need "
-                f'{self._effort(j, abs(torque[j]))} against it, its motor may give '
-                f'{self._effort(j, self.bounds.usable[j])}; check the sensor and its unit',
-                link=link)
+        self._check_wrench(link, wrench, 'wrench', 'against it',
+                           '; check the sensor and its unit')
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
 
     def reflect(self, now: float, torque) -> None:
@@ -347,6 +347,3 @@ class ArmController(Reaching):
             return ''
         return (f"joint '{self.model.joint_names[j]}' would need {self._effort(j, weight[j])} to "
                 f'hold the arm here, its motor may give {self._effort(j, bounds.usable[j])}')
-
-    def _effort(self, joint: int, value: float) -> str:
-        return f'{value:.4g} {self.model.effort_units[joint]}'

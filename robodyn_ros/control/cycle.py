@@ -10,12 +10,13 @@ import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.braking import LimitBrake
+from robodyn_ros.control.cadence import Cadence
 from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.external import ExternalWrenches
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.guests.guests import Guests
 from robodyn_ros.control.guests.own_law import OwnLawRunner
-from robodyn_ros.control.law import ControlLaw
+from robodyn_ros.control.law import COASTING_SWIFTNESS, ControlLaw
 from robodyn_ros.control.mean_torque import MeanTorque
 from robodyn_ros.control.memory import Memory, Past
 from robodyn_ros.control.motion import Motion
@@ -64,7 +65,7 @@ class Cycle(CycleStatus):
         self._law = ControlLaw(dynamics, gains, settings.tracking, bounds.usable,
                                settings.energy_tank, task_gains, settings.gain_schedule)
         self._motion = Motion(dynamics, settings, self._law.task_gains)
-        self._authority = Ramp(settings.activation_time)
+        self._authority, self._cadence = Ramp(settings.activation_time), Cadence()
         self._transition = Transition(bounds.usable, settings.transition_time)
         response = compile_response(dynamics)
         self._brake = LimitBrake(model, response)
@@ -157,23 +158,12 @@ class Cycle(CycleStatus):
 
     def _answer(self, now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, Verdict]:
         dt, motion, gains = self._passed(now), self._motion, self._law.gains
+        self._cadence.note(dt)
         self.loads.advance(dt)
-        external = self.wrenches.torque(now, dt, q)
-        if motion.free:
-            motion.anchor(q, qd)
-            self._guests.leave()
-            terms = self._law.compensate(q, qd, self.reflection.torque(now, dt))
-        else:
-            motion.advance(now, dt, q, qd)
-            authority, seen = self._authority.value(now), self.observation
-            ready = authority == 1.0 and not self.fault
-            terms = self._guests.answer(now, dt, (q, qd, external), ready)
-            if terms is None:
-                if self._law.law.cartesian:
-                    external = external + self.target.torque(now, dt, q)
-                terms = self._law.follow(q, qd, motion.reference, authority, external,
-                                         self._memory.integral.value, seen.disturbance,
-                                         seen.contact)
+        authority = self._authority.value(now)
+        part = self.feedback_part * authority
+        terms = (self._float(now, dt, q, qd) if motion.free
+                 else self._follow(now, dt, q, qd, authority, part))
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
         self._brake.add(self._desired, q, qd, gains.armature, motion.led)
@@ -181,11 +171,32 @@ class Cycle(CycleStatus):
         self._fallback *= gains.weight_scale
         self._fallback -= gains.damping * qd
         answer = self._send(now)
-        undisturbed = self._authority.value(now) == 1.0 and not self._transition.under_way
         following = not motion.free and not self._guests.at_work
+        undisturbed = part == 1.0 and not self._transition.under_way
         self._memory.advance(Past(dt, q, qd, motion.reference, following, undisturbed,
                                   not self.fault))
         return answer
+
+    def _float(self, now: float, dt: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        self._motion.anchor(q, qd)
+        self._guests.leave()
+        self.wrenches.torque(now, dt, q)  # not borne, but they time out
+        return self._law.compensate(q, qd, self.reflection.torque(now, dt))
+
+    def _follow(self, now: float, dt: float, q: np.ndarray, qd: np.ndarray, authority: float,
+                part: float) -> np.ndarray:
+        self.reflection.clear()  # only a hand feels it, and the next one not what is over
+        self._motion.advance(now, dt, q, qd)
+        external = self.wrenches.torque(now, dt, q)
+        ready = authority == 1.0 and not self.fault
+        terms = self._guests.answer(now, dt, (q, qd, external), ready)
+        if terms is not None:
+            return terms
+        if self._law.law.cartesian:
+            external = external + self.target.torque(now, dt, q)
+        seen = self.observation
+        return self._law.follow(q, qd, self._motion.reference, part, external,
+                                self._memory.integral.value, seen.disturbance, seen.contact)
 
     def coast(self, now: float) -> tuple[np.ndarray, Verdict]:
         """
@@ -202,6 +213,7 @@ class Cycle(CycleStatus):
             self._transition.begin()
         self.observation.restart()
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
+        self._cadence.note(dt)
         predicted = self._prediction
         external = self.wrenches.torque(now, dt, predicted.q)
         predicted.advance(dt, self._sent - external, gains)
@@ -209,8 +221,8 @@ class Cycle(CycleStatus):
         self._motion.advance(now, dt, reference.q, reference.qd)
         if not predicted.believable(dt, reference.q):  # then it is taken to be where it should
             predicted.start(reference.q, reference.qd)
-        terms = self._law.coast(predicted.q, predicted.qd, reference, self._authority.value(now),
-                                external)
+        authority = self._authority.value(now) * self._cadence.part(*COASTING_SWIFTNESS)
+        terms = self._law.coast(predicted.q, predicted.qd, reference, authority, external)
         self._desired[:] = terms[Term.TOTAL]
         self._transition.apply(self._desired, self._sent, dt)
         self._dynamics.gravity(predicted.q, out=self._fallback)

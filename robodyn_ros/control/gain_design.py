@@ -126,12 +126,16 @@ def joint_inertia(dynamics: Dynamics) -> np.ndarray:
     The geometric mean of M_ii over poses from everywhere: what is heavy stretched out and light
     drawn in is felt as often either way.
     """
-    model = dynamics.model
-    lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-    upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
-    poses = np.random.default_rng(0).uniform(lower, upper, (_POSES, model.nv))
+    poses = poses_from_everywhere(dynamics.model, _POSES)
     felt = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
     return np.exp(np.log(np.maximum(felt, np.finfo(float).tiny)).mean(axis=0))
+
+
+def poses_from_everywhere(model: RobotModel, count: int) -> np.ndarray:
+    """Return joint positions drawn within the limits, (count, nv): the same at every call."""
+    lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
+    upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
+    return np.random.default_rng(0).uniform(lower, upper, (count, model.nv))
 
 
 class _Values:

@@ -81,7 +81,6 @@ class ScheduledGains:
         self._joint_names = model.joint_names
         self.factor = np.ones(model.nv)
         self._values = {name: np.ones(model.nv) for name in _POWERS}
-        self._fastest = np.ones(model.nv)
 
     def take(self, gains: Gains) -> Gains | SimpleNamespace:
         """
@@ -95,6 +94,15 @@ class ScheduledGains:
         """
         if not len(self._rows):
             return gains
+        self.check(gains)
+        self._base = gains
+        self._fill()
+        return SimpleNamespace(**{**vars(gains), **self._values})
+
+    def check(self, gains: Gains) -> None:
+        """Raise `ParameterError` as `take`; nothing changes."""
+        if not len(self._rows):
+            return
         least = self._factors.min(axis=0)
         stable = (gains.ki == 0.0) | (gains.ki < gains.kp * gains.kd * least ** 3)
         if not stable.all():
@@ -104,9 +112,6 @@ class ScheduledGains:
                 f'takes the frequency down to {least[j]:g} of its value, the error dies out only '
                 f'below {gains.kp[j] * gains.kd[j] * least[j] ** 3:.4g}; lower it, or raise the '
                 'factor', parameter='ki', joint=self._joint_names[j])
-        self._base = gains
-        self._fill()
-        return SimpleNamespace(**{**vars(gains), **self._values})
 
     def advance(self, dt: float, q: np.ndarray) -> None:
         """Go on by a cycle."""

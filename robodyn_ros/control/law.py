@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control import friction
+from robodyn_ros.control.cadence import swiftness
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import FLOATING, Law, TRACKING
@@ -24,6 +25,7 @@ from robodyn_ros.exceptions import ParameterError
 
 # rad/s, of the error while coasting: stable as long as there is a torque every 50 ms
 _COASTING = 20.0
+COASTING_SWIFTNESS = 2.0 * _COASTING, 0.5 * _COASTING
 _STATE = ('q', 'qd')
 _REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
 # torques and accelerations that come from elsewhere, (nv,) each; zero unless they are given
@@ -131,6 +133,8 @@ class ControlLaw:
         self._of_law = {name: (*self._numbers(counting, law.gains, self.stiffness), *self._numbers(
             self._task_gains, law.task_gains, self.task_stiffness), *common)
             for name, law in TRACKING.items()}
+        self._swiftness = {name: swiftness(*law.rates(gains, self._task_gains))
+                           for name, law in TRACKING.items()}
         self._of_float = (*gains.arrays(FLOATING.gains), *common)
         n = self._nv
         self._of_coasting = (
@@ -175,6 +179,11 @@ class ControlLaw:
     def law(self) -> Law:
         """Return the law that follows references."""
         return TRACKING[self._tracking]
+
+    @property
+    def swiftness(self) -> tuple[float, float]:
+        """Return how fast the feedback of that law is, see `cadence.swiftness`."""
+        return self._swiftness[self._tracking]
 
     @property
     def effort_limit(self) -> np.ndarray:

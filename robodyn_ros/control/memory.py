@@ -101,12 +101,21 @@ class Memory:
         if not past.following or not law.law.springs:
             stiffness.jump()
         elif past.undisturbed:
-            damping = law.terms[Term.FEEDBACK] - stiffness.value * error
+            damping = self._spring_and_damper(past) - stiffness.value * error
             stiffness.advance(past.dt, error, float((past.reference.qd - past.qd) @ damping))
         if not past.following or not law.law.cartesian:
             law.task_stiffness.jump()
         elif past.undisturbed:
             law.task_stiffness.advance(past.dt, task.pose_error, task.dissipated)
+
+    def _spring_and_damper(self, past: Past) -> np.ndarray:
+        """Return K e + D e' of the joint impedance that answered, (nv,)."""
+        law, gains = self._law, self._law.gains
+        feedback = law.terms[Term.FEEDBACK]
+        if not law.law.shapes:
+            return feedback
+        # such a law commands M / m times that
+        return gains.apparent_inertia * self._response(past.q, gains.armature, feedback)
 
     def _learn(self, past: Past) -> None:
         law, adaptation = self._law, self.adaptation

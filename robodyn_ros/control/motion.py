@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.control.per_joint import speeds
 from robodyn_ros.control.pose.pose_motion import PoseMotion
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import CycleSettings, Mode
@@ -11,8 +12,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.safety import StopProfile
 from robodyn_ros.trajectory import Phase, Reference, ResultCode, Tolerances, Tracker, Trajectory
 
-_STEEPEST = 1.5     # largest over mean deceleration of a stop
-_USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
+_STEEPEST = 1.5  # largest over mean deceleration of a stop
 
 
 class Motion:
@@ -49,9 +49,7 @@ class Motion:
     def __init__(self, dynamics: Dynamics, settings: CycleSettings, task_gains: TaskGains):
         self._model = model = dynamics.model
         self._tracker = Tracker(model.joint_names, max_step=settings.longest_pause)
-        usual = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
-        self._deceleration = _STEEPEST / settings.stop_time * np.where(
-            usual, model.velocity_limit, _USUAL_SPEED)
+        self._deceleration = _STEEPEST / settings.stop_time * speeds(model)
         self.poses = PoseMotion(dynamics, task_gains.link, task_gains.reach, self._deceleration,
                                 settings.reach)
         self._stop: StopProfile | None = None

@@ -7,6 +7,8 @@ import numpy as np
 from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model import RobotModel
 
+_USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
+
 
 def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
     """
@@ -44,6 +46,12 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
             raise ParameterError(f"{name} of joint '{joint}' is {each:g}; it must be finite, and "
                                  '0 or more', parameter=name, joint=joint, value=float(each))
     return values
+
+
+def speeds(model: RobotModel) -> np.ndarray:
+    """Return the velocity limits, or what is usual where there is none, in rad/s or m/s; (nv,)."""
+    limit = model.velocity_limit
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, _USUAL_SPEED)
 
 
 def numbers(name: str, value) -> np.ndarray:

@@ -96,15 +96,22 @@ class Reaching(Following):
                              'operational_space')
         self._require_ready()
         reaction = -np.asarray(wrench, dtype=float)
-        torque = np.abs(self.target.effect(self._q, link, reaction))
+        self._check_wrench(link, reaction, 'target wrench', 'for it')
+        self.target.apply(now, link, reaction, self.settings.wrench_timeout)
+
+    def _check_wrench(self, link: str, wrench, what: str, role: str, remedy: str = '') -> None:
+        """Raise `ModelError` for a wrench, (6,), that the motors could not bear here."""
+        torque = np.abs(self.wrenches.effect(self._q, link, wrench))
         share = torque / self.bounds.usable
         j = int(np.argmax(share))
         if share[j] > 1.0:
             raise ModelError(
-                f"target wrench on link {link!r}: joint '{self.model.joint_names[j]}' would need "
-                f'{torque[j]:.4g} for it, its motor may give {self.bounds.usable[j]:.4g}',
-                link=link)
-        self.target.apply(now, link, reaction, self.settings.wrench_timeout)
+                f"{what} on link {link!r}: joint '{self.model.joint_names[j]}' would need "
+                f'{self._effort(j, torque[j])} {role}, its motor may give '
+                f'{self._effort(j, self.bounds.usable[j])}{remedy}', link=link)
+
+    def _effort(self, joint: int, value: float) -> str:
+        return f'{value:.4g} {self.model.effort_units[joint]}'
 
 
 def rotation_matrix(quaternion: np.ndarray) -> np.ndarray:

@@ -84,10 +84,13 @@ class Reflection:
         Raises
         ------
         ArgumentError
-            Not finite, naming the joint.
+            Not one number per joint, or one that is not finite, naming the joint.
 
         """
         values = np.array(torque, dtype=float)
+        if values.shape != self._told.shape:
+            raise ArgumentError(f'{values.shape} torques to show; give one for each of the '
+                                f'{self._told.size} joints', shape=values.shape)
         bad = ~(np.abs(values) < ABSURD)
         if bad.any():
             j = int(np.argmax(bad))

@@ -9,9 +9,7 @@ from robodyn_ros.dynamics import Dynamics, kernels
 
 def response(tree, runtime, q, armature, torque):
     """Return the accelerations that joint torques above the weight cause at rest: M^-1 torque."""
-    M = kernels.mass_matrix(tree, runtime, q)
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + armature[i]
+    M = kernels.add_to_diagonal(kernels.mass_matrix(tree, runtime, q), armature)
     return kernels.solve(M, list(torque))
 
 

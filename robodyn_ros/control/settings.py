@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-import math
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from robodyn_ros.control.guests.linear_feedback import LinearBounds
 from robodyn_ros.control.per_joint import not_negative, per_joint
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.reflection import ReflectionSettings
-from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import checked_effort_limits, USUAL_RATE
 from robodyn_ros.trajectory import Tolerances
 
 
@@ -153,7 +152,7 @@ class Bounds:
 
         """
         effort = checked_effort_limit(model, settings.effort_limit)
-        rate = (100.0 * effort if settings.torque_rate is None
+        rate = (USUAL_RATE * effort if settings.torque_rate is None
                 else per_joint('torque_rate_limit', settings.torque_rate, model))
         handshake = (0.1 * effort if settings.handshake_tolerance is None else not_negative(
             'handshake_tolerance', settings.handshake_tolerance, model))
@@ -173,10 +172,4 @@ def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) ->
     """
     limit = (np.array(model.effort_limit) if override is None or not len(override)
              else per_joint('effort_limit', override, model))
-    bad = [f"joint '{name}' has effort limit {value:g}"
-           for name, value in zip(model.joint_names, limit) if not 0.0 < value < math.inf]
-    if bad:
-        raise ParameterError(
-            f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> '
-            'in the URDF, or set the parameter effort_limit', joints=bad)
-    return limit
+    return checked_effort_limits(model.joint_names, limit)

@@ -53,6 +53,11 @@ class CycleStatus:
         return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
 
     @property
+    def feedback_part(self) -> float:
+        """Return the part of the law's feedback that the cadence of the torques allows."""
+        return self._cadence.part(*self._law.swiftness)
+
+    @property
     def law_at_work(self) -> str:
         """Return the mode that has the arm, which may be another than was chosen."""
         if self.mode is Mode.FLOAT:

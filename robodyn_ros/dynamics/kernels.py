@@ -217,6 +217,13 @@ def add_to_mass_matrix(tree, M, i, j, share):
         M[b][a] = M[a][b]
 
 
+def add_to_diagonal(M, armature):
+    """Add the inertia of rotors to a mass matrix, and return it."""
+    for i, inertia in enumerate(armature):
+        M[i][i] = M[i][i] + inertia
+    return M
+
+
 def inertia_in_parent(pose, inertia):
     """Return (m, h, J) of a body about its parent's origin (parallel axis theorem)."""
     R, r = pose
@@ -246,9 +253,7 @@ def forward_dynamics(tree, runtime, q, qd, tau, armature=None):
     armature = [0.0] * tree.nv if armature is None else armature
     if len(tree.parent) > 15 and not tree.coupled:
         return articulated_body(tree, runtime, q, qd, tau, armature)
-    M = mass_matrix(tree, runtime, q)
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + armature[i]
+    M = add_to_diagonal(mass_matrix(tree, runtime, q), armature)
     return solve(M, [t - b for t, b in zip(tau, bias(tree, runtime, q, qd))])
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload, RobotModel
+from robodyn_ros.model.robot_model import checked_gravity
 
 _LARGEST_GRAVITY = 30.0  # m/s^2; more is a mistake of units
 _SLACK = 1e-3            # by which rounded digits may break the triangle inequality
@@ -190,10 +192,10 @@ def check_body(payload: Payload) -> None:
             'about the centre of mass, and its unit', link=payload.link, moments=moments.tolist())
 
 
-def check_gravity(gravity: np.ndarray) -> None:
+def check_gravity(gravity: ArrayLike) -> None:
     """Raise `ModelError` if no arm on this planet feels such a gravity."""
+    gravity = checked_gravity(gravity)
     size = float(np.linalg.norm(gravity))
-    if not size <= _LARGEST_GRAVITY:
-        raise ModelError(f'gravity {np.asarray(gravity).tolist()} m/s^2 is {size:.4g} long; it '
-                         f'must be finite, at most {_LARGEST_GRAVITY:g}, as (0, 0, -9.81)',
-                         gravity=np.asarray(gravity).tolist())
+    if size > _LARGEST_GRAVITY:
+        raise ModelError(f'gravity {gravity.tolist()} m/s^2 is {size:.4g} long; it must be at '
+                         f'most {_LARGEST_GRAVITY:g}, as (0, 0, -9.81)', gravity=gravity.tolist())

@@ -152,9 +152,16 @@ class Search:
     dynamics : Dynamics
         The arm; its friction counts against the effort.
     bounds : Bounds
+        What the motion must keep to.
     duration, fade, frequency : float
-        As in `Fourier`.
+        As in `Fourier`, in s, s and Hz.
     harmonics : int
+        How many, of each joint.
+
+    Raises
+    ------
+    ArgumentError
+        The motion is too short to be faded in and out.
 
     """
 
@@ -173,9 +180,10 @@ class Search:
 
     def motion(self, x: NDArray, samples: int = _SAMPLES) -> Fourier:
         """
-        Return the motion of free numbers: per joint a place and the coefficients, about -1 to 1.
+        Return the motion of (nv (1 + 2 harmonics),) free numbers, each about -1 to 1.
 
-        It is as large as positions, velocities and accelerations allow at a number of samples.
+        The first nv are places of the joints in their ranges, the others the coefficients. It is
+        as large as positions, velocities and accelerations allow at a number of samples.
         """
         nv, bounds = self.dynamics.nv, self.bounds
         place, waves = np.tanh(x[:nv]), x[nv:].reshape(nv, 2, self.harmonics)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.identification.equations import Equations
+from robodyn_ros.identification.equations import Equations, JOINT_TERMS
 from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model.frame import Frame
 from robodyn_ros.model.inertia import parallel_axis
 from robodyn_ros.model.payload import Payload
 
+_TERMS = len(JOINT_TERMS)
 _LIGHTEST = 0.05  # kg: a guess has to weigh something
 _RADIUS = 0.05    # m, of gyration of a guess
 _FARTHEST = 0.5   # m from the link's origin
@@ -49,7 +50,7 @@ def guessed_payload(dynamics: Dynamics, joints: list[Equations],
     # in parts of each joint's torque, so that each counts
     sizes = [max(np.sqrt(np.mean(joint.effort ** 2)), 1e-12) if len(joint) else 1.0
              for joint in joints]
-    rest = [(joint.effort - joint.columns[:, :-4] @ phi) / size
+    rest = [(joint.effort - joint.columns[:, :-_TERMS] @ phi) / size
             for joint, size in zip(joints, sizes)]
     found = np.linalg.lstsq(_columns(joints, frame.body, sizes), np.concatenate(rest),
                             rcond=1e-8)[0]
@@ -83,7 +84,7 @@ def _columns(joints: list[Equations], body: int, sizes: Sequence[float]) -> NDAr
     blocks = []
     for j, (joint, size) in enumerate(zip(joints, sizes)):
         own = np.zeros((len(joint), 3 * len(joints)))
-        own[:, 3 * j:3 * j + 3] = joint.columns[:, -4:-1]
+        own[:, 3 * j:3 * j + 3] = joint.columns[:, -_TERMS:-1]  # all but the rotor's
         blocks.append(np.hstack([joint.columns[:, 10 * body:10 * body + 4], own]) / size)
     return np.vstack(blocks)
 

@@ -14,6 +14,16 @@ COMMAND_PARAMETERS = (
     Parameter('publish_joint_commands', 'bool', False, 'Also publish named efforts on '
               'joint_commands.', read_only=True),
 )
+# by which a joint state counts
+STATE_PARAMETERS = (
+    Parameter('stale.jump', 'double', 0.06, 'By how much a position may jump, as time at the '
+              'velocity limit of the joint: 0.06 are 0.09 rad at 1.5 rad/s. A state that jumps '
+              'further than from there at twice that speed does not count. .inf: all count.',
+              's', minimum=0.001, maximum=math.inf, read_only=True),
+    Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '
+              '.inf where the clocks are known to differ.', 's', minimum=0.001,
+              maximum=math.inf, read_only=True),
+)
 LIMIT_PARAMETERS = (
     Parameter('driver_compensates_gravity', 'bool', False, 'Whether the driver adds gravity '
               'itself (Franka, KUKA FRI, UR): then none is commanded.', read_only=True),

@@ -84,7 +84,7 @@ class Witness(Recorder):
         """Return what the heartbeat said last; empty if there was none."""
         return _frame(self._beats)
 
-    def deaf_and_dumb(self) -> None:
+    def forget_words(self) -> None:
         """Forget what guard and controller said: the next word is of a new one."""
         self._words.messages.clear()
         self._beats.messages.clear()

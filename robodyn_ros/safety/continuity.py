@@ -5,6 +5,10 @@ Names of joints that are swapped, an encoder that slips, or somebody else who re
 on the same topic: each makes a position jump, and a controller that believed it would throw the
 arm. What jumps, and moves faster than its own velocity says, is not used. The way of the arm is
 added up without the jumps, so that states count again as soon as they continue it.
+
+States that go on after a jump are believed in the end: an encoder has slipped, and feedback only
+has another zero. Where joints have changed places they are not, however long that lasts: feedback
+of one joint would drive another.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ import math
 import numpy as np
 
 _SPEED = 2.0   # times the velocity limit that a joint may be fast
+_NEAR = 0.1    # of the slack that a joint may move from one state to the next and be in place
+_ANY = 1e9     # rad/s or m/s, of a joint without limit: infinite times no time is no number
 
 
 class Continuity:
@@ -32,7 +38,8 @@ class Continuity:
         limit. Infinite: nothing is judged.
     patience : float
         Seconds after which states that do not continue the way are believed nevertheless: the
-        arm is there. Whoever commands it must have given up its motion by then.
+        arm is there. Whoever commands it must have given up its motion by then. Not while joints
+        have changed places.
 
     Attributes
     ----------
@@ -45,16 +52,16 @@ class Continuity:
                  patience: float):
         limit = np.asarray(velocity_limit, dtype=float)
         self._names = tuple(joint_names)
-        self._limit = np.where(limit > 0.0, limit, math.inf)
+        self._limit = np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
         self._slack, self._patience = slack, patience
         self._before, self._way, self._velocity = np.zeros((3, limit.size))
         self._time = self._believed = -math.inf
-        self._known = False
+        self._known = self._exchanged = False
         self.problem = ''
 
     def forget(self) -> None:
         """Believe the next position, wherever it is."""
-        self._known, self.problem = False, ''
+        self._known, self._exchanged, self.problem = False, False, ''
 
     def follows(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         """
@@ -68,7 +75,7 @@ class Continuity:
             Position and velocity.
 
         """
-        if not self._known or time - self._believed > self._patience:
+        if not self._known or time - self._time > self._patience:
             return self._believe(time, q, qd)
         passed = max(time - self._time, 0.0)
         step = q - self._before
@@ -76,21 +83,32 @@ class Continuity:
         # an arm that falls is faster than it should be, and says so
         jumps = ((np.abs(step) > slack + _SPEED * passed * self._limit)
                  & (np.abs(step - 0.5 * passed * (qd + self._velocity)) > slack))
+        if jumps.any() and self._change_places(q, slack):
+            self._exchanged = not self._exchanged
         step[jumps] = 0.0
         self._way += step
         self._before[:], self._velocity[:], self._time = q, qd, time
         away = np.abs(q - self._way)
-        if (away <= slack).all():
+        if (away <= slack).all() or (time - self._believed > self._patience
+                                     and not self._exchanged):
             return self._believe(time, q, qd)
         j = int(np.argmax(away / self._limit))
         if not self.problem:
             self.problem = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
                             f'{passed:.3f} s; check encoder, names, and who else publishes')
+        if self._exchanged and 'changed places' not in self.problem:
+            self.problem += '; it looks as if joints had changed places'
         return False
+
+    def _change_places(self, q: np.ndarray, slack: np.ndarray) -> bool:
+        """Return whether the positions are those before, of other joints."""
+        moved = np.abs(q - self._before) > _NEAR * slack
+        return np.count_nonzero(moved) > 1 and bool(np.all(
+            np.abs(np.sort(q[moved]) - np.sort(self._before[moved])) <= slack[moved].min()))
 
     def _believe(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         self._before[:] = self._way[:] = q
         self._velocity[:] = qd
         self._time = self._believed = time
-        self._known, self.problem = True, ''
+        self._known, self._exchanged, self.problem = True, False, ''
         return True

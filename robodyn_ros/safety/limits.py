@@ -6,9 +6,34 @@ Every function writes into `out` if given and leaves its inputs alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import math
+
 import numpy as np
 
-ABSURD = 1e6  # rad, m, rad/s or m/s that no joint has
+from robodyn_ros.exceptions import ParameterError
+
+ABSURD = 1e6          # rad, m, rad/s or m/s that no joint has
+USUAL_RATE = 100.0    # effort limits per second that the torque may change if nobody says more
+
+
+def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray) -> np.ndarray:
+    """
+    Return effort limits, (nv,) in N m or N.
+
+    Raises
+    ------
+    ParameterError
+        One is zero, negative or not finite: torque must have a bound.
+
+    """
+    bad = [f"joint '{name}' has effort limit {limit:g}"
+           for name, limit in zip(joint_names, limits) if not 0.0 < limit < math.inf]
+    if bad:
+        raise ParameterError(
+            f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> '
+            'in the URDF, or set the parameter effort_limit', joints=bad)
+    return limits
 
 
 def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None = None,

@@ -12,7 +12,8 @@ The velocity at the end is always `qd + dt qdd`.
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.kernels import bias, forward_dynamics, mass_matrix
+from robodyn_ros.dynamics.kernels import (
+    add_to_diagonal, bias, forward_dynamics, mass_matrix)
 
 
 def midpoint(tree, runtime, q, qd, qdd, force, inertia, dt):
@@ -24,13 +25,15 @@ def midpoint(tree, runtime, q, qd, qdd, force, inertia, dt):
     joints = range(tree.nv)
     middle = [q[i] + 0.5 * dt * qd[i] for i in joints]
     velocity = [qd[i] + 0.5 * dt * qdd[i] for i in joints]
-    return (_inertia(tree, runtime, middle, inertia), bias(tree, runtime, middle, velocity),
+    M = add_to_diagonal(mass_matrix(tree, runtime, middle), inertia)
+    return (M, bias(tree, runtime, middle, velocity),
             lambda a: [q[i] + dt * (qd[i] + 0.5 * dt * a[i]) for i in joints])
 
 
 def semi_implicit_euler(tree, runtime, q, qd, qdd, force, inertia, dt):
     """Take M and the bias at the beginning, position by the new velocity; as MuJoCo's Euler."""
-    return (_inertia(tree, runtime, q, inertia), bias(tree, runtime, q, qd),
+    M = add_to_diagonal(mass_matrix(tree, runtime, q), inertia)
+    return (M, bias(tree, runtime, q, qd),
             lambda a: [x + dt * (v + dt * y) for x, v, y in zip(q, qd, a)])
 
 
@@ -53,17 +56,10 @@ def rk4(tree, runtime, q, qd, qdd, force, inertia, dt):
     a4 = acceleration(moved(q, v3, dt), v4)
     free = [(a1[i] + 2.0 * (a2[i] + a3[i]) + a4[i]) / 6.0 for i in joints]
     shift = [dt / 6.0 * (v1[i] + 2.0 * (v2[i] + v3[i]) + v4[i]) for i in joints]
-    M = _inertia(tree, runtime, q, inertia)
+    M = add_to_diagonal(mass_matrix(tree, runtime, q), inertia)
     # b of the equation whose solution `free` is
     b = [force[i] - sum(M[i][j] * free[j] for j in joints) for i in joints]
     return M, b, lambda a: [q[i] + shift[i] + 0.5 * dt * dt * (a[i] - free[i]) for i in joints]
-
-
-def _inertia(tree, runtime, q, inertia):
-    M = mass_matrix(tree, runtime, q)
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + inertia[i]
-    return M
 
 
 INTEGRATORS = {'midpoint': midpoint, 'semi_implicit_euler': semi_implicit_euler, 'rk4': rk4}

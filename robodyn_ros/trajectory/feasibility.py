@@ -66,11 +66,11 @@ def check_feasibility(
     used = f' (effort_margin {margin:g})' if margin < 1.0 else ''
     raise TrajectoryError(
         f"joint '{name}' would need {torque:.4g}{unit} at {time:.3f} s, its motor has "
-        f'{available:g}{unit}{used}; {_remedy(path, joint_names, i, j)}',
+        f'{available:g}{unit}{used}; {_remedy(path, i, j)}',
         code=ResultCode.INVALID_GOAL, joint=name, time=time, value=torque, limit=available)
 
 
-def _remedy(path, joint_names, i, j) -> str:
+def _remedy(path, i: int, j: int) -> str:
     others = np.flatnonzero(np.abs(path.effort[i]) > 0.0)
     if j in others:
         return f'{path.effort[i, j]:.4g} of it are the effort given in the points'

@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from robodyn_ros.control.adaptive.projection import clipped
 from robodyn_ros.control.laws.adaptive import corrections
+from robodyn_ros.control.laws.symmetric import clipped
 from robodyn_ros.control.terms import difference, sums
 from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.dynamics.trace import maximum, sqrt
-from robodyn_ros.dynamics.tree import as_tuple
 from robodyn_ros.dynamics.vector import add, apply, matmul, scale, ZERO
 
 STATE = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'sliding')
@@ -40,18 +39,15 @@ _TINY = 1e-300  # keeps a quotient defined where there is no error
 
 def compile_step(dynamics: Dynamics, link: str) -> Callable:
     """Return `step(*STATE, estimate, numbers)` of one robot and link, compiled."""
-    frame = dynamics.model.link(link)
-    body, rotation, translation = (
-        int(frame.body), as_tuple(frame.rotation), as_tuple(frame.translation))
+    frame = dynamics.frame(link)
 
     def of_link(tree, runtime, *arrays):
         *state, P, numbers = arrays
         x = SimpleNamespace(**dict(zip(STATE, state)))
-        return step(tree, runtime, x, P, numbers, (body, rotation, translation))
+        return step(tree, runtime, x, P, numbers, frame)
 
     sizes = {**dict.fromkeys(STATE, dynamics.nv), 'estimate': 16, 'numbers': len(NUMBERS)}
-    kernel = dynamics.kernel(of_link, sizes, (26,),
-                             f'adaptation|{body}|{rotation}|{translation}')
+    kernel = dynamics.kernel(of_link, sizes, (PARAMETERS.stop,), f'adaptation|{frame}')
     return kernel.builtin('adaptation', step.__doc__)
 
 
@@ -64,8 +60,7 @@ def step(tree, runtime, x, P, numbers, frame):
     scaled = [[P[i][j] / (lengths[i] * lengths[j]) + rate * W[i][j] for j in range(4)]
               for i in range(4)]
     scaled = clipped(scaled, 0.0, largest_mass)
-    P = [[lengths[i] * lengths[j] * scaled[min(i, j)][max(i, j)] for j in range(4)]
-         for i in range(4)]
+    P = [[lengths[i] * lengths[j] * scaled[i][j] for j in range(4)] for i in range(4)]
     return [*sum(P, []), *body_parameters(P, frame)]
 
 
@@ -91,16 +86,15 @@ def gradient(tree, runtime, x, frame, size, dead_zone):
 
 def point_accelerations(tree, placed, qd, qdd, base, frame, size):
     """Return the (3, 4) matrix that maps (position in parts of `size`, 1) to acceleration."""
-    body, rotation, translation = frame
-    _, _, a, U = kernels.accelerations(tree, placed, qd, qdd, base)[body]
-    origin = add(a, apply(U, translation))
-    return [[*scale(size, row), at] for row, at in zip(matmul(U, rotation), origin)]
+    _, _, a, U = kernels.accelerations(tree, placed, qd, qdd, base)[frame.body]
+    origin = add(a, apply(U, frame.translation))
+    return [[*scale(size, row), at] for row, at in zip(matmul(U, frame.rotation), origin)]
 
 
 def body_parameters(P, frame):
     """Return (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) in the axes of the body."""
-    _, rotation, translation = frame
-    T = [(*row, at) for row, at in zip(rotation, translation)] + [(0.0, 0.0, 0.0, 1.0)]
+    T = [(*row, at) for row, at in zip(frame.rotation, frame.translation)] + [
+        (0.0, 0.0, 0.0, 1.0)]
     moved = [[sum(t * P[k][j] for k, t in enumerate(row)) for j in range(4)] for row in T]
     P = [[sum(t * row[k] for k, t in enumerate(other)) for other in T] for row in moved]
     xx, yy, zz = P[0][0], P[1][1], P[2][2]

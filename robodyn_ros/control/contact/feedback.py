@@ -25,7 +25,7 @@ from robodyn_ros.model import RobotModel
 _TINY = 1e-9
 
 
-class Contact:
+class ContactFeedback:
     """
     The external torque for laws that shape inertia.
 
@@ -39,37 +39,51 @@ class Contact:
     def __init__(self, dynamics: Dynamics):
         n = dynamics.nv
         self._part, self._torque, self._decay = np.zeros(1), np.zeros(n), np.zeros(1)
-        self._gains: Gains | None = None
         kernel = dynamics.kernel(stable_part, {'q': n, 'armature': n, 'inertia': n, 'decay': 1},
                                  (1,), 'stable_part')
         self._stable_part = kernel.builtin('stable_part', stable_part.__doc__)
 
-    def fed_back(self, q: np.ndarray, torque: np.ndarray, gains: Gains) -> np.ndarray:
-        """Return the stable part of the external torque; overwritten by the next call."""
-        if gains is not self._gains:
-            self._gains = gains
-            self._decay[0] = (damping(gains) / gains.apparent_inertia).min() / (
-                gains.observer_bandwidth.max())
+    def fed_back(self, q: np.ndarray, torque: np.ndarray, gains: Gains,
+                 stiffness: np.ndarray) -> np.ndarray:
+        """
+        Return the stable part of the external torque.
+
+        Parameters
+        ----------
+        q, torque : (nv,)
+            Position, and external torque as it is seen.
+        gains : Gains
+            Of the law.
+        stiffness : (nv,)
+            That counts now, of which damping is made: it may be on its way to that of the gains.
+
+        Returns
+        -------
+        torque : (nv,)
+            Overwritten by the next call.
+
+        """
+        slowest = (damping(gains, stiffness) / gains.apparent_inertia).min()
+        self._decay[0] = slowest / gains.observer_bandwidth.max()
         self._stable_part(q, gains.armature, gains.apparent_inertia, self._decay, out=self._part)
         return np.multiply(torque, self._part, out=self._torque)
 
 
 def stable_part(tree, runtime, q, armature, inertia, decay):
     """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the least D / (m K)."""
-    M = kernels.mass_matrix(tree, runtime, q)
+    M = kernels.add_to_diagonal(kernels.mass_matrix(tree, runtime, q), armature)
     ratio = 1.0
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + armature[i]
-        row = sum((absolute(M[i][j]) / sqrt(inertia[i] * inertia[j]) for j in range(tree.nv)), 0.0)
-        ratio = maximum(row, ratio)
+    for row, m in zip(M, inertia):
+        size = sum((absolute(each) / sqrt(m * other) for each, other in zip(row, inertia)), 0.0)
+        ratio = maximum(size, ratio)
     return [select(_TINY - (ratio - 1.0), 1.0, minimum(
         decay[0] * reciprocal(maximum(ratio - 1.0, _TINY)), 1.0))]
 
 
-def damping(gains: Gains) -> np.ndarray:
-    """Return D of the law that shapes inertia, (nv,)."""
+def damping(gains: Gains, stiffness: np.ndarray) -> np.ndarray:
+    """Return D of the law that shapes inertia, (nv,), with springs of a stiffness."""
     return gains.joint_damping + 2.0 * gains.impedance_ratio * np.sqrt(
-        gains.stiffness * gains.apparent_inertia)
+        stiffness * gains.apparent_inertia)
 
 
 def check_shaping(gains: Gains, model: RobotModel) -> None:
@@ -82,7 +96,7 @@ def check_shaping(gains: Gains, model: RobotModel) -> None:
         Naming the joint, and what would help.
 
     """
-    m, K, D = gains.apparent_inertia, gains.observer_bandwidth, damping(gains)
+    m, K, D = gains.apparent_inertia, gains.observer_bandwidth, damping(gains, gains.stiffness)
     less = gains.inertia - m
     if not (K * less > D).any():
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.contact.collision import CollisionMonitor
-from robodyn_ros.control.contact.feedback import check_shaping, Contact
+from robodyn_ros.control.contact.feedback import check_shaping, ContactFeedback
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver, Row
 from robodyn_ros.control.contact.settings import ObserverSettings
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
@@ -60,7 +60,7 @@ class Observation:
             rows[row] for row in (Row.EXTERNAL, Row.UNKNOWN, Row.AGAINST, Row.EXCESS))
         self.collision = CollisionMonitor(dynamics.model)
         self.link = settings.observer.link or tip_of(dynamics.model)
-        self._contact = Contact(dynamics)
+        self._contact = ContactFeedback(dynamics)
         self._wrench = compile_tip_wrench(dynamics, self.link)
         self._q = np.zeros(dynamics.nv)
         self._motors, self._nothing = np.zeros((2, dynamics.nv))
@@ -145,7 +145,7 @@ class Observation:
         law = self._law
         if not law.law.shapes:
             return None
-        return self._contact.fed_back(self._q, self.torque, law.gains)
+        return self._contact.fed_back(self._q, self.torque, law.gains, law.stiffness.value)
 
     def summary(self) -> dict[str, str]:
         """Return what is seen, for diagnostics."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from robodyn_ros.dynamics import Dynamics, kernels
-from robodyn_ros.dynamics.tree import as_tuple
 from robodyn_ros.model import RobotModel
 
 # of the mean mobility of the link: directions in which it hardly moves count for little
 _DAMPING = 1e-5
-_WHOLE = 6
+_WHOLE = 6  # numbers of a wrench
 
 
-def columns_seen(model: RobotModel, link: str) -> int:
+def coordinates_moving(model: RobotModel, link: str) -> int:
     """Return how many coordinates move a link."""
     body, coordinates = model.link(link).body, set()
     while body >= 0:
@@ -36,10 +34,8 @@ def compile_tip_wrench(dynamics: Dynamics, link: str) -> Callable:
     six joints cannot tell a force from a moment: then it is the force that explains the torque if
     there is no moment, without what points where the link cannot move.
     """
-    link_frame = dynamics.model.link(link)
-    frame = SimpleNamespace(body=int(link_frame.body), rotation=as_tuple(link_frame.rotation),
-                            translation=as_tuple(link_frame.translation))
-    rows = _WHOLE if columns_seen(dynamics.model, link) >= _WHOLE else 3
+    frame = dynamics.frame(link)
+    rows = _WHOLE if coordinates_moving(dynamics.model, link) >= _WHOLE else 3
 
     def wrench(tree, runtime, q, armature, torque):
         return tip_wrench(tree, runtime, q, armature, torque, frame, rows)
@@ -51,9 +47,7 @@ def compile_tip_wrench(dynamics: Dynamics, link: str) -> Callable:
 
 def tip_wrench(tree, runtime, q, armature, torque, frame, count):
     """Return force and moment; of `count` 3 the force alone."""
-    M = kernels.mass_matrix(tree, runtime, q)
-    for i in range(tree.nv):
-        M[i][i] = M[i][i] + armature[i]
+    M = kernels.add_to_diagonal(kernels.mass_matrix(tree, runtime, q), armature)
     J = kernels.jacobian(tree, runtime, q, frame)[:count]
     answers = [kernels.solve(M, row) for row in J]  # M^-1 J^T, column by column
     mobility = [[_dot(row, answer) for answer in answers] for row in J]

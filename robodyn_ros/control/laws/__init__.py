@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from robodyn_ros.control.laws import (
     adaptive, cartesian_impedance, computed_torque, feedforward_pd, gravity_compensation,
-    joint_impedance, operational_space)
+    joint_impedance, operational_space, rates)
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Law:
     ----------
     function : callable
         See above.
+    rates : callable
+        Of `laws.rates`: how fast its feedback is.
     gains : tuple of str
         Fields of `Gains` that it gets.
     integrates : bool
@@ -44,6 +46,7 @@ class Law:
     """
 
     function: Callable
+    rates: Callable
     gains: tuple[str, ...]
     integrates: bool = False
     springs: bool = False
@@ -57,17 +60,20 @@ class Law:
         return bool(self.task_gains)
 
 
-FLOATING = Law(gravity_compensation.gravity_compensation, gravity_compensation.GAINS)
+FLOATING = Law(gravity_compensation.gravity_compensation, rates.of_joints,
+               gravity_compensation.GAINS)
 TRACKING = {
-    'computed_torque': Law(computed_torque.computed_torque, computed_torque.GAINS, True),
-    'feedforward_pd': Law(feedforward_pd.feedforward_pd, feedforward_pd.GAINS, True),
-    'joint_impedance': Law(joint_impedance.joint_impedance, joint_impedance.GAINS,
-                           springs=True),
-    'shaped_impedance': Law(joint_impedance.shaped_impedance, joint_impedance.SHAPED_GAINS,
-                            springs=True, shapes=True),
-    'adaptive': Law(adaptive.adaptive, adaptive.GAINS, adapts=True),
-    'cartesian_impedance': Law(cartesian_impedance.cartesian_impedance, (),
+    'computed_torque': Law(computed_torque.computed_torque, rates.of_joints,
+                           computed_torque.GAINS, True),
+    'feedforward_pd': Law(feedforward_pd.feedforward_pd, rates.of_joints, feedforward_pd.GAINS,
+                          True),
+    'joint_impedance': Law(joint_impedance.joint_impedance, rates.of_springs,
+                           joint_impedance.GAINS, springs=True),
+    'shaped_impedance': Law(joint_impedance.shaped_impedance, rates.of_shaped_springs,
+                            joint_impedance.SHAPED_GAINS, springs=True, shapes=True),
+    'adaptive': Law(adaptive.adaptive, rates.of_joints, adaptive.GAINS, adapts=True),
+    'cartesian_impedance': Law(cartesian_impedance.cartesian_impedance, rates.of_task_springs, (),
                                task_gains=cartesian_impedance.TASK_GAINS),
-    'operational_space': Law(operational_space.operational_space, (),
+    'operational_space': Law(operational_space.operational_space, rates.of_task, (),
                              task_gains=operational_space.TASK_GAINS),
 }

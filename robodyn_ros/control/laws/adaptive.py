@@ -6,7 +6,7 @@ In the words of their book (Applied Nonlinear Control, 9.2): with e = q_ref - q,
     qd_r = qd_ref + L e,    s = qd - qd_r,
     tau = M qdd_r + C(q, qd) qd_r + g - K_D s,
 
-where M, C and g are those of the arm with the payload as it is estimated. `control.adaptation`
+where M, C and g are those of the arm with the payload as it is estimated. `control.adaptive`
 lets the estimate go along -Y^T s, so that V = 1/2 s^T M s + 1/2 |error of the estimate|^2 falls
 with dV/dt = -s^T K_D s; C of the Christoffel symbols is what makes it fall.
 """

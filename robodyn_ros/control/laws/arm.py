@@ -62,10 +62,8 @@ class Arm:
 
     def mass_matrix(self, q):
         """Return `M(q)` of all that moves."""
-        M = kernels.mass_matrix(self.tree, self.runtime, q)
-        for i in range(self.nv):
-            M[i][i] = M[i][i] + self._armature[i]
-        return M
+        return kernels.add_to_diagonal(
+            kernels.mass_matrix(self.tree, self.runtime, q), self._armature)
 
     def _inertial(self, part, q, qdd):
         return kernels.inertial(part, self.runtime, q, qdd)

@@ -37,15 +37,19 @@ def shaped_impedance(arm, x):
     Return the terms of `M (qdd_ref + (K e + D e' + tau_ext) / m_d) + C qd + g - tau_ext`.
 
     What remains is m_d e'' + D e' + K e = -tau_ext, joint by joint (Hogan 1985). `contact` is
-    the external torque that the momentum observer sees.
+    the external torque that the momentum observer sees; what it is answered with is the row
+    INTEGRAL, as with a disturbance observer, and saturates together with the spring.
     """
     def moved(torque):
         return arm.inertial(x.q, [t / m for t, m in zip(torque, x.apparent_inertia)])
 
     spring = pd(x, x.stiffness, damping(x, x.apparent_inertia))
+    # no larger a part of it than of the damping that bears it, see `contact.feedback`
+    contact = [x.authority[0] * torque for torque in x.contact]
     return {**arm.motion(x.q, x.qd, x.qdd_ref), Term.FEEDBACK: moved(spring),
+            Term.INTEGRAL: difference(moved(contact), contact),
             # what is known of outside is part of what the observer sees
-            Term.EXTERNAL: difference(moved(x.contact), x.contact)}
+            Term.EXTERNAL: [0.0] * arm.nv}
 
 
 def damping(x, inertia):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from robodyn_ros.dynamics.kernels import is_zero
-from robodyn_ros.dynamics.trace import absolute, maximum, select, sqrt
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select, sqrt
 
 _SWEEPS = 5
 _TINY = 1e-300  # keeps the quotient defined for what is diagonal already
@@ -47,6 +47,18 @@ def _rotate(A, V, p, q):
             A[k][p], A[k][q] = c * A[k][p] - s * A[k][q], s * A[k][p] + c * A[k][q]
             A[p][k], A[q][k] = A[k][p], A[k][q]
         V[k][p], V[k][q] = c * V[k][p] - s * V[k][q], s * V[k][p] + c * V[k][q]
+
+
+def clipped(matrix, least, most):
+    """
+    Return the nearest symmetric matrix with eigenvalues between `least` and `most`.
+
+    Clipping them is the projection onto all such matrices in the norm of Frobenius (Higham,
+    Computing a nearest symmetric positive semidefinite matrix, 1988): it goes to the nearest of
+    them, and brings no two matrices farther apart.
+    """
+    values, V = eigen(matrix)
+    return spectral(values, V, lambda value: maximum(minimum(value, most), least))
 
 
 def spectral(values, V, function: Callable):

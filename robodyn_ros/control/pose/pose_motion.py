@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from robodyn_ros.control.per_joint import speeds
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
@@ -29,7 +30,6 @@ _STILL = 2e-4       # rad/s or m/s
 _WINDOW = 0.5       # s in which there has to be progress,
 _PROGRESS = 0.05    # of what was asked for
 _NO_LIMIT = 1e9     # rad or m
-_USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,10 @@ class PoseMotion:
                  settings: ReachSettings):
         model, n = dynamics.model, dynamics.nv
         self.link, self.settings, self._reach = link, settings, np.array(reach)
-        limited = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
         self._joints = np.concatenate([
             np.maximum(model.lower + _MARGIN, -_NO_LIMIT),
             np.minimum(model.upper - _MARGIN, _NO_LIMIT),
-            np.where(limited, model.velocity_limit, _USUAL_SPEED), acceleration])
+            speeds(model), acceleration])
         self._target, self._pace, self._next = np.zeros(12), np.zeros(9), np.zeros(3 * n + 4)
         self._target[:9:4] = 1.0
         self._motion, self._numbers = self._next[:3 * n].reshape(3, n), self._next[3 * n:]

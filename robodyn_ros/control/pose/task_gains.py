@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from robodyn_ros.control.gain_design import joint_inertia
+from robodyn_ros.control.gain_design import joint_inertia, poses_from_everywhere
 from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.dynamics import Dynamics
@@ -85,10 +84,6 @@ class TaskGains:
             if not np.all(np.isfinite(values)) or np.any(values < 0.0):
                 raise ParameterError(f'cartesian {name} must be finite and not negative, got '
                                      f'{values.tolist()}', parameter=name)
-
-    def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
-        """Return gains by name."""
-        return tuple(getattr(self, name) for name in names)
 
 
 def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, damping_ratio=1.0,
@@ -210,10 +205,7 @@ class Usual:
     @classmethod
     def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> Usual:
         """Return what is usual for a link."""
-        model = dynamics.model
-        lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-        upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
-        poses = np.random.default_rng(0).uniform(lower, upper, (_POSES, model.nv))
+        poses = poses_from_everywhere(dynamics.model, _POSES)
         # one by one: these are kernels that are compiled anyway
         J = np.array([dynamics.jacobian(q, link) for q in poses])
         M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)

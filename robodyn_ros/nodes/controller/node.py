@@ -2,8 +2,8 @@
 The controller node: joint states in, joint torques out.
 
 Its life is told here: parameters, services, and the transitions of its lifecycle. What it consists
-of while it is configured is put together in `controller_wiring`; `control_cycle` answers states,
-`controller_loop` gives everything its turn.
+of while it is configured is put together in `wiring`; `cycle` answers states, and `loop` gives
+everything its turn.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ OBSERVER_PARAMETERS = (
               'compensate unknown external torque, as the observer sees it; in place of ki.'),
     Parameter('disturbance_limit', 'double', 0.3, 'Part of the effort limits that it may use.',
               minimum=0.0, maximum=1.0),
-    Parameter('reflection.gain', 'double_array', (0.0,), 'Part of the torque on ~/reflected_torque '
-              'that a hand feels while the arm floats.', minimum=0.0, maximum=2.0,
-              per_joint=True),
+    Parameter('reflection.gain', 'double_array', (0.0,), 'Part of the torque on '
+              '~/reflected_torque that a hand feels while the arm floats.', minimum=0.0,
+              maximum=2.0, per_joint=True),
     Parameter('reflection.limit', 'double', 0.2, 'Part of the effort limits that it may use.',
               minimum=0.0, maximum=1.0),
     Parameter('collision.threshold', 'double_array', (), 'Unknown external torque that is a '
@@ -54,10 +54,9 @@ def observer_from(values: SimpleNamespace) -> ObserverSettings:
             'observer.torque_source: measured does not go with driver_compensates_gravity: true: '
             'drivers differ in whether the effort they report has gravity in it; set it to '
             'command')
-    threshold = values.collision_threshold
     return ObserverSettings(
         values.observer_torque_source, values.observer_link, values.disturbance_limit,
         CollisionSettings(
-            (threshold[0] if len(threshold) == 1 else threshold) if threshold else None,
-            values.collision_release, values.collision_duration, values.collision_model_error,
+            values.collision_threshold or None, values.collision_release,
+            values.collision_duration, values.collision_model_error,
             values.collision_reaction))

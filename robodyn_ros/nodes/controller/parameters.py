@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 from robodyn_ros.control import (
     ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
-from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.guests.guests import GUESTS
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
@@ -22,7 +20,8 @@ from robodyn_ros.nodes.controller.observer_parameters import observer_from, OBSE
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter, per_joint
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
-from robodyn_ros.nodes.torque_parameters import COMMAND_PARAMETERS, LIMIT_PARAMETERS
+from robodyn_ros.nodes.torque_parameters import (
+    COMMAND_PARAMETERS, LIMIT_PARAMETERS, STATE_PARAMETERS)
 from robodyn_ros.trajectory import Tolerances
 
 MODES = (*TRACKING, *GUESTS, Mode.FLOAT.value)
@@ -117,13 +116,7 @@ PARAMETERS = (
               read_only=True),
     Parameter('stale.stop', 'double', 0.25, 'Silence after which a fault is latched.', 's',
               minimum=0.004, maximum=10.0, read_only=True),
-    Parameter('stale.jump', 'double', 0.06, 'By how much a position may jump, as time at the '
-              'velocity limit of the joint: 0.06 are 0.09 rad at 1.5 rad/s. A state that jumps '
-              'further than from there at twice that speed does not count. .inf: all count.',
-              's', minimum=0.001, maximum=math.inf, read_only=True),
-    Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '
-              '.inf where the clocks are known to differ.', 's', minimum=0.001,
-              maximum=math.inf, read_only=True),
+    *STATE_PARAMETERS,
     Parameter('guard.name', 'string', 'guard', 'Node that takes over the arm if this one falls '
               'silent; it alone may publish torques as well.', read_only=True),
     Parameter('guard.expected', 'bool', False, 'Whether to wait for it before the arm is taken '
@@ -192,19 +185,6 @@ def gains_from(values: SimpleNamespace, dynamics: Dynamics) -> Gains:
 
 def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
     """Return the settings of the cycle that the parameters ask for (raises as `gains_from`)."""
-    def several(numbers):
-        return numbers[0] if len(numbers) == 1 else numbers
-
-    def tolerances(kind):
-        # those of a single joint, which are declared once the joints are known, come first
-        own = [getattr(values, f'constraints_{joint}_{kind}'.replace('.', '_'), 0.0)
-               for joint in model.joint_names]
-        common = getattr(values, f'constraints_{kind}')
-        if not any(own):
-            return several(common)
-        return [x or y for x, y in zip(own, per_joint(
-            f'constraints.{kind}', common, model.joint_names))]
-
     return CycleSettings(
         tracking=values.mode if values.mode in TRACKING else 'computed_torque',
         start_floating=values.mode == Mode.FLOAT.value, energy_tank=values.impedance_energy_tank,
@@ -212,18 +192,29 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
         activation_time=values.activation_time, stop_time=values.stop_time,
         transition_time=values.transition_time, load_time=values.load_time,
         wrench_timeout=values.external_wrench_timeout, handshake=values.handshake,
-        handshake_tolerance=several(values.handshake_tolerance)
-        if values.handshake_tolerance else None,
+        handshake_tolerance=values.handshake_tolerance or None,
         effort_limit=values.effort_limit or None, effort_margin=values.effort_margin,
-        torque_rate=several(values.torque_rate_limit) if values.torque_rate_limit else None,
-        tolerances=Tolerances.from_defaults(
-            model.nv, tolerances('trajectory'), tolerances('goal'),
-            values.constraints_goal_time, values.constraints_stopped_velocity_tolerance),
+        torque_rate=values.torque_rate_limit or None, tolerances=tolerances_from(values, model),
         allow_partial_joints=values.allow_partial_joints_goal,
         longest_pause=values.stale_stop, observer=observer_from(values),
         linear=linear_from(values), reach=reach_from(values),
-        reflection=ReflectionSettings(several(values.reflection_gain), values.reflection_limit),
+        reflection=ReflectionSettings(values.reflection_gain, values.reflection_limit),
         guest=values.mode if values.mode in GUESTS else '')
+
+
+def tolerances_from(values: SimpleNamespace, model: RobotModel) -> Tolerances:
+    """Return the tolerances of trajectories (raises as `gains_from`)."""
+    def limits(kind):
+        # those of a single joint, which are declared once the joints are known, come first
+        own = [getattr(values, f'constraints_{joint}_{kind}'.replace('.', '_'), 0.0)
+               for joint in model.joint_names]
+        common = per_joint(f'constraints.{kind}', getattr(values, f'constraints_{kind}'),
+                           model.joint_names)
+        return [x or y for x, y in zip(own, common)]
+
+    return Tolerances.from_defaults(
+        model.nv, limits('trajectory'), limits('goal'), values.constraints_goal_time,
+        values.constraints_stopped_velocity_tolerance)
 
 
 def check_rate(values: SimpleNamespace, simulated: bool) -> None:
@@ -250,7 +241,7 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
     bounds = set(names) - _DESIGN.keys() - TASK_NAMES - {'mode'}
     if bounds:
         controller.check_bounds(settings)
-    check_shaping(gains, dynamics.model)
+    controller.check_gains(gains)
     if 'mode' in names:
         controller.enter(values.mode)  # the last that can be refused
     if _DESIGN.keys() & names:

@@ -90,6 +90,7 @@ class ControllerReport:
             'fault': controller.fault, 'guard': self._guard.summary,
             'last motion': controller.message, 'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.reader.refused), **self._statistics.summary(),
+            'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),

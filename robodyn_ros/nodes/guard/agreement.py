@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -44,6 +45,8 @@ class Agreement:
         self._contract: dict[str, Any] | None = None
         self._unread = False
         self._told = self._carried = ''
+        self._usable: np.ndarray | None = None
+        self._own: dict[str, Any] = {}
         self._problem = f'no word of the controller on {self._contracts.topic} yet'
 
     @property
@@ -61,8 +64,11 @@ class Agreement:
         if self._unread and not guard.in_charge:
             self._unread = False
             self._reckon(torque)
-        guard.refusal = self._problem or difference(terms_of(
-            self._model, self._values, self._topic, torque.usable), self._contract)
+        # limits are replaced when they change; the digest takes too long for every torque
+        if torque.usable is not self._usable:
+            self._usable = torque.usable
+            self._own = terms_of(self._model, self._values, self._topic, self._usable)
+        guard.refusal = self._problem or difference(self._own, self._contract)
         self._tell(guard)
 
     def _read(self, text: str) -> None:

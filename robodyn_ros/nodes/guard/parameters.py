@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
-from robodyn_ros.nodes.torque_parameters import COMMAND_PARAMETERS, LIMIT_PARAMETERS
+from robodyn_ros.nodes.torque_parameters import (
+    COMMAND_PARAMETERS, LIMIT_PARAMETERS, STATE_PARAMETERS)
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -31,13 +30,7 @@ PARAMETERS = (
     Parameter('stale.hold', 'double', 0.05, 'Silence of the joint states after which the weight '
               'at the last position is commanded.', 's', minimum=0.002, maximum=1.0,
               read_only=True),
-    Parameter('stale.jump', 'double', 0.06, 'By how much a position may jump, as time at the '
-              'velocity limit of the joint: 0.06 are 0.09 rad at 1.5 rad/s. A state that jumps '
-              'further than from there at twice that speed does not count. .inf: all count.',
-              's', minimum=0.001, maximum=math.inf, read_only=True),
-    Parameter('stale.max_skew', 'double', 1.0, 'Largest difference between stamp and clock; '
-              '.inf where the clocks are known to differ.', 's', minimum=0.001,
-              maximum=math.inf, read_only=True),
+    *STATE_PARAMETERS,
     Parameter('fallback_controllers', 'string_array', (), 'Controllers of ros2_control that are '
               'activated when the guard takes over.', read_only=True),
     Parameter('replaced_controllers', 'string_array', (), 'Those that are deactivated then, '

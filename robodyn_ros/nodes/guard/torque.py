@@ -16,12 +16,12 @@ import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
-from robodyn_ros.exceptions import ModelError, ParameterError
+from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes.parameters import per_joint
-from robodyn_ros.safety import Anchor, brake_at_limits, Supervisor
+from robodyn_ros.safety import (
+    Anchor, brake_at_limits, checked_effort_limits, Supervisor, USUAL_RATE)
 
-_RATE = 100.0    # effort limits per second, if nothing else is asked for
 _BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
 _REACH = 0.1     # s in which a joint may reach its limit
 
@@ -139,12 +139,12 @@ class GuardTorque:
 
     def set_gravity(self, gravity) -> None:
         """Reckon with another gravity; raises as `set_payload`."""
-        check_gravity(np.asarray(gravity))
+        check_gravity(gravity)
         self._take(self.loads.payloads, gravity)
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
         """Reckon with all that a controller does; raises `ModelError` if nothing is like that."""
-        check_gravity(np.asarray(gravity))
+        check_gravity(gravity)
         for load in payloads:
             self.loads.carrier(load.link)
             check_body(load)
@@ -176,14 +176,9 @@ class GuardTorque:
 def _bounds(values: SimpleNamespace, model) -> tuple[np.ndarray, np.ndarray, float]:
     """Return effort limits, rate limits and margin."""
     names = model.joint_names
-    effort = np.array(per_joint('effort_limit', values.effort_limit, names)
-                      if values.effort_limit else model.effort_limit)
-    for name, limit in zip(names, effort):
-        if not 0.0 < limit < np.inf:
-            raise ParameterError(
-                f"joint '{name}' has effort limit {limit:g}: the torque must have a bound above "
-                'zero; correct <limit effort> in the URDF, or set the parameter effort_limit',
-                joint=name, value=float(limit))
+    effort = checked_effort_limits(names, np.array(
+        per_joint('effort_limit', values.effort_limit, names)
+        if values.effort_limit else model.effort_limit))
     rate = np.array(per_joint('torque_rate_limit', values.torque_rate_limit, names)
-                    if values.torque_rate_limit else _RATE * effort)
+                    if values.torque_rate_limit else USUAL_RATE * effort)
     return effort, rate, values.effort_margin

@@ -70,7 +70,7 @@ class Hearing:
         return self._reader.torque if self._reader.received else None
 
     def listen(self, guard: Guard, torque: GuardTorque) -> None:
-        """Take what has come; payload and gravity also without a controller that confirms them."""
+        """Take what has come; payload and gravity only while no controller can confirm them."""
         beat = self._beats.take()
         if beat is not None and beat.frame_id in _PHASES:
             self.stamp = beat.stamp
@@ -78,13 +78,15 @@ class Hearing:
         command = None if guard.in_charge else self._commands.take()
         if command is not None:
             self._reader.read_array(command)
-        self._reckon(self._payload, lambda each: torque.set_payload(payload_from(each)))
-        self._reckon(self._gravity, lambda each: torque.set_gravity(
-            gravity_from(each, self._base)))
+        alone = guard.in_charge or not guard.hears
+        self._reckon(self._payload, alone,
+                     lambda each: torque.set_payload(payload_from(each)))
+        self._reckon(self._gravity, alone,
+                     lambda each: torque.set_gravity(gravity_from(each, self._base)))
 
-    def _reckon(self, subscription: PolledSubscription, take) -> None:
+    def _reckon(self, subscription: PolledSubscription, alone: bool, take) -> None:
         message = subscription.take()
-        if message is None:
+        if message is None or not alone:
             return
         try:
             take(message)

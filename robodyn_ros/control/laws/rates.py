@@ -1,0 +1,46 @@
+"""How fast the feedback of a law is: kp (1/s^2) and kd (1/s) of what it moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.pose.task_gains import TaskGains
+
+_LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
+
+
+def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of gains that are accelerations."""
+    return gains.kp, gains.kd
+
+
+def of_springs(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of joint impedances, each joint with its usual inertia."""
+    return _spring(gains, gains.inertia)
+
+
+def of_shaped_springs(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of joint impedances, each joint with the inertia that was asked for."""
+    return _spring(gains, gains.apparent_inertia)
+
+
+def of_task(_gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of operational_space: of the link, then of the posture."""
+    return (np.concatenate((task.kp, task.posture_kp)),
+            np.concatenate((task.kd, task.posture_kd)))
+
+
+def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of cartesian_impedance: of the link's usual mass, then of the posture."""
+    inertia = np.maximum(gains.inertia, _LEAST_INERTIA)
+    kp = task.stiffness * task.mobility
+    kd = task.damping * task.mobility + 2.0 * task.damping_ratio * np.sqrt(kp)
+    return (np.concatenate((kp, task.posture_stiffness / inertia)),
+            np.concatenate((kd, task.posture_damping / inertia)))
+
+
+def _spring(gains: Gains, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    m = np.maximum(inertia, _LEAST_INERTIA)
+    damping = gains.joint_damping + 2.0 * gains.impedance_ratio * np.sqrt(gains.stiffness * m)
+    return gains.stiffness / m, damping / m

@@ -2,10 +2,12 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-matrix bench docs lint clean
 BIN := .venv/bin
+comma := ,
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 help:
 	@echo 'make demo [URDF=arm.urdf] [ARGS=...]   a simulated arm that floats and tracks'
+	@echo 'make demo VIEW=1                       the same, in the browser'
 	@echo 'make test [ARGS=...]                   the tests, without the slow ones'
 	@echo 'make test-all [ARGS=...]               all tests'
 	@echo 'make test-matrix [CELLS=...]           a slice of the tests on several Pythons and ROS releases'
@@ -16,8 +18,8 @@ help:
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
 
 demo:
-	@.ci/venv plot
-	@$(BIN)/robodyn demo $(if $(URDF),--urdf "$(URDF)") $(ARGS)
+	@.ci/venv plot$(if $(VIEW),$(comma)view)
+	@$(BIN)/robodyn demo $(if $(URDF),--urdf "$(URDF)") $(if $(VIEW),--view) $(ARGS)
 
 test:
 	@.ci/venv plot,test

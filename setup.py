@@ -32,7 +32,7 @@ WHEELS = {
 # Messages by the repository whose version they have.
 MESSAGES = {
     'common': ['diagnostic-msgs', 'geometry-msgs', 'sensor-msgs', 'std-msgs', 'std-srvs',
-               'trajectory-msgs'],
+               'trajectory-msgs', 'visualization-msgs'],
     'rcl': ['lifecycle-msgs', 'rcl-interfaces', 'rosgraph-msgs'],
 }
 ros = {extra: [f'ros-{name}=={version}' for key, version in versions.items()
@@ -50,6 +50,8 @@ lint = [
     'ros-ament-pep257',
 ]
 record = ['rosbags']
+view = ['lxml', 'pycollada', 'trimesh', 'viser>=1.1,<2']
+browser = ['pillow', 'selenium']
 runner = ['pytest', 'pytest-timeout', 'hypothesis']
 docs = ['furo', 'myst-parser', 'sphinx>=7', 'sphinxcontrib-mermaid']
 oracles = ['example-robot-data', 'mujoco', 'pin']
@@ -77,7 +79,8 @@ setup(
         'record': record,
         'docs': docs,
         'matrix': runner,
-        'test': [*runner, *record, *oracles, *lint],
+        'view': view,
+        'test': [*runner, *record, *oracles, *lint, *view, *browser],
     },
     zip_safe=False,
     maintainer='robodyn_ros maintainers',
@@ -89,6 +92,7 @@ setup(
         'console_scripts': [
             'controller = robodyn_ros.nodes.controller.node:main',
             'guard = robodyn_ros.nodes.guard.node:main',
+            'markers = robodyn_ros.nodes.view.markers:main',
             'robodyn = robodyn_ros.cli.main:main',
             'simulator = robodyn_ros.nodes.simulator.node:main',
         ],

@@ -218,8 +218,8 @@ def summary(rate, name, turns):
             'misses': sum(missed), 'cpu': node, 'source cpu': source, 'others cpu': others}
 
 
-def print_table(rows):
-    """Print the figures, and the controller's in parts of each echo's."""
+def print_rows(rows):
+    """Print the figures."""
     print('round trip in us, with the medians of the single turns; '
           'use of processors in % of one core\n')
     print(f'{"":8}{"node":13}{"p50":>7}{"turns":>14}{"p99":>8}{"p99.9":>8}{"max":>8}'
@@ -230,6 +230,11 @@ def print_table(rows):
               f'{row["p99"]:8.0f}{row["p99.9"]:8.0f}{row["max"]:8.0f}{row["misses"]:8d}'
               f'{100 * row["cpu"]:7.0f}{100 * row["source cpu"]:8.0f}'
               f'{100 * row["others cpu"]:8.0f}')
+
+
+def print_table(rows):
+    """Print the figures, and the controller's in parts of each echo's."""
+    print_rows(rows)
     print()
     for row in rows:
         ours = next(each for each in rows if each['rate'] == row['rate'])

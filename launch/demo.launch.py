@@ -3,18 +3,22 @@ A simulated arm under the torque controller.
 
     ros2 launch robodyn_ros demo.launch.py
     ros2 launch robodyn_ros demo.launch.py urdf:=arm.urdf rviz:=true
+    ros2 launch robodyn_ros demo.launch.py view:=true
     ros2 launch robodyn_ros demo.launch.py guard:=true
 """
 
+from importlib.util import find_spec
+import sys
+
 from launch import LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown, TimerAction)
+    DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown, TimerAction)
 from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
 
 from robodyn_ros.nodes.launching import include, start
-from robodyn_ros.share import share_path
+from robodyn_ros.share import PACKAGE, share_path
 
 HINTS = """to try in another terminal (Ctrl-C in this one ends the demo):
 
@@ -38,6 +42,8 @@ def generate_launch_description():
                               'arm in RViz.'),
         DeclareLaunchArgument('rviz_frame', default_value='world', description='Frame that RViz '
                               'shows things in: the root link of the URDF.'),
+        DeclareLaunchArgument('view', default_value='false', description='Whether to show the '
+                              'arm in the browser: robodyn view --control.'),
         DeclareLaunchArgument('robot_state_publisher', default_value=LaunchConfiguration('rviz'),
                               description='Whether to start robot_state_publisher.'),
         include('simulation'),
@@ -47,6 +53,7 @@ def generate_launch_description():
                 "'", real_time_factor, "' not in ('', '1', '1.0')"])),
         include('controller'),
         OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
+        OpaqueFunction(function=view, condition=IfCondition(LaunchConfiguration('view'))),
         # with a guard the arm outlives its controller
         RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended')),
                              condition=UnlessCondition(LaunchConfiguration('guard'))),
@@ -55,9 +62,21 @@ def generate_launch_description():
 
 
 def rviz(_context):
-    """Start RViz."""
-    return [start('rviz2', 'rviz2', arguments=[
+    """Start RViz, and the markers that it shows."""
+    actions = [start('rviz2', 'rviz2', arguments=[
         '-d', str(share_path('config', 'robodyn.rviz')), '-f', LaunchConfiguration('rviz_frame')])]
+    if find_spec('visualization_msgs') is None:
+        return [*actions, LogInfo(msg='visualization_msgs is not installed: no markers')]
+    return [*actions, start(PACKAGE, 'markers', remappings=[
+        ('joint_states', LaunchConfiguration('joint_states'))])]
+
+
+def view(_context):
+    """Open the page."""
+    return [TimerAction(period=0.0, actions=[ExecuteProcess(output='screen', cmd=[
+        sys.executable, '-m', 'robodyn_ros.cli.main', 'view', '--control',
+        '--namespace', LaunchConfiguration('namespace'),
+        '--joint-states', LaunchConfiguration('joint_states')])])]
 
 
 def hints(context):

@@ -66,7 +66,13 @@ class Scene:
         return np.array(self.states[-1].velocity)
 
     def until_word(self, word, timeout=30.0):
-        self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word, timeout)
+        try:
+            self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word,
+                             timeout)
+        except AssertionError as error:
+            said = [each.frame_id for each in self.words[-3:]]
+            raise AssertionError(f'{error}, but {said}\n{self.guard and self.guard.output}'
+                                 ) from None
 
     def until_rest(self, timeout=15.0):
         self.probe.until(lambda: np.abs(self.qd).max() < STILL, 'rest', timeout)

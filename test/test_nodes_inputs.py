@@ -165,7 +165,7 @@ def test_what_the_tip_carries_is_told_as_it_would_be_sent(probe, held, told, say
     (payload(mass=50.0), "payload of 50 kg on link 'fore': joint '.*' would need"),
     (Vector3Stamped(header=Header(frame_id='fore'), vector=Vector3(z=-9.81)),
      "refused on ~/gravity: gravity in the frame 'fore'; give it in that of the base, 'base'"),
-    (Vector3Stamped(vector=Vector3(z=math.nan)), 'refused on ~/gravity: .*must be finite'),
+    (Vector3Stamped(vector=Vector3(z=math.nan)), 'refused on ~/gravity: .*must be three finite'),
     (Vector3Stamped(vector=Vector3(z=-981.0)), 'refused on ~/gravity: .*at most 30'),
     (WrenchStamped(header=Header(frame_id='hand')), "refused on ~/external_wrench: .*'hand'"),
     (WrenchStamped(header=Header(frame_id='fore'),

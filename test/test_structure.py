@@ -25,8 +25,9 @@ ARROWS = {
     'identification': PHYSICS,
     'trajectory': FOUNDATION,
     'safety': FOUNDATION | {'trajectory'},  # for Reference: arrays with names
-    'nodes': LIBRARY | {''},
-    'cli': LIBRARY | {'', 'nodes'},
+    'view': PHYSICS | {'trajectory'},
+    'nodes': LIBRARY | {'', 'view'},
+    'cli': LIBRARY | {'', 'nodes', 'view'},
     '': LIBRARY,
 }
 NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}

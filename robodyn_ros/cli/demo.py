@@ -11,9 +11,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 import signal
+from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
-from robodyn_ros.cli.findings import Findings
+from robodyn_ros.cli.demo_findings import Findings
+from robodyn_ros.cli.demo_view import check_view, open_page, stay
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
@@ -22,10 +24,14 @@ from robodyn_ros.cli.robot import (
 from robodyn_ros.cli.story import Story
 from robodyn_ros.dynamics import Dynamics
 
+if TYPE_CHECKING:  # the session needs ROS
+    from robodyn_ros.cli.session import Session
+
 EXAMPLES = """examples:
   robodyn demo
   robodyn demo --urdf arm.urdf --lock finger_joint:0.02 --speed 0.3
   robodyn demo --bag run1
+  robodyn demo --view                                look at it in the browser, and pull it
   robodyn demo --urdf torso.urdf --base torso --tip left_hand --output results
 """
 
@@ -41,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='where robodyn_demo.png and robodyn_demo.npz go (default: here)')
     add('--bag', type=Path, metavar='DIR', help='also write what was on the topics as a rosbag2 '
         'in MCAP to this new folder; Foxglove and PlotJuggler open it')
+    add('--view', action='store_true', help='also show it in the browser, and stay there until '
+        'Ctrl-C with the arm floating')
     add('--no-plot', action='store_true', help='no picture')
     add('--keep-logs', action='store_true', help='keep what the processes said')
 
@@ -52,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     if options.bag:
         check_bag(options.bag)
+    if options.view:
+        check_view()
     steps = Steps()
     robot = Robot.from_options(options)
     options.output.mkdir(parents=True, exist_ok=True)
@@ -65,9 +75,21 @@ def run(options: argparse.Namespace) -> int:
         with steps('start simulator and controller') as step:
             session.start()
             step.result = f'on ROS_DOMAIN_ID={session.domain}, this machine only'
+        if options.view:
+            with steps('open the page') as step:
+                step.result = address = open_page(session, robot)
         Story(session, findings, steps).tell()
+        code = _conclude_all(session, findings, options, steps)
+        if options.view:
+            stay(session, address, steps)
     if not options.keep_logs:
         session.remove_logs()
+    return code
+
+
+def _conclude_all(session: Session, findings: Findings, options: argparse.Namespace,
+                  steps: Steps) -> int:
+    """Write the bag as well, if there is to be one; else as `conclude`."""
     if options.bag:
         with steps('write the bag') as step:
             step.result = str(write_bag(options.bag, [

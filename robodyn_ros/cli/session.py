@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import json
 import os
 from pathlib import Path
@@ -68,6 +68,7 @@ class Session:
         self._robot, self.model, self._start, self._rate = robot, model, start, rate
         self._logs, self._look, self._everything = logs, look, everything
         self._children = Children()
+        self._beside: list[Child] = []
         self.gravity = 1.0
         self._foreign_domain = bool(os.environ.get('ROS_DOMAIN_ID'))
         self.domain = isolate()
@@ -99,13 +100,31 @@ class Session:
             self._refuse_company()
         self.simulator = self._child('simulator', {
             **common, 'step': 1.0 / self._rate, 'initial_positions': places})
+        self.start_controller()
+
+    def start_controller(self) -> None:
+        """Start the controller, and wait until it holds the arm (raises as `start`)."""
+        recorder = self.recorder
+        before = len(recorder.references)
         self.controller = self._child('controller', {
-            **common, 'natural_frequency': [STIFFNESS]})
+            **self._robot.parameters(), 'natural_frequency': [STIFFNESS]})
         # ROS may find the one long before the other
-        if not self.recorder.wait(lambda: self.recorder.states and self.recorder.references,
-                                  _START):
+        if not recorder.wait(lambda: recorder.states and len(recorder.references) > before,
+                             _START):
             raise StateError(f'the controller was not active within {_START:g} s; it said: '
                              + self.controller.last_words())
+
+    def start_beside(self, name: str, module: str, arguments: Sequence[str]) -> Child:
+        """Start another process that lives as long as these, unless it ends before."""
+        child = self._children.start(name, module, arguments, self._log_of(name))
+        child.may_end = True
+        self._beside.append(child)
+        return child
+
+    def idle(self, seconds: float) -> None:
+        """Let a time pass in which nothing is recorded (raises if a process has ended)."""
+        self._children.check()
+        time.sleep(seconds)
 
     def _child(self, name: str, parameters: dict[str, object]) -> Child:
         arguments = ['--ros-args']
@@ -132,7 +151,7 @@ class Session:
 
     def remove_logs(self) -> None:
         """Remove what the processes said."""
-        for child in (self.simulator, self.controller):
+        for child in (self.simulator, self.controller, *self._beside):
             child.log.unlink(missing_ok=True)
 
     def record(self, duration: float) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
+import numpy as np
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
@@ -91,14 +92,15 @@ class Commands:
         self._wrench.publish(message)
 
     def _carry(self, order: orders.Carry) -> None:
-        told = Payload(order.link, order.mass if order.told else 0.0, (0.0, 0.0, 0.0))
-        self._payload.publish(payload_message(told))
-        given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
-        if self._node.count_subscribers(self._wrench.topic_name):  # a simulated arm
-            self._call('payload', f'{self._simulator}/set_parameters',
-                       SetParameters.Request(parameters=[
-                           RosParameter(name, value=value).to_parameter_msg()
-                           for name, value in given.items()]))
+        mass = order.mass if order.told else 0.0
+        self._payload.publish(payload_message(
+            Payload(order.link, mass, np.zeros(3), np.zeros((3, 3)))))
+        service = f'{self._simulator}/set_parameters'
+        if self._clients[service].service_is_ready():  # else it is a real arm
+            given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
+            self._call('payload', service, SetParameters.Request(parameters=[
+                RosParameter(name, value=value).to_parameter_msg()
+                for name, value in given.items()]))
 
     def _call(self, what: str, name: str, request) -> None:
         client = self._clients[name]

@@ -1,0 +1,154 @@
+"""
+Show an arm in the browser: what it does, what it is asked, and why this torque.
+
+Listens to joint states and robot_description, of a simulator or of any arm. With --control the
+first one at the page may also command, and pull the links of a simulated arm with the mouse.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import os
+from pathlib import Path
+import sys
+
+import numpy as np
+
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.source import read_source
+from robodyn_ros.view.moves import usual_poses
+from robodyn_ros.view.visuals import read_visuals
+
+EXAMPLES = """examples:
+  robodyn view                                the arm that publishes its robot_description
+  robodyn view --control                      with buttons, sliders, and a hand for a simulated arm
+  robodyn view arm.urdf --namespace left
+  robodyn view --control --pose home:0,0.5,0,-1,0,0.5,0
+  robodyn view --host 0.0.0.0                 other machines may look, too
+"""
+THIS_MACHINE = '127.0.0.1'
+_NICE = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser, 'what robot_description says')
+    add = parser.add_argument
+    add('--control', action='store_true',
+        help='the first one at the page may command; all others watch')
+    add('--pose', action='append', default=[], metavar='NAME:Q1,Q2,...',
+        help='a pose to choose from, in the order of the joints; may be repeated')
+    page = parser.add_argument_group('the page')
+    page.add_argument('--host', default=THIS_MACHINE, metavar='ADDRESS',
+                      help='to listen at; 0.0.0.0: anybody in the network may look, and command '
+                      'with --control (default: this machine only)')
+    page.add_argument('--port', type=int, metavar='N', help='default 8080, or the next free one')
+    page.add_argument('--rate', type=between(1.0, 30.0), default=30.0, metavar='HZ',
+                      help='pictures per second; fewer for a browser that is slow (default 30)')
+    ros = parser.add_argument_group('what is looked at')
+    ros.add_argument('--namespace', default='', metavar='NAME', help='of the arm')
+    ros.add_argument('--joint-states', default='joint_states', metavar='TOPIC',
+                     help='default joint_states')
+    ros.add_argument('--controller', metavar='NODE', help='default computed_torque_controller')
+    ros.add_argument('--simulator', metavar='NODE', help='default robot_simulator')
+    ros.add_argument('--timeout', type=between(0.1, 3600.0), default=30.0, metavar='SECONDS',
+                     help='to wait for robot_description (default 30)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the page until Ctrl-C; return 0."""
+    from robodyn_ros.nodes.process import StopRequest  # needs ROS
+    from robodyn_ros.nodes.view.live import LiveView
+    from robodyn_ros.view.page import Page
+    from robodyn_ros.view.server import close, serve
+
+    _give_way()
+    stop = StopRequest()
+    stop.install()
+    with LiveView(_names(options), options.namespace) as live:
+        model, text, folder = _robot(options, live)
+        surfaces = _surfaces(model, text, folder)
+        dynamics = Dynamics(model)
+        server = serve(options.host, options.port, model.name)
+        page = Page(server, dynamics, surfaces, options.tip or tip_of(model), live.orders.put,
+                    options.control, _poses(model, options.pose), options.rate)
+        _announce(server, options)
+        stop.defer()
+        live.show(page, model, options.control, lambda: stop.requested)
+        close(server)
+    return 0
+
+
+def _give_way() -> None:
+    """Let every control loop on this machine go first."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+        # Linux shares processors among sessions first
+        Path('/proc/self/autogroup').write_text(str(_NICE))
+    except OSError:
+        pass  # not every system groups sessions
+
+
+def _names(options: argparse.Namespace):
+    from robodyn_ros.nodes.view.names import Names  # needs ROS
+
+    given = {'joint_states': options.joint_states, 'controller': options.controller,
+             'simulator': options.simulator}
+    return Names(**{key: value for key, value in given.items() if value})
+
+
+def _robot(options: argparse.Namespace, live) -> tuple[RobotModel, str | bytes, Path | None]:
+    """Return the model, the URDF that it was made of, and where that lies."""
+    robot = Robot.from_options(options)
+    if options.urdf or options.path:
+        text, folder = read_source(robot.urdf), robot.urdf.parent
+    else:
+        text, folder = live.description(options.timeout), None
+    return RobotModel.from_urdf(text, gravity=robot.gravity, **robot.selection()), text, folder
+
+
+def _surfaces(model: RobotModel, urdf: str | bytes, folder: Path | None):
+    from robodyn_ros.view.surfaces import arm_surfaces
+
+    visuals, odd = read_visuals(urdf)
+    surfaces, missing = arm_surfaces(model, visuals, folder)
+    problems = odd + missing
+    if problems:
+        more = f' ({len(problems) - 1} more like that)' if len(problems) > 1 else ''
+        print(f'robodyn view: {problems[0]}{more}; capsules stand for what is missing',
+              file=sys.stderr)
+    return surfaces
+
+
+def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the usual poses and those that `--pose` names."""
+    poses = usual_poses(model)
+    for text in given:
+        name, _, values = text.rpartition(':')
+        try:
+            q = np.array([float(value) for value in values.split(',')])
+        except ValueError:
+            q = np.empty(0)
+        if not name or q.shape != (model.nv,) or not np.isfinite(q).all():
+            raise ParameterError(
+                f'--pose {text}: give a name and {model.nv} positions, of '
+                f'{", ".join(model.joint_names)}, as in home:' + ','.join(['0'] * model.nv))
+        poses[name] = q
+    return poses
+
+
+def _announce(server, options: argparse.Namespace) -> None:
+    from robodyn_ros.view.server import url
+
+    whom = 'this machine only' if options.host == THIS_MACHINE else (
+        'anybody who reaches this machine can look'
+        + (', and the first one can command the arm' if options.control else ''))
+    print(f'look at {url(server)} ({whom}); Ctrl-C ends it', flush=True)
+    if not options.control:
+        print('it only watches; --control gives the first one at the page buttons and a hand',
+              flush=True)

@@ -1,0 +1,114 @@
+"""The loop behind a page: thirty times per second, whatever the arm and the browsers do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+import time
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.description import wait_for_description
+from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.view.commands import Commands
+from robodyn_ros.nodes.view.feed import Feed
+from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.view.orders import Explain, Order
+from robodyn_ros.view.page import Page
+
+PERIOD = 1.0 / 30.0  # s
+
+
+class LiveView:
+    """
+    A node that shows an arm on a page, alive in a `with` block.
+
+    Parameters
+    ----------
+    names : Names
+        What is looked at.
+    namespace : str
+        Of all names.
+
+    Attributes
+    ----------
+    orders : SimpleQueue of Order
+        What a person at the page wants; any thread may put it there.
+
+    """
+
+    def __init__(self, names: Names, namespace: str = ''):
+        self._names = names
+        self.orders: SimpleQueue[Order] = SimpleQueue()
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            self._node = Node('robodyn_view', namespace=namespace, use_global_arguments=False,
+                              enable_rosout=False, start_parameter_services=False)
+        except Exception as error:
+            rclpy.try_shutdown()
+            reason = str(error).strip().partition('\n')[0]
+            raise ParameterError(f'--namespace {namespace}: {reason}') from error
+
+    def __enter__(self) -> LiveView:
+        return self
+
+    def __exit__(self, *_) -> None:
+        rclpy.try_shutdown()
+
+    def description(self, timeout: float) -> str:
+        """Return what robot_description carries; raises `ParameterError` if nothing comes."""
+        print('waiting for a robot description', flush=True)
+        try:
+            return wait_for_description(self._node, timeout)
+        except ParameterError as error:
+            raise ParameterError(
+                f'no robot description within {timeout:g} s: name the URDF, as in '
+                '`robodyn view arm.urdf`, or start what publishes robot_description, on '
+                'this ROS_DOMAIN_ID', **error.evidence) from error
+
+    def show(self, page: Page, model: RobotModel, control: bool,
+             until: Callable[[], bool]) -> None:
+        """
+        Keep a page up to date.
+
+        Parameters
+        ----------
+        page : Page
+            What is shown.
+        model : RobotModel
+            Of the arm.
+        control : bool
+            Whether orders are carried out; if not, nothing is ever published.
+        until : callable
+            Whether it is over.
+
+        """
+        feed = Feed(self._node, model, self._names)
+        commands = Commands(self._node, self._names, page.tell) if control else None
+        due = time.monotonic()
+
+        def turn() -> bool:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = max(due + PERIOD, time.monotonic())
+                self._obey(feed, commands)
+                page.show(feed.look())
+            return until()
+
+        run(self._node, turn, patience=0.5 * PERIOD)
+
+    def _obey(self, feed: Feed, commands: Commands | None) -> None:
+        """Carry out what has been asked for since the last time."""
+        while True:
+            try:
+                order = self.orders.get_nowait()
+            except Empty:
+                return
+            if isinstance(order, Explain):
+                feed.explain(order.on)
+            elif commands is not None:
+                commands.obey(order)

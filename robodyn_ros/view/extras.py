@@ -1,0 +1,83 @@
+"""What can be shown besides the arm: ghost, centre of mass, mass ellipsoid, pushes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import trimesh
+from viser.transforms import SO3
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.view.overlay import mass_ellipsoid
+from robodyn_ros.view.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import viser
+
+_PER_NEWTON = 0.005  # m of arrow
+_BALL = trimesh.creation.icosphere(3)
+
+
+class Extras:
+    """
+    Check boxes, and what they show.
+
+    Parameters
+    ----------
+    server : ViserServer
+    dynamics : Dynamics
+    tip : str
+        Link whose mass ellipsoid is drawn.
+
+    """
+
+    def __init__(self, server: viser.ViserServer, dynamics: Dynamics, tip: str):
+        self._dynamics, self._tip, scene = dynamics, tip, server.scene
+        with server.gui.add_folder('Show'):
+            add = server.gui.add_checkbox
+            self._ghost = add('reference', True, hint='Where the controller wants the arm.')
+            self._center = add('centre of mass', False)
+            self._mass = add('mass ellipsoid', False, hint=(
+                f'The mass that {tip} shows to a push, by direction: long where it is heavy.'))
+        self._dot = scene.add_icosphere('/centre_of_mass', 0.025, color=(227, 154, 45),
+                                        visible=False)
+        self._ellipsoid = scene.add_mesh_simple(
+            '/mass_ellipsoid', _BALL.vertices, _BALL.faces, color=(139, 99, 197), opacity=0.35,
+            cast_shadow=False, receive_shadow=False, visible=False)
+        self._pushes = scene.add_arrows('/pushes', np.zeros((1, 2, 3)), (214, 69, 69),
+                                        shaft_radius=0.008, head_radius=0.02, head_length=0.05,
+                                        visible=False)
+
+    @property
+    def ghost(self) -> bool:
+        """Whether the reference is wanted."""
+        return self._ghost.value
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Bring all of it up to date."""
+        if self._center.value:
+            self._dot.position = self._dynamics.center_of_mass(snapshot.q)
+        self._dot.visible = self._center.value
+        self._show_ellipsoid(snapshot)
+        self._show_pushes(snapshot)
+
+    def _show_ellipsoid(self, snapshot: Snapshot) -> None:
+        found = mass_ellipsoid(self._dynamics, snapshot.q, self._tip) if (
+            self._mass.value) else None
+        if found is not None:
+            self._ellipsoid.position = found.center
+            self._ellipsoid.wxyz = SO3.from_matrix(found.rotation).wxyz
+            self._ellipsoid.scale = tuple(found.lengths.tolist())
+        self._ellipsoid.visible = found is not None
+
+    def _show_pushes(self, snapshot: Snapshot) -> None:
+        arrows = []
+        for push in snapshot.pushes:
+            pose = self._dynamics.forward_kinematics(snapshot.q, push.link)
+            tail, force = pose[:3, 3], pose[:3, :3] @ push.force
+            if np.linalg.norm(force) > 0.1:
+                arrows.append([tail, tail + _PER_NEWTON * force])
+        if arrows:
+            self._pushes.points = np.array(arrows, dtype=np.float32)
+        self._pushes.visible = bool(arrows)

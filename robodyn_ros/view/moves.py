@@ -1,0 +1,68 @@
+"""Motions from rest to rest that are checked before they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import Reference
+from robodyn_ros.trajectory.checks import check_trajectory
+from robodyn_ros.trajectory.feasibility import check_feasibility
+from robodyn_ros.trajectory.points import TrajectoryPoint
+from robodyn_ros.view.orders import Move
+
+_PEAK = 15.0 / 8.0  # peak speed of a quintic from rest to rest, in parts of its mean
+_LEAST = 0.5        # s
+_UNKNOWN = 1.0      # rad/s or m/s, where the URDF has no limit
+
+
+def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: float,
+              controlled: Sequence[str] = ()) -> Move:
+    """
+    Return a motion within the limits of position, velocity and torque.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Of the arm.
+    start, goal : (nv,) array
+        Where the joints are asked to be now, and then.
+    speed : float
+        Part of the velocity limits that the fastest joint reaches.
+    controlled : sequence of str
+        Joints that the controller has; empty: all. The others stay.
+
+    Raises
+    ------
+    TrajectoryError
+        With joint, value, limit and remedy.
+
+    """
+    model = dynamics.model
+    chosen = np.array([not controlled or name in controlled for name in model.joint_names])
+    goal = np.where(chosen, goal, start)
+    duration = _duration(model, goal - start, speed)
+    point = TrajectoryPoint(goal.tolist(), np.zeros(model.nv).tolist(),
+                            np.zeros(model.nv).tolist(), time_from_start=duration)
+    trajectory = check_trajectory(model, model.joint_names, [point], Reference.at_rest(start))
+    check_feasibility(trajectory, lambda q, qd, qdd: (
+        dynamics.inverse_dynamics(q, qd, qdd) + model.damping * qd
+        + model.friction * np.sign(qd)), model.effort_limit, model.joint_names,
+        units=model.effort_units)
+    names = tuple(np.array(model.joint_names)[chosen].tolist())
+    return Move(names, tuple(goal[chosen].tolist()), duration)
+
+
+def _duration(model: RobotModel, way: np.ndarray, speed: float) -> float:
+    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _UNKNOWN)
+    # a joint that must not move at all is refused by the check
+    times = _PEAK * np.abs(way) / np.maximum(speed * limit, 1e-3)
+    return max(float(times.max()), _LEAST)
+
+
+def usual_poses(model: RobotModel) -> dict[str, np.ndarray]:
+    """Return poses that every arm has: all joints at 0, or as near as their limits allow."""
+    return {'zero': np.clip(np.zeros(model.nv), model.lower, model.upper)}

@@ -1,0 +1,204 @@
+"""The page: an arm with what it is asked and what it does, and a hand for one person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.view.arm import DrawnArm
+from robodyn_ros.view.bars import torque_bars
+from robodyn_ros.view.controls import Controls
+from robodyn_ros.view.due import Due
+from robodyn_ros.view.extras import Extras
+from robodyn_ros.view.grip import Grip
+from robodyn_ros.view.orders import Explain, Order
+from robodyn_ros.view.plots import Plots
+from robodyn_ros.view.server import is_own_page
+from robodyn_ros.view.snapshot import Snapshot
+from robodyn_ros.view.status import status
+from robodyn_ros.view.surfaces import Surface
+
+if TYPE_CHECKING:
+    import viser
+
+# s between changes, fewer than of the arm: they take a browser longer
+_TEXT, _PLOTS = 0.125, 0.25
+_GHOST = (240, 150, 40)    # where the controller wants the arm
+_GOAL = (46, 158, 91)     # where the sliders would have it
+_APART = 0.01             # rad or m from which on a ghost is told from the arm
+ANGLE = 0.8               # rad, that the camera sees from top to bottom
+_TILE = 0.25              # m
+_CAMERA = np.array([1.15, -1.05, 0.55])  # from where, in parts of the reach
+
+
+class Page:
+    """
+    What the browsers show, kept up to date by `show`.
+
+    Parameters
+    ----------
+    server : ViserServer
+    dynamics : Dynamics
+    surfaces : sequence of Surface
+        Of the arm.
+    tip : str
+        Link whose mass ellipsoid is drawn, and that carries a payload.
+    order : callable
+        Takes an `Order`; called from threads of the server.
+    control : bool
+        Whether the first client may command; all others only watch.
+    poses : mapping of str to (nv,) array
+        To choose from.
+    rate : float
+        Pictures per second.
+
+    """
+
+    def __init__(self, server: viser.ViserServer, dynamics: Dynamics,
+                 surfaces: Sequence[Surface], tip: str, order: Callable[[Order], None],
+                 control: bool = False, poses: Mapping[str, np.ndarray] | None = None,
+                 rate: float = 30.0):
+        self._server, self._dynamics, self._tip, self._order = server, dynamics, tip, order
+        self._control, self._poses = control, dict(poses or {})
+        self._lock, self._controls = threading.Lock(), None
+        self._snapshot: Snapshot | None = None
+        self._due = [Due(1.0 / rate), Due(max(_TEXT, 1.0 / rate)), Due(max(_PLOTS, 2.0 / rate))]
+        self._build_scene(surfaces)
+        self._build_panel()
+        server.on_client_connect(self._on_connect)
+        server.on_client_disconnect(self._on_disconnect)
+
+    def _build_scene(self, surfaces: Sequence[Surface]) -> None:
+        scene, dynamics = self._server.scene, self._dynamics
+        self._arm = DrawnArm(scene, dynamics, surfaces, '/arm')
+        moving = [surface for surface in surfaces if surface.body >= 0]
+        self._ghost = DrawnArm(scene, dynamics, moving, '/reference', _GHOST, 0.25)
+        self._goal = DrawnArm(scene, dynamics, moving, '/goal', _GOAL, 0.25)
+        self._ghost.visible = self._goal.visible = False
+        # environment map and shadows would take a processor for themselves where there is no other
+        scene.configure_environment_map(None)
+        scene.configure_default_lights(cast_shadow=False)
+        scene.add_light_hemisphere('/sky', sky_color=(255, 255, 255),
+                                   ground_color=(176, 180, 188), intensity=2.2)
+        scene.add_line_segments('/floor', _floor(reach_of(dynamics)), (214, 217, 221),
+                                thickness=1.0, thickness_units='screen')
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = first_view(dynamics)
+        camera.fov = ANGLE
+        self._grip = Grip(scene, dynamics, self._arm, self._order, self._may) if (
+            self._control) else None
+
+    def _build_panel(self) -> None:
+        gui, model = self._server.gui, self._dynamics.model
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(400)
+        self._status = gui.add_html('')
+        with gui.add_folder('Torque'):
+            self._bars = gui.add_html('')
+        self._plots = Plots(gui, model, lambda on: self._order(Explain(on)))
+        self._extras = Extras(self._server, self._dynamics, self._tip)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show how things are now, as often as the page is to change; and pull what is held."""
+        self._snapshot = snapshot
+        self._plots.add(snapshot)
+        if self._grip is not None:
+            self._grip.pull(snapshot)
+        if not self._server.get_clients():
+            return
+        for due, draw in zip(self._due, (self._draw_arm, self._draw_text, self._plots.draw)):
+            if due.now(snapshot.time):
+                draw()
+
+    def tell(self, title: str, text: str, good: bool = True) -> None:
+        """Tell who commands what has become of an order."""
+        controls = self._controls
+        if controls is not None:
+            controls.tell(title, text, good)
+
+    def _draw_arm(self) -> None:
+        snapshot = self._snapshot
+        with self._server.atomic():
+            self._arm.show(snapshot.q)
+            self._show_ghost(snapshot)
+            self._show_goal()
+            self._extras.show(snapshot)
+        if self._grip is not None:
+            self._grip.draw(snapshot)
+
+    def _draw_text(self) -> None:
+        snapshot = self._snapshot
+        self._status.content = status(snapshot)
+        self._bars.content = torque_bars(self._dynamics.model, snapshot.torque)
+        self._find_somebody()
+        controls = self._controls
+        if controls is not None and controls.client_id in self._server.get_clients():
+            controls.show(snapshot)
+
+    def _show_ghost(self, snapshot: Snapshot) -> None:
+        apart = snapshot.reference is not None and np.nanmax(np.abs(
+            snapshot.reference - snapshot.q)) > _APART
+        if apart:
+            self._ghost.show(snapshot.reference)
+        self._ghost.visible = bool(apart and self._extras.ghost)
+
+    def _show_goal(self) -> None:
+        controls = self._controls
+        goal = controls.goal if controls is not None else None
+        if goal is not None:
+            self._goal.show(goal)
+        self._goal.visible = goal is not None
+
+    # --- who is there -----------------------------------------------------------------------
+
+    def _may(self, client_id: int) -> bool:
+        controls = self._controls
+        return controls is not None and controls.client_id == client_id
+
+    def _on_connect(self, client: viser.ClientHandle) -> None:
+        self._find_somebody()
+
+    def _on_disconnect(self, client: viser.ClientHandle) -> None:
+        with self._lock:
+            if self._may(client.client_id):
+                self._controls = None
+        self._find_somebody()
+
+    def _find_somebody(self) -> None:
+        """Let the client that has been there longest command, if nobody does."""
+        with self._lock:
+            if not self._control or self._controls is not None or self._snapshot is None:
+                return
+            for client_id, client in sorted(self._server.get_clients().items()):
+                if is_own_page(self._server, client_id):
+                    self._controls = Controls(client, self._dynamics, self._poses, self._tip,
+                                              self._order, self._snapshot)
+                    return
+
+
+def _floor(reach: float) -> np.ndarray:
+    """Return lines of a floor that is twice as wide as the arm reaches, (n, 2, 3)."""
+    edge = _TILE * np.ceil(2.0 * reach / _TILE)
+    ticks = np.linspace(-edge, edge, 2 * round(edge / _TILE) + 1)
+    along = np.array([[[x, -edge, 0.0], [x, edge, 0.0]] for x in ticks])
+    return np.concatenate([along, along[..., [1, 0, 2]]])
+
+
+def first_view(dynamics: Dynamics) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return where the camera is at first, and at what it looks; in the frame of the base."""
+    reach = reach_of(dynamics)
+    middle = np.array([0.0, 0.0, 0.45 * reach])
+    return tuple((middle + reach * _CAMERA).tolist()), tuple(middle.tolist())
+
+
+def reach_of(dynamics: Dynamics) -> float:
+    """Return about how far the arm reaches (m)."""
+    model = dynamics.model
+    reach = np.zeros(model.nb + 1)  # the last is the base's
+    for body, parent in enumerate(model.parent):
+        reach[body] = reach[parent] + np.linalg.norm(model.translation[body])
+    return max(float(reach.max()), 0.3)

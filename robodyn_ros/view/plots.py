@@ -1,0 +1,108 @@
+"""Live plots of the tracking error and of what the torque of a joint consists of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.model import RobotModel
+from robodyn_ros.view.history import History
+from robodyn_ros.view.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import viser
+
+SECONDS = 10.0  # that a plot shows
+TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'payload', 'feedback', 'limit', 'total')
+# calm, and told apart by most eyes
+_COLORS = ('#3b82c4', '#e39a2d', '#2f9e5b', '#d64545', '#8b63c5', '#8c6248', '#d17ab5', '#5f6b76')
+_HEIGHT = 150   # pixels
+# after the point; with an axis from 0.1 to 0.10000000000000002 uPlot would look for ticks for ever
+_DIGITS = 3
+
+
+class Plot:
+    """
+    Lines over the last seconds.
+
+    Parameters
+    ----------
+    gui : GuiApi
+        Where it goes.
+    names : sequence of str
+        Of the lines.
+
+    """
+
+    def __init__(self, gui: viser.GuiApi, names: tuple[str, ...]):
+        self._history = History(len(names), SECONDS)
+        axis = {'stroke': '#868e96', 'grid': {'stroke': '#8883', 'width': 1},
+                'ticks': {'stroke': '#8883', 'width': 1}, 'font': '11px sans-serif'}
+        lines = tuple({'label': name, 'stroke': _COLORS[k % len(_COLORS)], 'width': 1.5}
+                      for k, name in enumerate(names))
+        self._plot = gui.add_uplot(
+            self._columns(), ({'label': 's'}, *lines), height=_HEIGHT, padding=(12, 16, 0, 0),
+            scales={'x': {'time': False, 'auto': False, 'range': (-SECONDS, 0.0)}},
+            axes=(axis, {**axis, 'size': 46}), legend={'show': True, 'live': False})
+
+    def add(self, time: float, row: np.ndarray) -> None:
+        """Take the newest point of each line."""
+        self._history.add(time, np.round(np.nan_to_num(row), _DIGITS))
+
+    def clear(self) -> None:
+        """Begin again."""
+        self._history.clear()
+
+    def draw(self) -> None:
+        """Show what has come."""
+        self._plot.data = self._columns()
+
+    def _columns(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.nan_to_num(self._history.table()))
+
+
+class Plots:
+    """
+    The tracking error of all joints, and the terms of the torque of one that is chosen.
+
+    Parameters
+    ----------
+    gui : GuiApi
+        Where they go.
+    model : RobotModel
+    explain : callable
+        Called with whether the terms are wanted.
+
+    """
+
+    def __init__(self, gui: viser.GuiApi, model: RobotModel, explain):
+        self._model = model
+        slides = np.array([unit == 'N' for unit in model.effort_units])
+        unit = 'mm' if slides.all() else 'mrad | mm' if slides.any() else 'mrad'
+        with gui.add_folder(f'Tracking error ({unit})'):
+            self._error = Plot(gui, model.joint_names)
+        with gui.add_folder('Terms of the torque'):
+            self._wanted = gui.add_checkbox(
+                'listen', False, hint='The controller publishes the terms only while somebody '
+                'listens, and that takes its time.')
+            self._joint = gui.add_dropdown('joint', model.joint_names)
+            self._terms = Plot(gui, TERMS)
+        self._wanted.on_update(lambda _: explain(self._wanted.value))
+        self._joint.on_update(lambda _: self._terms.clear())
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Take what is known now."""
+        if snapshot.reference is not None:
+            self._error.add(snapshot.time, 1e3 * snapshot.error)
+        if snapshot.terms:
+            joint = self._model.joint_names.index(self._joint.value)
+            nothing = np.zeros(self._model.nv)
+            self._terms.add(snapshot.time, np.array(
+                [snapshot.terms.get(name, nothing)[joint] for name in TERMS]))
+
+    def draw(self) -> None:
+        """Show what has come."""
+        self._error.draw()
+        if self._wanted.value:
+            self._terms.draw()

@@ -1,0 +1,83 @@
+"""The web server of the page."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+from urllib.parse import urlparse
+
+import viser
+
+from robodyn_ros.exceptions import ParameterError
+
+FIRST_PORT = 8080
+_TRIED = 20
+
+
+def serve(host: str, port: int | None, title: str) -> viser.ViserServer:
+    """
+    Start the server.
+
+    Parameters
+    ----------
+    host : str
+        Address to listen at: that of this machine alone, or another of its own.
+    port : int or None
+        None: 8080, or the next one that is free.
+    title : str
+        Over the panel.
+
+    Raises
+    ------
+    ParameterError
+        Nobody can listen there.
+
+    """
+    port = _free_port(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):  # it would announce itself in a frame
+        server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+    server.gui.configure_theme(show_logo=False, show_share_button=False, control_width='large')
+    # any page could ask for it, and be seen by all the world
+    server.request_share_url = lambda *_, **__: None
+    return server
+
+
+def close(server: viser.ViserServer) -> None:
+    """End the server."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def _free_port(host: str, port: int | None) -> int:
+    wanted = range(FIRST_PORT, FIRST_PORT + _TRIED) if port is None else (port,)
+    for number in wanted:
+        try:
+            family = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0][0]
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, number))
+            return number
+        except OSError as error:
+            reason = error.strerror or str(error)
+    raise ParameterError(f'nobody can listen at {host}, port {number}: {reason}; choose others '
+                         'with --host and --port', host=host, port=number)
+
+
+def url(server: viser.ViserServer) -> str:
+    """Return what to type into a browser."""
+    host = server.get_host()
+    host = 'localhost' if host in ('0.0.0.0', '::', '127.0.0.1') else host
+    return f'http://{f"[{host}]" if ":" in host else host}:{server.get_port()}'
+
+
+def is_own_page(server: viser.ViserServer, client_id: int) -> bool:
+    """
+    Return whether a client is the page of this server, not one from elsewhere.
+
+    A browser lets every page that it shows connect to this machine; only its Origin tells.
+    """
+    connection = server._websock_server._live_connections.get(client_id)
+    headers = connection.request.headers if connection is not None else {}
+    origin, host = headers.get('Origin'), headers.get('Host')
+    return host is not None and (origin is None or urlparse(origin).netloc == host)

@@ -1,0 +1,140 @@
+"""Triangles of an arm: meshes, primitives, and capsules where there is neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import trimesh
+
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.view.mesh_files import find_mesh
+from robodyn_ros.view.visuals import Visual
+
+GREY = (0.62, 0.65, 0.69, 1.0)
+_SMOOTH = 0.6     # rad: edges sharper than this stay edges
+_SLENDER = 0.12   # radius of a capsule, in parts of its length
+_LEAST = 1e-6     # m: nothing that is smaller is drawn
+
+
+class Surface(NamedTuple):
+    """
+    Triangles that move with a body.
+
+    Attributes
+    ----------
+    body : int
+        Index in the model, -1 for the base.
+    vertices, faces : (n, 3) array of float, (m, 3) array of int
+        In the frame of the body (m).
+    color : tuple of float
+        Red, green, blue and opacity, 0 to 1.
+
+    """
+
+    body: int
+    vertices: np.ndarray
+    faces: np.ndarray
+    color: tuple[float, ...]
+
+
+def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | None = None
+                 ) -> tuple[list[Surface], list[str]]:
+    """
+    Return all that is drawn of an arm, and what could not be.
+
+    A body of which a mesh is missing, or that looks like nothing, is drawn as capsules from its
+    joint to the next ones.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The arm.
+    visuals : sequence of Visual
+        Those of links that the model does not have are left out.
+    folder : Path, optional
+        Where the URDF lies.
+
+    """
+    surfaces, problems, lacking = [], [], set()
+    for visual in visuals:
+        frame = model.links.get(visual.link)
+        if frame is None:
+            continue
+        place = frame.after(visual.rotation, visual.translation)
+        try:
+            surfaces += [Surface(frame.body, mesh.vertices @ place.rotation.T + place.translation,
+                                 mesh.faces, color) for mesh, color in _meshes(visual, folder)]
+        except ModelError as error:
+            problems.append(str(error))
+            lacking.add(frame.body)
+    unseen = set(range(-1, model.nb)) - {surface.body for surface in surfaces}
+    return surfaces + [capsule for body in sorted(unseen | lacking)
+                       for capsule in capsules(model, body)], problems
+
+
+def _meshes(visual: Visual, folder: Path | None) -> list[tuple[trimesh.Trimesh, tuple]]:
+    """Return triangles in the frame of the visual, with their colours (raises `ModelError`)."""
+    if visual.shape == 'mesh':
+        return _loaded(find_mesh(visual.file, folder), visual)
+    if min(visual.size) < _LEAST:
+        raise ModelError(f'link {visual.link!r}: a {visual.shape} of size {visual.size} m has no '
+                         'extent', link=visual.link)
+    make = {'box': lambda *edges: trimesh.creation.box(edges),
+            'cylinder': trimesh.creation.cylinder, 'capsule': _capsule,
+            'sphere': lambda radius: trimesh.creation.icosphere(3, radius)}[visual.shape]
+    return [(_shaded(make(*visual.size)), visual.color or GREY)]
+
+
+def _capsule(radius: float, length: float) -> trimesh.Trimesh:
+    """Return a capsule along z, its middle at the origin: not every trimesh puts it there."""
+    mesh = trimesh.creation.capsule(radius=radius, height=length)
+    mesh.vertices -= mesh.bounds.mean(axis=0)
+    return mesh
+
+
+def _loaded(path: Path, visual: Visual) -> list[tuple[trimesh.Trimesh, tuple]]:
+    try:
+        meshes = [mesh for mesh in trimesh.load_scene(path).dump()
+                  if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)]
+    except Exception as error:  # whatever the readers of half a dozen formats raise
+        reason = ' '.join(str(error).split())[:200]
+        raise ModelError(f'the mesh {path} cannot be read ({reason})', file=str(path)) from error
+    if not meshes:
+        raise ModelError(f'the mesh {path} has no triangles', file=str(path))
+    for mesh in meshes:
+        mesh.apply_scale(visual.size)
+    return [(_shaded(mesh), visual.color or _own_color(mesh)) for mesh in meshes]
+
+
+def _own_color(mesh: trimesh.Trimesh) -> tuple[float, ...]:
+    """Return the main colour of a mesh."""
+    look = getattr(mesh.visual, 'material', mesh.visual)
+    if not getattr(mesh.visual, 'defined', True):
+        return GREY
+    return tuple(float(x) / 255.0 for x in look.main_color)
+
+
+def _shaded(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
+    """Return the mesh with vertices split at its sharp edges, so that these look sharp."""
+    return trimesh.graph.smooth_shade(mesh, angle=_SMOOTH)
+
+
+def capsules(model: RobotModel, body: int) -> list[Surface]:
+    """Return a capsule from the origin of a body to each joint on it, or to its last link."""
+    ends = [model.translation[child] for child in np.flatnonzero(model.parent == body)]
+    if not ends:
+        links = [frame.translation for frame in model.links.values() if frame.body == body]
+        ends = [max(links, key=np.linalg.norm)]
+    surfaces = []
+    for end in ends:
+        length = float(np.linalg.norm(end))
+        if length < _LEAST:
+            continue
+        mesh = _capsule(_SLENDER * length, length)
+        turn = trimesh.geometry.align_vectors([0.0, 0.0, 1.0], end)[:3, :3]
+        surfaces.append(Surface(body, mesh.vertices @ turn.T + 0.5 * end, mesh.faces, GREY))
+    return surfaces

@@ -1,0 +1,253 @@
+"""What a page shows of an arm, without ROS, without a server, and without a browser."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ModelError, TrajectoryError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.view.bars import GOOD, HIGH, OVER, torque_bars
+from robodyn_ros.view.due import Due
+from robodyn_ros.view.history import History
+from robodyn_ros.view.mesh_files import find_mesh
+from robodyn_ros.view.moves import plan_move, usual_poses
+from robodyn_ros.view.overlay import LEAST, mass_ellipsoid, MOST, UNIT
+from robodyn_ros.view.snapshot import Snapshot
+from robodyn_ros.view.spring import FREQUENCY, Spring, STRETCH
+from robodyn_ros.view.status import status
+from robodyn_ros.view.visuals import read_visuals
+
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+MODEL = RobotModel.from_urdf(ARM)
+DYNAMICS = Dynamics(MODEL)
+Q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, 0.1])
+
+# a cart on a rail with a pole: a box, a capsule, a mesh that is not there, and nothing at all
+CART = """<robot name="cart"><link name="rail"/>
+<material name="red"><color rgba="1 0 0 0.5"/></material>
+<link name="cart"><inertial><mass value="2"/></inertial>
+ <visual><origin xyz="0 0 0.1" rpy="0 0 1.5707963267948966"/>
+  <geometry><box size="0.4 0.2 0.1"/></geometry><material name="red"/></visual>
+ <visual><geometry><capsule radius="0.02" length="0.1"/></geometry></visual></link>
+<link name="pole"><inertial><origin xyz="0 0 0.5"/><mass value="1"/></inertial>
+ <visual><geometry><mesh filename="package://no_such/pole.stl" scale="2 2 2"/></geometry></visual>
+ <visual><geometry><box size="1 2"/></geometry></visual></link>
+<link name="end"/>
+<joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
+ <origin xyz="0 0 0.5"/><limit lower="-1" upper="1" velocity="1" effort="50"/></joint>
+<joint name="swing" type="revolute"><parent link="cart"/><child link="pole"/><axis xyz="0 1 0"/>
+ <limit lower="-2" upper="2" velocity="2" effort="20"/></joint>
+<joint name="tip" type="fixed"><parent link="pole"/><child link="end"/><origin xyz="0 0 1"/></joint>
+</robot>"""
+
+
+def snapshot(**changes):
+    """Return what is known of an arm at rest."""
+    values = {'time': 0.0, 'age': 0.0, 'q': Q, 'qd': 0.0 * Q, 'effort': 0.0 * Q,
+              'reference': None, 'error': np.nan * Q, 'torque': 0.0 * Q}
+    return Snapshot(**{**values, **changes})
+
+
+# --- shapes ------------------------------------------------------------------------------------
+
+def test_visuals_are_read_with_place_size_and_color():
+    visuals, problems = read_visuals(CART)
+    box, capsule, mesh = visuals
+    assert (box.link, box.shape, box.size) == ('cart', 'box', (0.4, 0.2, 0.1))
+    np.testing.assert_allclose(box.rotation @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-15)
+    np.testing.assert_array_equal(box.translation, [0.0, 0.0, 0.1])
+    assert box.color == (1.0, 0.0, 0.0, 0.5)
+    assert (capsule.size, capsule.color) == ((0.02, 0.1), None)
+    assert (mesh.file, mesh.size) == ('package://no_such/pole.stl', (2.0, 2.0, 2.0))
+    assert len(problems) == 1
+    assert "'pole'" in problems[0] and "'1 2'" in problems[0]
+
+
+def test_meshes_are_found_wherever_ros_has_them(tmp_path, monkeypatch):
+    for variable in ('AMENT_PREFIX_PATH', 'ROS_PACKAGE_PATH'):
+        monkeypatch.delenv(variable, raising=False)
+    place = tmp_path / 'install' / 'share' / 'some_arm' / 'meshes'
+    place.mkdir(parents=True)
+    (place / 'link 1.STL').touch()
+    uri, found = 'package://some_arm/meshes/link%201.STL', place / 'link 1.STL'
+    with pytest.raises(ModelError, match='source the workspace'):
+        find_mesh(uri)
+    for variable, value in (('AMENT_PREFIX_PATH', f'/none:{tmp_path / "install"}'),
+                            ('ROS_PACKAGE_PATH', str(place.parents[1])),
+                            ('ROS_PACKAGE_PATH', str(place.parent))):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, value)
+            assert find_mesh(uri) == found
+    assert find_mesh(uri, place.parent / 'urdf') == found
+    assert find_mesh('meshes/link 1.STL', place.parent) == found
+    assert find_mesh(f'file://{str(found).replace(" ", "%20")}') == found
+
+
+@pytest.mark.parametrize('uri, words', [
+    ('/etc/passwd', 'none of .stl'), ('file:///none/at/all.stl', 'there is no mesh'),
+    ('', 'none of .stl')])
+def test_what_is_no_mesh_is_not_read(uri, words):
+    with pytest.raises(ModelError, match=words):
+        find_mesh(uri)
+
+
+def test_surfaces_have_the_size_and_place_of_the_urdf():
+    pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view.surfaces import arm_surfaces
+    model = RobotModel.from_urdf(CART)
+    surfaces, problems = arm_surfaces(model, read_visuals(CART)[0])
+    assert [surface.body for surface in surfaces] == [0, 0, -1, 1]
+    box, capsule, base, pole = (np.array([surface.vertices.min(axis=0),
+                                          surface.vertices.max(axis=0)]) for surface in surfaces)
+    np.testing.assert_allclose(box, [[-0.1, -0.2, 0.05], [0.1, 0.2, 0.15]], atol=1e-12)
+    np.testing.assert_allclose(capsule[:, 2], [-0.07, 0.07], atol=1e-12)
+    # where there is nothing, a capsule from joint to joint, or to the last link
+    np.testing.assert_allclose(base.mean(axis=0), [0.0, 0.0, 0.25], atol=1e-12)
+    np.testing.assert_allclose(pole.mean(axis=0), [0.0, 0.0, 0.5], atol=1e-12)
+    assert len(problems) == 1
+    assert 'no_such' in problems[0]
+
+
+def test_meshes_are_loaded_with_scale(tmp_path):
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view.surfaces import arm_surfaces
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(tmp_path / 'pole.stl')
+    urdf = CART.replace('package://no_such/', '')
+    model = RobotModel.from_urdf(urdf)
+    surfaces, problems = arm_surfaces(model, read_visuals(urdf)[0], tmp_path)
+    assert not problems
+    pole = next(surface for surface in surfaces if surface.body == 1)
+    np.testing.assert_allclose(np.ptp(pole.vertices, axis=0), [2.0, 4.0, 6.0])
+    (tmp_path / 'pole.stl').write_text('solid nothing')
+    surfaces, problems = arm_surfaces(model, read_visuals(urdf)[0], tmp_path)
+    assert len(problems) == 1 and 'pole.stl' in problems[0]
+    assert 1 in {surface.body for surface in surfaces}, 'a capsule stands for it'
+
+
+# --- text --------------------------------------------------------------------------------------
+
+def test_bars_tell_how_near_the_limits_are():
+    share = np.array([0.5, -0.8, 1.5, 0.0, 0.1, 0.1, np.nan])
+    rows = torque_bars(MODEL, share * MODEL.effort_limit).split('display:flex')[1:]
+    assert len(rows) == MODEL.nv
+    assert 'left:50.00%;width:25.00%' in rows[0] and GOOD in rows[0] and '75.0 / 150' in rows[0]
+    assert 'left:10.00%;width:40.00%' in rows[1] and HIGH in rows[1]
+    assert 'width:50.00%' in rows[2] and OVER in rows[2]
+    assert 'width:0.00%' in rows[6] and '- / 12 N m' in rows[6]
+
+
+def test_names_cannot_smuggle_in_markup():
+    model = RobotModel.from_urdf(CART.replace('"swing"', '"&lt;script>"'))
+    assert '<script' not in torque_bars(model, np.zeros(2))
+    assert '<script' not in status(snapshot(fault='<script>'))
+
+
+@pytest.mark.parametrize('changes, words', [
+    ({'age': np.inf}, 'no joint states yet'), ({'age': 3.0}, 'for 3 s'),
+    ({'fault': 'stale'}, 'stale'), ({'mode': 'float'}, 'float'), ({}, 'no controller'),
+    ({'paused': True, 'age': 3.0}, 'paused'), ({'notes': {'law': 'impedance'}}, 'impedance')])
+def test_status(changes, words):
+    assert words in status(snapshot(**changes))
+
+
+def test_a_history_forgets():
+    history = History(2, 10.0)
+    assert history.table().shape == (3, 1)
+    for k in range(20):
+        history.add(float(k), [k, -k])
+    times, first, second = history.table()
+    np.testing.assert_array_equal(times, np.arange(-10.0, 1.0))
+    np.testing.assert_array_equal(first, np.arange(9.0, 20.0))
+    np.testing.assert_array_equal(second, -first)
+
+
+def test_due_keeps_the_rate_whatever_the_rhythm_of_the_caller():
+    due = Due(0.1)
+    assert sum(due.now(0.03 * k) for k in range(1000)) == pytest.approx(300, abs=2)
+    due = Due(0.1)
+    rng = np.random.default_rng(1)
+    assert sum(due.now(0.1 * k + rng.uniform(0.0, 0.02)) for k in range(500)) > 470
+    due = Due(1.0)
+    assert due.now(0.0) and due.now(100.0) and not due.now(100.2), 'nothing is made up for'
+
+
+# --- a hand ------------------------------------------------------------------------------------
+
+def test_a_spring_pulls_its_point_with_the_torques_of_the_force():
+    body, point, target = 4, np.array([0.05, -0.02, 0.1]), np.array([0.3, 0.4, 0.9])
+    spring = Spring(DYNAMICS, body, point)
+    push = spring.push(Q, 0.0 * Q, target)
+    pose = DYNAMICS.forward_kinematics(Q, spring.link)
+    force = pose[:3, :3] @ push.force
+    stretch = target - spring.end(Q)
+    np.testing.assert_allclose(np.cross(force, stretch), 0.0, atol=1e-9)
+    assert force @ stretch > 0.0
+    # virtual work: what the wrench does to the joints is what the force does at the point
+    torque = DYNAMICS.jacobian(Q, spring.link).T @ np.concatenate(
+        [force, pose[:3, :3] @ push.moment])
+    for j, step in enumerate(1e-6 * np.eye(MODEL.nv)):
+        way = (spring.end(Q + step) - spring.end(Q - step)) / 2e-6
+        assert torque[j] == pytest.approx(way @ force, abs=1e-6)
+
+
+def test_a_spring_is_as_stiff_as_the_arm_is_heavy_there():
+    spring = Spring(DYNAMICS, 6, np.zeros(3))
+    lightest = DYNAMICS.effective_mass(Q, 'link7').masses[0]
+    for way, length in ((0.1, 0.1), (5.0, STRETCH)):
+        push = spring.push(Q, 0.0 * Q, spring.end(Q) + [way, 0.0, 0.0])
+        assert np.linalg.norm(push.force) == pytest.approx(lightest * FREQUENCY ** 2 * length)
+    # at rest in the joints but moving: only the damper, against the motion
+    qd = np.linspace(-1.0, 1.0, MODEL.nv)
+    push = spring.push(Q, qd, spring.end(Q))
+    pose = DYNAMICS.forward_kinematics(Q, 'link7')
+    speed = DYNAMICS.jacobian(Q, 'link7')[:3] @ qd
+    assert pose[:3, :3] @ push.force @ speed < 0.0
+
+
+def test_a_spring_begins_where_it_is_taken():
+    place = np.array([0.1, 0.2, 0.6])
+    np.testing.assert_allclose(Spring.at(DYNAMICS, 2, place, Q).end(Q), place, atol=1e-12)
+
+
+# --- motions -----------------------------------------------------------------------------------
+
+def test_a_move_is_checked_and_leaves_the_others_where_they_are():
+    goal = Q + 0.5
+    move = plan_move(DYNAMICS, Q, goal, 0.5, ['joint3', 'joint1'])
+    assert move.joints == ('joint1', 'joint3')
+    np.testing.assert_allclose(move.positions, goal[[0, 2]])
+    # the quintic from rest to rest is fastest in the middle, 15/8 of its mean
+    assert 1.875 * 0.5 / move.duration == pytest.approx(0.5 * MODEL.velocity_limit[[0, 2]].min())
+
+
+def test_a_move_beyond_a_limit_is_refused():
+    with pytest.raises(TrajectoryError, match='joint2'):
+        plan_move(DYNAMICS, Q, Q + [0.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0], 0.5)
+
+
+def test_a_move_needs_the_torque_to_make_it():
+    weak = RobotModel.from_urdf(ARM.read_text().replace('effort="150"', 'effort="10"'))
+    lying = np.array([0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    with pytest.raises(TrajectoryError, match='joint2.*N m'):
+        plan_move(Dynamics(weak), np.zeros(7), lying, 0.3)
+
+
+def test_usual_poses_are_within_the_limits():
+    model = RobotModel.from_urdf(CART.replace('lower="-2"', 'lower="0.5"'))
+    np.testing.assert_array_equal(usual_poses(model)['zero'], [0.0, 0.5])
+
+
+# --- masses ------------------------------------------------------------------------------------
+
+def test_the_ellipsoid_is_long_where_the_arm_is_heavy():
+    found = mass_ellipsoid(DYNAMICS, Q, 'link7')
+    matrix, masses, _ = DYNAMICS.effective_mass(Q, 'link7')
+    np.testing.assert_allclose(found.rotation @ np.diag(masses) @ found.rotation.T, matrix,
+                               rtol=1e-6)
+    assert np.linalg.det(found.rotation) == pytest.approx(1.0)
+    assert (found.lengths >= LEAST).all() and (found.lengths <= MOST).all()
+    free = (found.lengths > LEAST) & (found.lengths < MOST)
+    np.testing.assert_allclose(found.lengths[free],
+                               (UNIT * masses / MODEL.mass.sum())[free])
+    # the first link turns about its origin, which nothing can move
+    assert (mass_ellipsoid(DYNAMICS, Q, 'link1').lengths == MOST).all()

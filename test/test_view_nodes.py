@@ -1,0 +1,243 @@
+"""`robodyn view` and the marker node beside an arm, as processes."""
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the view needs ROS 2')
+
+from controller_node import (  # noqa: E402
+    ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, simulator)
+from geometry_msgs.msg import InertiaStamped, WrenchStamped  # noqa: E402
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from ros_process import NodeProcess, Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
+from view_process import ViewProcess  # noqa: E402
+
+DYNAMICS = Dynamics(MODEL)
+VIEW = 'robodyn_view'
+
+
+@pytest.fixture
+def probe():
+    with Probe() as node:
+        yield node
+
+
+# --- any arm that publishes joint states --------------------------------------------------------
+
+def foreign_arm(probe, names=None):
+    """Return a function that publishes positions as a driver of little words does."""
+    publisher = probe.node.create_publisher(JointState, 'joint_states', 10)
+
+    def publish(q):
+        message = JointState(name=list(names or MODEL.joint_names), position=list(map(float, q)))
+        message.header.stamp = probe.node.get_clock().now().to_msg()
+        publisher.publish(message)
+        probe.spin()
+    return publish
+
+
+def wait_for_pose(client, publish, q, link='link5'):
+    """Wait until a client is told that a link is where it belongs."""
+    place = DYNAMICS.forward_kinematics(q, link)[:3, 3]
+    end = time.monotonic() + 30.0
+    while time.monotonic() < end:
+        publish(q)
+        client.read()
+        told = [each['position'] for each in client.of_type('SetPositionMessage')
+                if each['name'] == f'/arm/{link}']
+        if told and np.allclose(told[-1], place, atol=1e-9):
+            return
+    raise AssertionError(f'{link} is not shown at {place}')
+
+
+def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
+    pytest.importorskip('viser', reason='the page needs the extra `view`')
+    from page_client import PageClient
+    description = probe.node.create_publisher(String, 'robot_description', qos.latched())
+    with ViewProcess('--port', '0', '--timeout', '20') as view:
+        description.publish(String(data=ARM.read_text()))
+        with PageClient(view.url) as client:
+            wait_for_pose(client, foreign_arm(probe), HOME)
+        assert 'this machine only' in view.output
+        assert 'it only watches' in view.output
+        published = dict(probe.node.get_publisher_names_and_types_by_node(VIEW, '/'))
+        assert set(published) <= {'/rosout', '/parameter_events'}, published
+        assert not probe.node.get_client_names_and_types_by_node(VIEW, '/')
+        code, seconds = view.stop()
+    assert (code, seconds < 5.0) == (0, True), view.output
+    assert 'Traceback' not in view.output
+
+
+def test_a_dead_browser_holds_up_nobody(probe):
+    pytest.importorskip('viser', reason='the page needs the extra `view`')
+    from page_client import PageClient
+    publish = foreign_arm(probe)
+    with ViewProcess(str(ARM), '--port', '0') as view, PageClient(view.url), \
+            PageClient(view.url) as crashing, PageClient(view.url) as client:
+        wait_for_pose(client, publish, HOME)
+        crashing.crash()
+        # the first one never reads: what is sent to it stays in its socket
+        for k in range(200):
+            publish(HOME + 0.002 * k)
+        wait_for_pose(client, publish, -HOME)
+        assert view.alive
+
+
+def test_joints_that_are_not_told_stay(probe):
+    pytest.importorskip('viser', reason='the page needs the extra `view`')
+    from page_client import PageClient
+    q = np.zeros(MODEL.nv)
+    q[:2] = 0.3, 0.7
+    with ViewProcess(str(ARM), '--port', '0') as view, PageClient(view.url) as client:
+        publish = foreign_arm(probe, [*MODEL.joint_names[:2], 'gripper'])
+        wait_for_pose(client, lambda q: publish([*q[:2], 0.01]), q)
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (('/there/is/none.urdf',), 'none.urdf'), (('--timeout', '0.2'), 'robodyn view arm.urdf'),
+    ((str(ARM), '--host', '203.0.113.1'), '--host'), ((str(ARM), '--pose', 'home:1,2'), '--pose'),
+    ((str(ARM), '--namespace', 'a b'), '--namespace')])
+def test_a_mistake_is_one_message(arguments, words):
+    with ViewProcess(*arguments) as view:
+        assert view.wait() == 2, view.output
+    assert words in view.output
+    assert 'Traceback' not in view.output
+
+
+# --- control -----------------------------------------------------------------------------------
+
+def test_orders_reach_controller_and_simulator(probe):
+    from robodyn_ros.nodes.view.commands import Commands
+    from robodyn_ros.nodes.view.feed import Feed
+    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.view import orders
+    told = []
+    urdf = {'urdf_file': str(ARM)}
+    with simulator(), NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller:
+        controller.wait_for_output('active')
+        feed = Feed(probe.node, MODEL, Names())
+        commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+
+        def seen(condition, what):
+            return probe.until(lambda: condition(feed.look()), what)
+
+        shown = seen(lambda now: now.simulated and now.mode == 'hold'
+                     and now.reference is not None, 'a held arm')
+        assert shown is True
+        now = feed.look()
+        np.testing.assert_allclose(now.q, HOME, atol=1e-3)
+        assert np.abs(now.error).max() < 1e-3
+        np.testing.assert_allclose(now.torque, DYNAMICS.gravity(HOME), atol=0.5)
+        assert now.controlled == MODEL.joint_names
+
+        feed.explain(True)
+        seen(lambda now: {'gravity', 'total'} <= set(now.terms), 'terms')
+        np.testing.assert_allclose(feed.look().terms['gravity'], DYNAMICS.gravity(HOME), atol=0.5)
+        feed.explain(False)
+        assert not feed.look().terms
+
+        commands.obey(orders.Ask('float'))
+        seen(lambda now: now.mode == 'gravity_compensation', 'float')
+        probe.until(lambda: commands.obey(orders.Wrench(
+            'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
+                feed.look().q - HOME).max() > 0.05, 'a push that moves the arm')
+        assert feed.look().pushes[0].link == 'link4'
+
+        commands.obey(orders.Ask('stop'))
+        seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
+        for _ in range(5):  # one that comes before both sides know of each other is lost
+            commands.obey(orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.5))
+            probe.spin_for(2.5)
+            if np.abs(feed.look().q - HOME).max() < 5e-3:
+                break
+        np.testing.assert_allclose(feed.look().q, HOME, atol=5e-3)
+
+        commands.obey(orders.Pause(True))
+        seen(lambda now: now.paused, 'a pause')
+        commands.obey(orders.Step())
+        commands.obey(orders.Pause(False))
+        probe.until(lambda: len(told) >= 5, 'answers')
+        assert all(good for _, _, good in told), told
+
+
+def test_a_payload_is_carried_and_told_of(probe):
+    from robodyn_ros.nodes.view.commands import Commands
+    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.view import orders
+    told = []
+    payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
+    with simulator():
+        commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+        set_parameters = commands._clients['robot_simulator/set_parameters']
+        probe.until(set_parameters.service_is_ready, 'the simulator')
+        probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
+        for known in (True, False):
+            payloads.clear()
+            commands.obey(orders.Carry('tool0', 2.0, known))
+            probe.until(lambda: payloads, 'a message for the controller')
+            assert payloads[-1].inertia.m == (2.0 if known else 0.0)
+        probe.until(lambda: told, 'an answer of the simulator')
+        assert told[0] == ('payload', 'done', True)
+
+
+def test_whom_nobody_answers_is_told_so(probe):
+    from robodyn_ros.nodes.view.commands import Commands
+    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.view import orders
+    told = []
+    commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+    for order in (orders.Ask('hold'), orders.Pause(True), orders.Step(), orders.Reset(),
+                  orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0)):
+        told.clear()
+        commands.obey(order)
+        assert len(told) == 1 and not told[0][2] and 'nobody' in told[0][1], told
+
+
+# --- markers -----------------------------------------------------------------------------------
+
+def test_markers_show_masses_and_forces_where_they_are(probe):
+    markers = pytest.importorskip('visualization_msgs.msg', reason='there are no markers')
+    publish = foreign_arm(probe)
+    wrench = WrenchStamped()
+    wrench.header.frame_id = 'link4'
+    wrench.wrench.force.z = 20.0
+    pushes = probe.node.create_publisher(WrenchStamped, 'robot_simulator/wrench', 10)
+    with NodeProcess('robodyn_ros.nodes.view.markers', {
+            'urdf_file': str(ARM), 'link': 'link7'}) as node:
+        arrays = probe.listen(markers.MarkerArray, 'robodyn_markers/markers')
+
+        def found():
+            publish(HOME)
+            pushes.publish(wrench)
+            names = {each.ns: each for each in arrays[-1].markers} if arrays else {}
+            return names if 'robodyn: push' in names else None
+
+        by_name = probe.until(found, 'markers')
+        ball = by_name['robodyn: centre of mass'].pose.position
+        np.testing.assert_allclose([ball.x, ball.y, ball.z], DYNAMICS.center_of_mass(HOME))
+        assert by_name['robodyn: mass ellipsoid'].header.frame_id == MODEL.base_link
+        arrow = by_name['robodyn: push'].points
+        way = np.array([[p.x, p.y, p.z] for p in arrow])
+        np.testing.assert_allclose(way[0], DYNAMICS.forward_kinematics(HOME, 'link4')[:3, 3])
+        np.testing.assert_allclose(np.diff(way, axis=0)[0] / np.linalg.norm(np.diff(way, axis=0)),
+                                   DYNAMICS.forward_kinematics(HOME, 'link4')[:3, 2], atol=1e-9)
+        code, _ = node.stop(signal.SIGINT)
+    assert code == 0, node.output
+
+
+def test_without_visualization_msgs_the_marker_node_says_what_to_do(tmp_path, monkeypatch):
+    (tmp_path / 'sitecustomize.py').write_text(
+        'import importlib.util as util\nfind = util.find_spec\n'
+        'util.find_spec = lambda name, *rest: None if name == "visualization_msgs" '
+        'else find(name, *rest)\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
+    with NodeProcess('robodyn_ros.nodes.view.markers', {'urdf_file': str(ARM)}) as node:
+        assert node.wait() == 2, node.output
+    assert 'visualization-msgs' in node.output
+    assert 'Traceback' not in node.output

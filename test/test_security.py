@@ -22,7 +22,8 @@ GUARD = 'robodyn_ros.nodes.guard.node'
 VISITOR = Path(__file__).with_name('security_visitor.py')
 FIRST = 'first command: brakes released'
 SIMULATED = {'urdf_file': str(ARM), 'real_time_factor': 2.0}
-WITH_CLOCK = {'use_sim_time': True, 'publish_joint_commands': True}
+WITH_CLOCK = {'use_sim_time': True, 'publish_joint_commands': True,
+              'description_timeout': 60.0}
 # what a node does for a moment, or only where something else is installed
 PASSING = {('subscribe', '/robot_description'), ('subscribe', '/effort_controller/commands'),
            ('request', '/controller_manager/switch_controller')}

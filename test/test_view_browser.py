@@ -1,6 +1,9 @@
 """
 A person at the page: it loads, shows the arm, and the mouse moves the simulated one.
+
+With ROBODYN_PICTURES=1 the page is larger, and docs/view.png is made of what is seen on the way.
 """
+import os
 import time
 
 import numpy as np
@@ -12,7 +15,7 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 from controller_node import ARM, CONTROLLER, HOME, MODEL, PATIENT, SIMULATOR  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from view_browser import Browser, missing, PATIENCE  # noqa: E402
 from view_process import ViewProcess  # noqa: E402
@@ -22,6 +25,8 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 DYNAMICS = Dynamics(MODEL)
 # a browser without a graphics processor takes most of a machine for itself
 SLOW = {'step': 0.005}
+PICTURE = ROOT / 'docs' / 'view.png' if os.environ.get('ROBODYN_PICTURES') else None
+SIZE = {'size': (1400, 1020), 'scale': 1.0} if PICTURE else {}
 
 
 class Scene:
@@ -52,7 +57,7 @@ def scene():
     with NodeProcess(SIMULATOR, {**urdf, **SLOW, 'initial_positions': places}), \
             NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller, \
             ViewProcess('--control', '--rate', '4', '--port', '0') as view, \
-            Browser(view.url) as browser, Probe() as probe:
+            Browser(view.url, **SIZE) as browser, Probe() as probe:
         controller.wait_for_output('active')
         browser.wait_for('Reset fault')
         yield Scene(probe, controller, browser)
@@ -83,6 +88,10 @@ def test_the_arm_is_drawn_where_it_is(scene, tmp_path):
 
 def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
     browser = scene.browser
+    if PICTURE:
+        browser.dismiss()
+        browser.tick('listen')
+        browser.tick('centre of mass')
     browser.click('Float')
     browser.wait_for('gravity compensation')
     begin, _ = scene.state()
@@ -92,6 +101,10 @@ def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
         browser.drag(x + 90.0 * part, y)
     scene.probe.until(lambda: np.abs(scene.state()[0] - begin).max() > 0.1, 'a motion',
                       PATIENCE)
+    if PICTURE:
+        scene.probe.spin_for(8.0)
+        browser.compact_picture(PICTURE)
+        assert PICTURE.stat().st_size < 300_000
     browser.release()
     browser.click('Stop')
     browser.wait_for('hold')

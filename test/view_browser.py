@@ -15,6 +15,12 @@ _CANVAS = 'let r = document.querySelector("canvas").getBoundingClientRect();' \
 _BUTTON = 'return [...document.querySelectorAll("button")].find(' \
           'b => b.textContent.trim() == arguments[0])'
 _CANVASES = 'return document.querySelectorAll("canvas").length'
+_BOX = """
+let label = [...document.querySelectorAll("label, span, div")].find(
+    each => each.children.length == 0 && each.textContent.trim() == arguments[0]);
+while (!label.querySelector("input[type=checkbox]")) label = label.parentElement;
+label.querySelector("input[type=checkbox]").click()"""
+_CLOSE = 'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
 _TEXT = 'return document.body.innerText'
 
 
@@ -81,6 +87,14 @@ class Browser:
         """Click a button."""
         self.driver.execute_script(_BUTTON.replace('return ', '') + '.click()', label)
 
+    def tick(self, label):
+        """Tick a box."""
+        self.driver.execute_script(_BOX, label)
+
+    def dismiss(self):
+        """Close all notifications."""
+        self.driver.execute_script(_CLOSE)
+
     def pixel_of(self, point, eye, target, angle):
         """Return where the page shows a point, for a camera that looks from eye to target."""
         left, top, width, height = self.driver.execute_script(_CANVAS)
@@ -116,3 +130,9 @@ class Browser:
         self.driver.save_screenshot(str(path))
         with Image.open(Path(path)) as image:
             return np.asarray(image.convert('RGB'))
+
+    def compact_picture(self, path):
+        """Write what is seen with few colours, which makes the file small."""
+        from PIL import Image
+        Image.fromarray(self.picture(path)).quantize(128, dither=Image.Dither.NONE).save(
+            path, optimize=True)

@@ -30,14 +30,16 @@ CART = """<robot name="cart"><link name="rail"/>
   <geometry><box size="0.4 0.2 0.1"/></geometry><material name="red"/></visual>
  <visual><geometry><capsule radius="0.02" length="0.1"/></geometry></visual></link>
 <link name="pole"><inertial><origin xyz="0 0 0.5"/><mass value="1"/></inertial>
- <visual><geometry><mesh filename="package://no_such/pole.stl" scale="2 2 2"/></geometry></visual>
+ <visual><geometry><mesh filename="package://no_such/pole.stl" scale="2 2 2"/></geometry>
+ </visual>
  <visual><geometry><box size="1 2"/></geometry></visual></link>
 <link name="end"/>
 <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
  <origin xyz="0 0 0.5"/><limit lower="-1" upper="1" velocity="1" effort="50"/></joint>
 <joint name="swing" type="revolute"><parent link="cart"/><child link="pole"/><axis xyz="0 1 0"/>
  <limit lower="-2" upper="2" velocity="2" effort="20"/></joint>
-<joint name="tip" type="fixed"><parent link="pole"/><child link="end"/><origin xyz="0 0 1"/></joint>
+<joint name="tip" type="fixed"><parent link="pole"/><child link="end"/>
+ <origin xyz="0 0 1"/></joint>
 </robot>"""
 
 

@@ -56,7 +56,7 @@ def scene():
     urdf = {'urdf_file': str(ARM)}
     with NodeProcess(SIMULATOR, {**urdf, **SLOW, 'initial_positions': places}), \
             NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller, \
-            ViewProcess('--control', '--rate', '4', '--port', '0') as view, \
+            ViewProcess('--control', '--rate', '2', '--port', '0') as view, \
             Browser(view.url, **SIZE) as browser, Probe() as probe:
         controller.wait_for_output('active')
         browser.wait_for('Reset fault')
@@ -98,12 +98,12 @@ def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
     x, y = scene.pixel('link4', begin, 0.1)
     browser.press(x, y)
     for part in (0.3, 0.6, 1.0):
-        browser.drag(x + 90.0 * part, y)
+        browser.drag(x + 80.0 * part, y)
     scene.probe.until(lambda: np.abs(scene.state()[0] - begin).max() > 0.1, 'a motion',
                       PATIENCE)
     if PICTURE:
-        scene.probe.spin_for(8.0)
-        browser.compact_picture(PICTURE)
+        scene.probe.spin_for(3.0)
+        browser.picture(PICTURE)
         assert PICTURE.stat().st_size < 300_000
     browser.release()
     browser.click('Stop')

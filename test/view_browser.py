@@ -129,10 +129,6 @@ class Browser:
         from PIL import Image
         self.driver.save_screenshot(str(path))
         with Image.open(Path(path)) as image:
-            return np.asarray(image.convert('RGB'))
-
-    def compact_picture(self, path):
-        """Write what is seen with few colours, which makes the file small."""
-        from PIL import Image
-        Image.fromarray(self.picture(path)).quantize(128, dither=Image.Dither.NONE).save(
-            path, optimize=True)
+            colors = image.convert('RGB')
+        colors.save(path, optimize=True)
+        return np.asarray(colors)

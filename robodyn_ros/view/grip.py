@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import viser
 
 _COLOR = (214, 69, 69)
+_FRESH = 0.15  # s: an arm that was somewhere longer ago is not pulled
 
 
 class _Held(NamedTuple):
@@ -75,7 +76,8 @@ class Grip:
     def pull(self, snapshot: Snapshot) -> None:
         """Pull what is held, the arm being like this; to be called many times per second."""
         self._snapshot, held = snapshot, self._held
-        link = held.spring.link if held is not None and snapshot.simulated else ''
+        able = snapshot.simulated and snapshot.age < _FRESH
+        link = held.spring.link if held is not None and able else ''
         # only here, so that the end of a pull cannot overtake the pull
         if self._pulled and self._pulled != link:
             self._order(Wrench(self._pulled, np.zeros(3), np.zeros(3)))

@@ -32,7 +32,7 @@ _GOAL = (46, 158, 91)     # where the sliders would have it
 _APART = 0.01             # rad or m from which on a ghost is told from the arm
 ANGLE = 0.8               # rad, that the camera sees from top to bottom
 _TILE = 0.25              # m
-_CAMERA = np.array([1.15, -1.05, 0.55])  # from where, in parts of the reach
+_CAMERA = np.array([1.3, -1.2, 0.6])  # from where, in parts of the reach
 
 
 class Page:
@@ -99,7 +99,11 @@ class Page:
         self._status = gui.add_html('')
         with gui.add_folder('Torque'):
             self._bars = gui.add_html('')
-        self._plots = Plots(gui, model, lambda on: self._order(Explain(on)))
+        # of most interest is the joint that carries the most in a bent pose
+        bent = np.clip(np.full(model.nv, 0.5), model.lower, model.upper)
+        loaded = int(np.argmax(np.abs(self._dynamics.gravity(bent))))
+        self._plots = Plots(gui, model, model.joint_names[loaded],
+                            lambda on: self._order(Explain(on)))
         self._extras = Extras(self._server, self._dynamics, self._tip)
 
     def show(self, snapshot: Snapshot) -> None:

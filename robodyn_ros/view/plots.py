@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,12 +72,15 @@ class Plots:
     gui : GuiApi
         Where they go.
     model : RobotModel
+    joint : str
+        Whose torque is explained at first.
     explain : callable
         Called with whether the terms are wanted.
 
     """
 
-    def __init__(self, gui: viser.GuiApi, model: RobotModel, explain):
+    def __init__(self, gui: viser.GuiApi, model: RobotModel, joint: str,
+                 explain: Callable[[bool], None]):
         self._model = model
         slides = np.array([unit == 'N' for unit in model.effort_units])
         unit = 'mm' if slides.all() else 'mrad | mm' if slides.any() else 'mrad'
@@ -86,7 +90,7 @@ class Plots:
             self._wanted = gui.add_checkbox(
                 'listen', False, hint='The controller publishes the terms only while somebody '
                 'listens, and that takes its time.')
-            self._joint = gui.add_dropdown('joint', model.joint_names)
+            self._joint = gui.add_dropdown('joint', model.joint_names, initial_value=joint)
             self._terms = Plot(gui, TERMS)
         self._wanted.on_update(lambda _: explain(self._wanted.value))
         self._joint.on_update(lambda _: self._terms.clear())

@@ -9,7 +9,7 @@ from robodyn_ros.dynamics.effective_mass import effective_mass
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.view.snapshot import Push
 
-FREQUENCY = 8.0    # rad/s, of the mass that the point shows to a push
+FREQUENCY = 6.0    # rad/s, of the mass that the point shows to a push
 DAMPING = 0.7      # of the critical one
 STRETCH = 0.4      # m: pulling further does not pull harder
 _IMMOVABLE = 1e4   # a direction that is so much heavier than the lightest one cannot be moved
@@ -55,7 +55,10 @@ class Spring:
         mass = self._mass(q, J)
         stretch = np.asarray(target) - pose[:3, 3] - arm
         stretch *= min(1.0, STRETCH / max(float(np.linalg.norm(stretch)), 1e-9))
-        force = mass * (FREQUENCY ** 2 * stretch - 2.0 * DAMPING * FREQUENCY * (J @ qd))
+        most = FREQUENCY ** 2 * STRETCH
+        pull = FREQUENCY ** 2 * stretch - 2.0 * DAMPING * FREQUENCY * (J @ qd)
+        # a damper that comes too late, on a busy machine, must not throw the arm
+        force = mass * pull * min(1.0, most / max(float(np.linalg.norm(pull)), 1e-9))
         return Push(self.link, R.T @ force, R.T @ np.cross(arm, force))
 
     def _mass(self, q: np.ndarray, J: np.ndarray) -> float:

@@ -134,8 +134,9 @@ class Feed:
         _, values = self._says(now, self._names.controller)
         if not values:
             return NOBODY, {}
-        notes = {key: values[key] for key in _TOLD if values.get(key)}
-        return values.get('mode', NOBODY), {'fault': values.get('fault', ''), **notes}
+        fault = values.get('fault', '')
+        notes = {key: values[key] for key in _TOLD if values.get(key) not in (None, fault)}
+        return values.get('mode', NOBODY), {'fault': fault, **notes}
 
     def _says(self, now: float, node: str) -> tuple[str, dict[str, str]]:
         """Return what the diagnostics of a node say; nothing if it is silent."""

@@ -248,7 +248,8 @@ class Stage(Session):
         reset, asked = False, 0.0
 
         def armed() -> bool:
-            return self.recorder.word == 'armed' and self.recorder.phase == 'active'
+            return (self.recorder.word == 'armed' and self.recorder.phase == 'active'
+                    and len(self.recorder.truth) > 0)
 
         end = time.monotonic() + _START
         while not self.recorder.wait(armed, 0.3):

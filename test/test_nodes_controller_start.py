@@ -136,7 +136,7 @@ MISTAKES = [
     ({'natural_frequency': [1.0, 2.0, 3.0]}, ['natural_frequency has 3 values', 'shoulder']),
     ({'natural_frequency': -1.0}, ["'natural_frequency'", '-1', 'least']),
     ({'torque_rate_limit': [1.0, 2.0, 3.0]}, ['torque_rate_limit has 3 values']),
-    ({'constraints.goal': [0.1, 0.1, 0.1]}, ['constraints goal', '2 joints']),
+    ({'constraints.goal': [0.1, 0.1, 0.1]}, ['constraints.goal', '2 in the order']),
     ({'command_joints': ['elbow']}, ['command_joints leaves out shoulder']),
     ({'command_joints': ['elbow', 'sholder']}, ["'sholder'", "'shoulder'"]),
     ({'effort_command_topic': 'not a topic'}, ['effort_command_topic', 'not a topic']),

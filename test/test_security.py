@@ -62,16 +62,26 @@ def difference(probe, name):
             {rule for rule in allowed - optional if not any(fits(act, rule) for act in done)})
 
 
+def settled_difference(name):
+    """Return the difference once there is none, or after a minute."""
+    for attempt in range(4):  # each sees the graph with new eyes: some of it may never arrive
+        with Probe(f'policy_probe_{attempt}') as probe:
+            end = time.monotonic() + 15.0
+            while difference(probe, name) != (set(), set()) and time.monotonic() < end:
+                probe.spin_for(0.2)
+            found = difference(probe, name)
+        if found == (set(), set()):
+            break
+    return found
+
+
 def test_the_policy_is_what_the_nodes_do():
-    with Probe('policy_probe') as probe, NodeProcess(SIMULATOR, SIMULATED) as simulator, \
+    with NodeProcess(SIMULATOR, SIMULATED) as simulator, \
             NodeProcess(CONTROLLER, {**WITH_CLOCK, **PATIENT}) as controller, \
             NodeProcess(GUARD, WITH_CLOCK) as guard:
         for name, process in (('robot_simulator', simulator), (NODE, controller),
                               ('guard', guard)):
-            end = time.monotonic() + 60.0
-            while difference(probe, name) != (set(), set()) and time.monotonic() < end:
-                probe.spin_for(0.2)
-            more, less = difference(probe, name)
+            more, less = settled_difference(name)
             assert not more, f'{name} is not allowed to {more}'
             assert not less, f'{name} does not, but may {less}\n{process.output}'
 

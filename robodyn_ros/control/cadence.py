@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 _DAMPED = 0.8    # of kd T, below which an error dies out without swinging
-_MEMORY = 0.3    # s in which a gap is forgotten
+_MEMORY = 0.1    # s in which a gap is forgotten
 _USUAL = 2.0     # s in which it counts as usual how far torques are apart
 _IRREGULAR = 3   # times the usual: gains are made for less than that,
 _LATE = 0.02     # s, and for no more than this

@@ -208,12 +208,14 @@ class Cycle(CycleStatus):
         if self._motion.moves:
             self.come_to_rest('the joint states are silent')
         self._guests.leave()
-        if not self._coasting:
+        dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
+        if self._coasting:
+            self._cadence.note(dt)
+        else:  # the prediction makes up for the silence until now
             self._coasting = True
             self._transition.begin()
+            self._cadence.reset()
         self.observation.restart()
-        dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
-        self._cadence.note(dt)
         predicted = self._prediction
         external = self.wrenches.torque(now, dt, predicted.q)
         predicted.advance(dt, self._sent - external, gains)

@@ -81,7 +81,8 @@ class JointStateReader:
         if repeated:
             return self._refuse(f"joint '{repeated}' is named twice in one message")
         if not ours.size:
-            self.problem = "a message named none of the model's joints"
+            if not self.complete:  # later they are those of others
+                self.problem = "a message named none of the model's joints"
             return False
         position, velocity = np.asarray(message.position), np.asarray(message.velocity)
         if position.size != len(message.name) or velocity.size != len(message.name):

@@ -195,6 +195,16 @@ def _busy_time() -> float:
     return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
 
 
+def set_priority(nice: int) -> None:
+    """Let this process go first, below 0, or last, above it; as far as the system allows that."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+        # Linux shares processors among sessions first
+        Path('/proc/self/autogroup').write_text(str(nice))
+    except OSError:
+        pass  # only a privileged user may go first; not every system groups sessions
+
+
 def _prepare() -> None:
     """
     Prepare a new process: where the system allows it, it goes first, and never stays behind.
@@ -202,12 +212,7 @@ def _prepare() -> None:
     A control loop has little to do but has to do it on time; and the kernel ends it when the
     process that started it dies, in whatever way.
     """
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
-        # Linux shares processors among sessions first, and this is a new one
-        Path('/proc/self/autogroup').write_text(str(_PRIORITY))
-    except OSError:
-        pass  # only a privileged user may; not every system groups sessions
+    set_priority(_PRIORITY)
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     except (AttributeError, OSError):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-import os
 from pathlib import Path
 import sys
 
 import numpy as np
 
+from robodyn_ros.cli.processes import set_priority
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
@@ -32,7 +32,7 @@ EXAMPLES = """examples:
   robodyn view --host 0.0.0.0                 other machines may look, too
 """
 THIS_MACHINE = '127.0.0.1'
-_NICE = 10
+_NICE = 10  # every control loop on this machine goes first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     from robodyn_ros.view.page import Page
     from robodyn_ros.view.server import close, serve
 
-    _give_way()
+    set_priority(_NICE)
     stop = StopRequest()
     stop.install()
     with LiveView(_names(options), options.namespace) as live:
@@ -82,16 +82,6 @@ def run(options: argparse.Namespace) -> int:
         live.show(page, model, options.control, lambda: stop.requested)
         close(server)
     return 0
-
-
-def _give_way() -> None:
-    """Let every control loop on this machine go first."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
-        # Linux shares processors among sessions first
-        Path('/proc/self/autogroup').write_text(str(_NICE))
-    except OSError:
-        pass  # not every system groups sessions
 
 
 def _names(options: argparse.Namespace):

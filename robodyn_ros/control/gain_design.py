@@ -10,7 +10,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 
-_LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
+LEAST_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
 _POSES = 64            # that tell what inertia is usual
 
 
@@ -105,7 +105,7 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         impedance_ratio=given('impedance_ratio', 0.0 if np.size(joint_damping)
                               else impedance_ratio),
         apparent_inertia=_positive(model, 'apparent_inertia', given(
-            'apparent_inertia', apparent_inertia, np.maximum(inertia, _LEAST_INERTIA))),
+            'apparent_inertia', apparent_inertia, np.maximum(inertia, LEAST_INERTIA))),
         damping=given('damping', damping, inertia),
         float_friction=_part(model, 'float_friction', given('float_friction', float_friction)),
         viscous=part * given('viscous', viscous, model.damping), coulomb=part * coulomb,

@@ -94,3 +94,7 @@ class Gains:
     def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
         """Return gains by name."""
         return tuple(getattr(self, name) for name in names)
+
+    def spring_damping(self, stiffness: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+        """Return D of joint impedances with a stiffness and an inertia, (nv,) each."""
+        return self.joint_damping + 2.0 * self.impedance_ratio * np.sqrt(stiffness * inertia)

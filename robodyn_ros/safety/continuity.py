@@ -41,11 +41,6 @@ class Continuity:
         arm is there. Whoever commands it must have given up its motion by then. Not while joints
         have changed places.
 
-    Attributes
-    ----------
-    problem : str
-        Why the last position was not believed; empty if it was.
-
     """
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: np.ndarray, slack: float,
@@ -57,11 +52,17 @@ class Continuity:
         self._before, self._way, self._velocity = np.zeros((3, limit.size))
         self._time = self._believed = -math.inf
         self._known = self._exchanged = False
-        self.problem = ''
+        self._jump = ''
+
+    @property
+    def problem(self) -> str:
+        """Return why the last position was not believed; empty if it was."""
+        hint = '; it looks as if joints had changed places' if self._exchanged else ''
+        return self._jump and self._jump + hint
 
     def forget(self) -> None:
         """Believe the next position, wherever it is."""
-        self._known, self._exchanged, self.problem = False, False, ''
+        self._known, self._exchanged, self._jump = False, False, ''
 
     def follows(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         """
@@ -93,11 +94,9 @@ class Continuity:
                                      and not self._exchanged):
             return self._believe(time, q, qd)
         j = int(np.argmax(away / self._limit))
-        if not self.problem:
-            self.problem = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
-                            f'{passed:.3f} s; check encoder, names, and who else publishes')
-        if self._exchanged and 'changed places' not in self.problem:
-            self.problem += '; it looks as if joints had changed places'
+        if not self._jump:
+            self._jump = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
+                          f'{passed:.3f} s; check encoder, names, and who else publishes')
         return False
 
     def _change_places(self, q: np.ndarray, slack: np.ndarray) -> bool:
@@ -110,5 +109,5 @@ class Continuity:
         self._before[:] = self._way[:] = q
         self._velocity[:] = qd
         self._time = self._believed = time
-        self._known, self._exchanged, self.problem = True, False, ''
+        self._known, self._exchanged, self._jump = True, False, ''
         return True

@@ -9,13 +9,12 @@ import trimesh
 from viser.transforms import SO3
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.view.overlay import mass_ellipsoid
+from robodyn_ros.view.overlay import force_arrow, mass_ellipsoid
 from robodyn_ros.view.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import viser
 
-_PER_NEWTON = 0.005  # m of arrow
 _BALL = trimesh.creation.icosphere(3)
 
 
@@ -77,7 +76,7 @@ class Extras:
             pose = self._dynamics.forward_kinematics(snapshot.q, push.link)
             tail, force = pose[:3, 3], pose[:3, :3] @ push.force
             if np.linalg.norm(force) > 0.1:
-                arrows.append([tail, tail + _PER_NEWTON * force])
+                arrows.append(force_arrow(tail, force))
         if arrows:
             self._pushes.points = np.array(arrows, dtype=np.float32)
         self._pushes.visible = bool(arrows)

@@ -12,6 +12,7 @@ from robodyn_ros.exceptions import ArgumentError
 UNIT = 0.15   # m: half-length of the ellipsoid where it shows the mass of all that moves
 MOST = 0.45   # m: and of what is heavier by far, or cannot be moved
 LEAST = 0.004  # m
+_PER_NEWTON = 0.005  # m of arrow
 
 
 class Ellipsoid(NamedTuple):
@@ -46,3 +47,8 @@ def mass_ellipsoid(dynamics: Dynamics, q: np.ndarray, link: str) -> Ellipsoid | 
     rotation = axes * np.sign(np.linalg.det(axes))  # a mirror image of an ellipsoid is itself
     lengths = np.clip(UNIT * masses / dynamics.model.mass.sum(), LEAST, MOST)
     return Ellipsoid(dynamics.forward_kinematics(q, link)[:3, 3], rotation, lengths, masses)
+
+
+def force_arrow(tail: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Return tail and head, (2, 3), of the arrow that a force (N) at a point is drawn as."""
+    return np.array([tail, tail + _PER_NEWTON * np.asarray(force)])

@@ -63,7 +63,8 @@ class ContactFeedback:
             Overwritten by the next call.
 
         """
-        slowest = (damping(gains, stiffness) / gains.apparent_inertia).min()
+        m = gains.apparent_inertia
+        slowest = (gains.spring_damping(stiffness, m) / m).min()
         self._decay[0] = slowest / gains.observer_bandwidth.max()
         self._stable_part(q, gains.armature, gains.apparent_inertia, self._decay, out=self._part)
         return np.multiply(torque, self._part, out=self._torque)
@@ -80,12 +81,6 @@ def stable_part(tree, runtime, q, armature, inertia, decay):
         decay[0] * reciprocal(maximum(ratio - 1.0, _TINY)), 1.0))]
 
 
-def damping(gains: Gains, stiffness: np.ndarray) -> np.ndarray:
-    """Return D of the law that shapes inertia, (nv,), with springs of a stiffness."""
-    return gains.joint_damping + 2.0 * gains.impedance_ratio * np.sqrt(
-        stiffness * gains.apparent_inertia)
-
-
 def check_shaping(gains: Gains, model: RobotModel) -> None:
     """
     Refuse an apparent inertia that contact would make unstable where the arm has its usual one.
@@ -96,7 +91,8 @@ def check_shaping(gains: Gains, model: RobotModel) -> None:
         Naming the joint, and what would help.
 
     """
-    m, K, D = gains.apparent_inertia, gains.observer_bandwidth, damping(gains, gains.stiffness)
+    m, K = gains.apparent_inertia, gains.observer_bandwidth
+    D = gains.spring_damping(gains.stiffness, m)
     less = gains.inertia - m
     if not (K * less > D).any():
         return

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.control.gain_design import LEAST_INERTIA
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.pose.task_gains import TaskGains
-
-_LEAST_INERTIA = 1e-6  # kg m^2 or kg: of a joint that moves no mass
 
 
 def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +32,7 @@ def of_task(_gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
 
 def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
     """Return the rates of cartesian_impedance: of the link's usual mass, then of the posture."""
-    inertia = np.maximum(gains.inertia, _LEAST_INERTIA)
+    inertia = np.maximum(gains.inertia, LEAST_INERTIA)
     kp = task.stiffness * task.mobility
     kd = task.damping * task.mobility + 2.0 * task.damping_ratio * np.sqrt(kp)
     return (np.concatenate((kp, task.posture_stiffness / inertia)),
@@ -41,6 +40,5 @@ def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarr
 
 
 def _spring(gains: Gains, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    m = np.maximum(inertia, _LEAST_INERTIA)
-    damping = gains.joint_damping + 2.0 * gains.impedance_ratio * np.sqrt(gains.stiffness * m)
-    return gains.stiffness / m, damping / m
+    m = np.maximum(inertia, LEAST_INERTIA)
+    return gains.stiffness / m, gains.spring_damping(gains.stiffness, m) / m

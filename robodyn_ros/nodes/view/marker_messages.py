@@ -8,10 +8,9 @@ from visualization_msgs.msg import Marker
 
 from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.view.overlay import Ellipsoid
+from robodyn_ros.view.overlay import Ellipsoid, force_arrow
 
 _NAMESPACE = 'robodyn'
-_PER_NEWTON = 0.005          # m of arrow
 _SHAFT, _HEAD = 0.012, 0.03  # m
 _LIFETIME = 500_000_000      # ns: gone soon after the node is
 _AMBER, _PURPLE = (0.89, 0.6, 0.18, 1.0), (0.55, 0.39, 0.77, 0.4)
@@ -41,7 +40,7 @@ def arrow(dynamics: Dynamics, what: str, tail: np.ndarray, force: np.ndarray,
     """Return a force that acts at a point, both in the frame of the base."""
     marker = _marker(dynamics, what, Marker.ARROW, color)
     marker.scale.x, marker.scale.y = _SHAFT, _HEAD
-    for end in (tail, np.asarray(tail) + _PER_NEWTON * np.asarray(force)):
+    for end in force_arrow(tail, force):
         point = Point()
         _set(point, end)
         marker.points.append(point)

@@ -82,7 +82,7 @@ def test_a_guard_that_comes_late_knows_what_the_arm_carries(stage):
             down.vector.x, down.vector.z = 0.0, -9.81  # that of the simulator
             wait_until(lambda: said(dying, 'gravity is') > 1, 'gravity', work=lambda: (
                 publisher.publish(down), probe.spin_for(0.3)))
-            with guard() as late:
+            with guard(timeout=1.0) as late:
                 late.wait_for_output('the payload is that of the controller: 2 kg on link7')
                 stage.until_word('armed')
                 stage.until_rest()

@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-matrix bench docs lint clean
 BIN := .venv/bin
+# side by side, but those with nodes one after the other, at the end: see test/conftest.py
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses=8 --dist loadgroup --no-loadscope-reorder
 comma := ,
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
@@ -23,11 +25,11 @@ demo:
 
 test:
 	@.ci/venv plot,test
-	@$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+	@$(PYTEST) -m 'not slow' $(ARGS)
 
 test-all:
 	@.ci/venv plot,test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-matrix:
 	@.ci/matrix $(CELLS)

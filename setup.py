@@ -80,7 +80,7 @@ setup(
         'docs': docs,
         'matrix': runner,
         'view': view,
-        'test': [*runner, *record, *oracles, *lint, *view, *browser],
+        'test': [*runner, 'pytest-xdist', *record, *oracles, *lint, *view, *browser],
     },
     zip_safe=False,
     maintainer='robodyn_ros maintainers',

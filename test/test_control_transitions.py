@@ -53,8 +53,9 @@ def changes(loop):
 
 
 NAMES = list(changes(arm()))
-CASES = [('computed_torque', False), ('computed_torque', True), ('feedforward_pd', True),
-         ('own_law', True), ('linear_feedback', False)]
+CASES = [('computed_torque', True), ('own_law', True), ('linear_feedback', False),
+         pytest.param('computed_torque', False, marks=pytest.mark.slow),
+         pytest.param('feedforward_pd', True, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope='module')

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
+from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.control.settings import checked_effort_limit
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
@@ -178,15 +179,6 @@ def _range(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
 def _each(model: RobotModel, pair: tuple[float, float]) -> np.ndarray:
     """Return one number for each joint: the first if it turns, the second if it slides."""
     return np.where(joint_slides(model), pair[1], pair[0])
-
-
-def joint_slides(model: RobotModel) -> np.ndarray:
-    """Return which coordinates move a prismatic joint; (nv,) of bool."""
-    slides = np.zeros(model.nv, dtype=bool)
-    for body, joint in enumerate(model.body_joints):
-        if joint in model.joint_names:
-            slides[model.joint_names.index(joint)] = model.prismatic[body]
-    return slides
 
 
 def _too_weak(dynamics: Dynamics, motion: Motion, limit: np.ndarray) -> TrajectoryError:

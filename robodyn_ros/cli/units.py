@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from robodyn_ros.cli.motion import joint_slides
+import numpy as np
+
 from robodyn_ros.model import RobotModel
+
+
+def joint_slides(model: RobotModel) -> np.ndarray:
+    """Return which coordinates move a prismatic joint; (nv,) of bool."""
+    slides = np.zeros(model.nv, dtype=bool)
+    for body, joint in enumerate(model.body_joints):
+        if joint in model.joint_names:
+            slides[model.joint_names.index(joint)] = model.prismatic[body]
+    return slides
 
 
 def small_unit(model: RobotModel) -> str:

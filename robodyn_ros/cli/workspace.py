@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.motion import joint_slides
+from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 

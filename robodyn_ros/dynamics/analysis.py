@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv
 
 from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
@@ -113,6 +112,7 @@ class Analysis:
         qdd = self.forward_dynamics(q, qd, tau)
         by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
         if M.ndim == 2:
+            from scipy.linalg.lapack import dposv  # takes as long to load as all of this package
             n = self.nv
             _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
             if singular:  # a joint that moves no mass: no numbers, no exception

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.simulation.plant import Plant
@@ -41,6 +40,7 @@ def reference_motion(plant: Plant, torque: ArrayLike | Callable[[float], ArrayLi
         The motion could not be integrated to the end.
 
     """
+    from scipy.integrate import solve_ivp  # takes longer to load than the rest of the simulator
     dynamics, nv = plant.dynamics, plant.nv
     damping, armature = plant.joints.damping, np.diag(plant.joints.armature)
     motor = torque if callable(torque) else lambda t: torque

@@ -8,7 +8,6 @@ time since the segment's first knot; unused high powers are zero.
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 
 def spline_segments(times, q, start_velocity) -> np.ndarray:
@@ -17,6 +16,7 @@ def spline_segments(times, q, start_velocity) -> np.ndarray:
 
     It leaves with `start_velocity` (nv,) and arrives at rest.
     """
+    from scipy.interpolate import CubicSpline  # loaded for as long as all else: not by a guard
     arrival = np.zeros_like(start_velocity)
     spline = CubicSpline(times, q, bc_type=((1, start_velocity), (1, arrival)))
     coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import math
 import threading
 
+import scipy.interpolate  # noqa: F401, what splines need: loaded before the arm is held, not while
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController, Mode

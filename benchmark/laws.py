@@ -14,8 +14,8 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobotModel
+from robodyn_ros.cli.bench.timing import by_turns, Call, Effort
 from robodyn_ros.cli.report import table
-from robodyn_ros.cli.timing import by_turns, Call, Effort
 from robodyn_ros.control import ArmController, ControlLaw, CycleSettings, make_gains, with_slots
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.trajectory import Reference

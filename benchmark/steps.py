@@ -10,8 +10,8 @@ from robots import load, OWN
 from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench_cases import check
-from robodyn_ros.cli.bench_own import Own
+from robodyn_ros.cli.bench.cases import check
+from robodyn_ros.cli.bench.own import Own
 from robodyn_ros.dynamics import kernels
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
 

@@ -3,8 +3,8 @@ import sys
 
 import checkout  # noqa: F401  (before the package, which it makes known)
 
-from robodyn_ros.cli import timing
-from robodyn_ros.cli.timing import Call, Effort, OURS, quartiles
+from robodyn_ros.cli.bench import timing
+from robodyn_ros.cli.bench.timing import Call, Effort, OURS, quartiles
 
 __all__ = ['Call', 'Effort', 'OURS', 'compare', 'progress', 'quartiles']
 

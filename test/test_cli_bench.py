@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros.cli import bench
-from robodyn_ros.cli.bench_cases import check
+from robodyn_ros.cli.bench import command as bench
+from robodyn_ros.cli.bench.cases import check
+from robodyn_ros.cli.bench.timing import Call, compare, Effort
 from robodyn_ros.cli.main import main, SUCCESS, USER_MISTAKE
-from robodyn_ros.cli.timing import Call, compare, Effort
 from robodyn_ros.exceptions import RobodynError
 
 OWN = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'

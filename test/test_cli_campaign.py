@@ -9,10 +9,10 @@ import sys
 
 import numpy as np
 import pytest
-from robodyn_ros.cli import campaign
-from robodyn_ros.cli.campaign_acts import bad_parameters, Draw
-from robodyn_ros.cli.campaign_faults import CASES
-from robodyn_ros.cli.campaign_judge import Bounds, judge, Limits, measure, Recording
+from robodyn_ros.cli.campaign import command as campaign
+from robodyn_ros.cli.campaign.acts import bad_parameters, Draw
+from robodyn_ros.cli.campaign.faults import CASES
+from robodyn_ros.cli.campaign.judge import Bounds, judge, Limits, measure, Recording
 from robodyn_ros.exceptions import ParameterError
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ pytest.importorskip('rclpy', reason='--live needs ROS 2')
 from controller_node import ARM, COMMANDS, HOME, MODEL, simulator  # noqa: E402
 from ros_process import Probe  # noqa: E402
 
-from robodyn_ros.cli.check_live import judge  # noqa: E402
+from robodyn_ros.cli.check.live import judge  # noqa: E402
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes.live_check import Seen, SeenState  # noqa: E402

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from robodyn_ros.cli import domain, processes
-from robodyn_ros.cli.evaluation import drift, match, percentiles
-from robodyn_ros.cli.demo_findings import Findings
+from robodyn_ros.cli.demo.evaluation import drift, match, percentiles
+from robodyn_ros.cli.demo.findings import Findings
+from robodyn_ros.cli.demo.take import Take
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.processes import Children, CpuMeter, ProcessError
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import Criterion, number, shortened, table, verdict
-from robodyn_ros.cli.take import Take
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
@@ -258,7 +258,7 @@ def test_recordings_are_written(findings, tmp_path):
 
 def test_picture(findings, tmp_path):
     pytest.importorskip('matplotlib', reason='there is no picture without it')
-    from robodyn_ros.cli.plot import plot
+    from robodyn_ros.cli.demo.plot import plot
     plot(findings, tmp_path / 'demo.png')
     data = (tmp_path / 'demo.png').read_bytes()
     size = int.from_bytes(data[16:20], 'big'), int.from_bytes(data[20:24], 'big')

@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from robodyn_ros.cli.excite import check, message, sampled
+from robodyn_ros.cli.excite.command import check, message, sampled
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError

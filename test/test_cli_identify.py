@@ -11,7 +11,7 @@ pytest.importorskip('rosbags', reason='bags need the library rosbags')
 from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
-from robodyn_ros.cli.identify_output import (  # noqa: E402
+from robodyn_ros.cli.identify.output import (  # noqa: E402
     JOINT_PARAMETERS, NODE, parameter_file, parameters, remarks)
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402

@@ -77,7 +77,7 @@ def test_a_fault_on_the_way_is_told_with_the_verdict():
 
 
 def test_a_demo_tells_of_the_faults_that_it_reset():
-    from robodyn_ros.cli.demo_findings import Findings
+    from robodyn_ros.cli.demo.findings import Findings
     findings = Findings(model=None, motion=None, news=['fault: no data', 'it was refused'])
     assert 'a fault was latched and reset' in findings.reserve()
     findings.news.append('fault: again')

@@ -4,10 +4,10 @@ from closed_loop import arm, BENT, HEAVY, Loop, MODEL
 from lqr import command
 import numpy as np
 import pytest
-from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.control import CycleSettings, LinearBounds, make_gains, Mode, with_slots
 from robodyn_ros.control.examples.own_law import Integrating
 from robodyn_ros.control.transition import Transition
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import Payload
 
 SLOTTED = with_slots(MODEL)

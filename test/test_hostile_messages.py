@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 import fuzz_messages  # noqa: E402
+from robodyn_ros.exceptions import TrajectoryError  # noqa: E402
 from robodyn_ros.nodes.commands import CommandReader  # noqa: E402
 from robodyn_ros.nodes.conversions import JointStateReader, trajectory_points  # noqa: E402
 from robodyn_ros.trajectory import arrange_points, check_trajectory, Reference  # noqa: E402
-from robodyn_ros.exceptions import TrajectoryError  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 

@@ -1,1 +1,1 @@
-"""The `robodyn` command: one file per sub-command, each with `add_arguments` and `run`."""
+"""The `robodyn` command: one folder per sub-command, and what several of them need."""

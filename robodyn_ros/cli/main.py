@@ -14,7 +14,8 @@ from robodyn_ros import __version__
 from robodyn_ros.exceptions import RobodynError
 
 SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
-# name: what it does. Each is a module here with `add_arguments(parser)` and `run(options) -> int`.
+# name: what it does. Each has a folder, with `add_arguments(parser)` and `run(options) -> int` in
+# its command.py.
 COMMANDS = {
     'check': 'preflight of an arm: what is wrong with its URDF, or with the running one',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
@@ -68,7 +69,7 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in arguments:  # the others would only take time to import
-            _fill(command, import_module(f'robodyn_ros.cli.{name}'))
+            _fill(command, import_module(f'robodyn_ros.cli.{name}.command'))
     return parser
 
 

@@ -1,0 +1,1 @@
+"""How fast the dynamics of an arm are on this machine, beside Pinocchio and MuJoCo."""

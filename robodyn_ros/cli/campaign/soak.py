@@ -1,0 +1,221 @@
+"""
+A long run without faults: random motions in all modes, and what wears out meanwhile.
+
+Every few seconds the processes are looked at: memory, threads, open files. States and torques are
+counted. In the end the arm is where it was at first, and its torque must be what it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import os
+from pathlib import Path
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.cli.processes import Child
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import Criterion, number
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.exceptions import StateError
+
+if TYPE_CHECKING:  # the stage needs ROS
+    from robodyn_ros.cli.campaign.stage import Stage
+
+MODES = (*TRACKING, 'gravity_compensation')
+MISSED = 0.03      # of the states that may stay without a torque: others use the processors too
+GROWTH = 1.0       # MB of memory that a process may gain per minute
+DRIFT = 0.01       # of the effort limits, between torques at the same place
+WARM = 0.25        # part of the run after which memory must not grow any more
+_LOOK = 5.0        # s between two looks at the processes
+_CHANGE = 0.3      # s that a mode takes to be entered
+_REST = 1.0        # s over which the torque at rest is averaged
+_MOTIONS = 4       # from one change of mode to the next
+_MARGIN = 0.2      # rad or m kept free at position limits
+_REACH = 0.8       # rad or m that a joint goes at most
+_SLOW = 4.0        # times the time that the way takes at the velocity limit
+_HOME = 'computed_torque'
+
+
+@dataclass
+class Wear:
+    """
+    What was seen.
+
+    Attributes
+    ----------
+    states, torques : int
+    gap : float
+        Longest time between two torques, s.
+    motions, refused : int
+    modes : list of str
+        That were entered, one after the other.
+    looks : dict of str to list of (float, float, int, int)
+        Of each process: time (s), resident memory (MB), threads, open files.
+    rest : list of (nv,) array
+        Torque at rest in the same place, at first and in the end.
+    faults : list of str
+        Errors that were logged.
+
+    """
+
+    states: int = 0
+    torques: int = 0
+    gap: float = 0.0
+    motions: int = 0
+    refused: int = 0
+    modes: list[str] = field(default_factory=list)
+    looks: dict[str, list[tuple[float, float, int, int]]] = field(default_factory=dict)
+    rest: list[np.ndarray] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def slope(self, process: str) -> float:
+        """Return how fast the memory of a process grows once it is warm, in MB per minute."""
+        rows = np.array(self.looks[process], dtype=float)
+        rows = rows[rows[:, 0] >= WARM * rows[-1, 0]]
+        if len(rows) < 3:
+            return 0.0
+        return 60.0 * float(np.polyfit(rows[:, 0], rows[:, 1], 1)[0])
+
+    def criteria(self, effort_limit: np.ndarray) -> list[Criterion]:
+        """Return what must hold."""
+        missed = max(self.states - self.torques, 0) / max(self.states, 1)
+        drift = float((np.abs(self.rest[-1] - self.rest[0]) / effort_limit).max())
+        criteria = [
+            Criterion(f'below {100 * MISSED:g} % of the states without a torque',
+                      f'{number(100 * missed)} % of {self.states}', missed < MISSED),
+            Criterion('no fault', ': '.join([str(len(self.faults)), *self.faults[:1]]),
+                      not self.faults),
+            Criterion(f'torque at rest within {100 * DRIFT:g} % of the limits',
+                      f'{number(100 * drift)} %', drift < DRIFT),
+            Criterion('every mode was entered', f'{len(set(self.modes))} of {len(MODES)}',
+                      set(self.modes) == set(MODES))]
+        for process, rows in self.looks.items():
+            warm = [row for row in rows if row[0] >= WARM * rows[-1][0]]
+            criteria += [
+                Criterion(f'{process}: memory grows by less than {GROWTH:g} MB per minute',
+                          f'{number(self.slope(process))} MB, now {rows[-1][1]:.0f} MB',
+                          self.slope(process) < GROWTH),
+                Criterion(f'{process}: no more threads', f'{warm[0][2]} to {warm[-1][2]}',
+                          warm[-1][2] <= warm[0][2]),
+                Criterion(f'{process}: no more open files', f'{warm[0][3]} to {warm[-1][3]}',
+                          warm[-1][3] <= warm[0][3])]
+        return criteria
+
+
+def soak(stage: Stage, minutes: float, seed: int, steps: Steps) -> Wear:
+    """
+    Move the arm at random for a time, and return what wore out.
+
+    Parameters
+    ----------
+    stage : Stage
+        Whose guard is armed.
+    minutes : float
+        How long.
+    seed : int
+        Of motions and modes.
+    steps : Steps
+        Who is told how far it is.
+
+    """
+    wear, random = Wear(), np.random.default_rng(seed)
+    begin = time.monotonic()
+    end = begin + 60.0 * minutes
+    wear.rest.append(_torque_at_rest(stage, wear))
+    looked = -_LOOK
+    modes: list[str] = []
+    while time.monotonic() < end:
+        modes = modes or [MODES[k] for k in random.permutation(len(MODES))]
+        _enter(stage, wear, modes.pop())
+        for _ in range(_MOTIONS):
+            _move(stage, wear, random)
+            _count(stage, wear)
+            now = time.monotonic() - begin
+            if now - looked >= _LOOK:
+                looked = now
+                _look(stage.nodes, wear, now)
+            steps.tick(f'{now / 60.0:.1f} min, {wear.motions} motions')
+    _enter(stage, wear, _HOME)
+    wear.rest.append(_torque_at_rest(stage, wear))
+    _look(stage.nodes, wear, time.monotonic() - begin)
+    wear.faults = [text for _, level, text in stage.said() if level in ('ERROR', 'FATAL')
+                   and not text.startswith('trajectory refused')]
+    return wear
+
+
+def _enter(stage: Stage, wear: Wear, mode: str) -> None:
+    """Change the mode; after a fault, which is told in the end, the run goes on."""
+    try:
+        stage.recorder.set_parameter(stage.name_of('controller'), 'mode', mode)
+        wear.modes.append(mode)
+    except StateError:
+        stage.recover_all()
+    stage.wait(_CHANGE)
+
+
+def _move(stage: Stage, wear: Wear, random: np.random.Generator) -> None:
+    """Go somewhere; what the motors cannot do is refused, and not done."""
+    model, (q, _) = stage.model, stage.where()
+    low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, q - _REACH),
+                     stage.motion.start - _REACH)
+    high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, q + _REACH),
+                      stage.motion.start + _REACH)
+    goal = random.uniform(low, np.maximum(low, high))
+    _go(stage, wear, goal)
+
+
+def _go(stage: Stage, wear: Wear, goal: np.ndarray) -> None:
+    way = np.abs(goal - stage.where()[0]) / stage.model.velocity_limit
+    duration = max(0.5, _SLOW * float(np.nanmax(way)))
+    _, answer = stage.answered([duration], [goal], [0.0 * goal], [0.0 * goal])
+    if 'accepted' in answer:
+        wear.motions += 1
+        stage.wait(duration + 0.2)
+    else:
+        wear.refused += 1
+
+
+def _torque_at_rest(stage: Stage, wear: Wear) -> np.ndarray:
+    """Return the mean torque at the place where the motion begins."""
+    for _ in range(2):  # once more, because dry friction holds an arm a little apart
+        _go(stage, wear, stage.motion.start)
+    _count(stage, wear)
+    stage.wait(_REST)
+    commanded = stage.recorder.commanded(stage.model.nv)
+    if not len(commanded.sent):
+        raise StateError('nobody commands the arm')
+    _count(stage, wear)
+    return commanded.torque.mean(axis=0)
+
+
+def _count(stage: Stage, wear: Wear) -> None:
+    """Count what has come, and forget it."""
+    sent = stage.recorder.commanded(stage.model.nv).sent
+    states = len(stage.recorder.truth)
+    wear.torques += max(len(sent) - 1, 0)  # the newest is counted next time
+    wear.states += max(states - 1, 0)
+    wear.gap = max(wear.gap, 1e-9 * float(np.diff(sent).max(initial=0)))
+    stage.recorder.forget()
+
+
+def _look(nodes: dict[str, Child], wear: Wear, now: float) -> None:
+    for name, child in nodes.items():
+        wear.looks.setdefault(name, []).append((now, *resources(child.pid)))
+
+
+def resources(pid: int) -> tuple[float, int, int]:
+    """Return resident memory (MB), threads and open files of a process; Linux only."""
+    folder = Path(f'/proc/{pid}')
+    pages = int((folder / 'statm').read_text().split()[1])
+    return (pages * os.sysconf('SC_PAGE_SIZE') / 1e6, len(list((folder / 'task').iterdir())),
+            len(list((folder / 'fd').iterdir())))
+
+
+def notes(wear: Wear) -> list[str]:
+    """Return what else should be known about a run."""
+    return [f'{wear.motions} motions, {wear.refused} refused as beyond the motors or the modes, '
+            f'{len(wear.modes)} changes of mode; longest time without a torque '
+            f'{1e3 * wear.gap:.0f} ms']

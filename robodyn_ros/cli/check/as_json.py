@@ -1,0 +1,69 @@
+"""What a check found, for programs: one document whose keys stay."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.cli.check.finding import Finding, stops
+from robodyn_ros.cli.check.loop_cost import LoopCost
+from robodyn_ros.cli.check.model import Reading
+from robodyn_ros.cli.check.motors import Motors
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.cli.units import joint_units
+from robodyn_ros.model import RobotModel
+
+if TYPE_CHECKING:
+    from robodyn_ros.cli.check.live import LiveResult
+
+
+def document(robot: Robot, reading: Reading, findings: list[Finding], motors: Motors | None,
+             cost: LoopCost | None, live: LiveResult | None) -> dict[str, Any]:
+    """Return all of it as what JSON knows; what is infinite or no number is null."""
+    model = reading.model
+    return plain({
+        'urdf': str(robot.urdf),
+        'robot': model and model.name,
+        'passed': not stops(findings),
+        'findings': [each._asdict() for each in findings],
+        'roles': reading.roles,
+        'joints': _joints(model, motors) if model else [],
+        'workspace': motors and {
+            'poses': motors.count, 'seed': motors.seed, 'overloaded': motors.weight.over_any},
+        'payload': motors and _payload(model, motors),
+        'mass_matrix': motors and {
+            'condition': motors.condition.number, 'pose': motors.condition.pose},
+        'loop': cost and cost._asdict(),
+        'live': live and live.measured,
+    })
+
+
+def _joints(model: RobotModel, motors: Motors) -> list[dict[str, Any]]:
+    used, units = motors.used(model), joint_units(model)
+    return [{
+        'name': name, 'position_unit': units[j][0], 'effort_unit': units[j][1],
+        'lower': model.lower[j], 'upper': model.upper[j], 'velocity': model.velocity_limit[j],
+        'effort': model.effort_limit[j], 'gravity': motors.weight.torque[j], 'used': used[j],
+        'overloaded': motors.weight.over[j], 'pose': motors.weight.poses[j],
+    } for j, name in enumerate(model.joint_names)]
+
+
+def _payload(model: RobotModel, motors: Motors) -> dict[str, Any]:
+    payload = motors.payload
+    return {'link': payload.link, 'mass': payload.mass, 'pose': payload.pose,
+            'joint': model.joint_names[payload.joint] if payload.joint >= 0 else None,
+            'mass_in_percent_of_poses': payload.shares}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as what JSON knows."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    return value

@@ -1,0 +1,129 @@
+"""
+Preflight of an arm: what would stop it, what is odd, and what it can carry.
+
+Reads the URDF, tells all its mistakes at once, and finds where gravity is more than the motors
+have, the largest payload, and what the control law costs on this machine. With --live it also
+looks at the running arm: its joint states, the effort controller, and who else commands it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from robodyn_ros.cli.check.as_json import document
+from robodyn_ros.cli.check.finding import Finding, lines, NOTE, stops
+from robodyn_ros.cli.check.loop_cost import LoopCost, measure
+from robodyn_ros.cli.check.model import read, Reading
+from robodyn_ros.cli.check.motors import findings as findings_of_motors, limits_table, Motors
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import number
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
+from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.dynamics import Dynamics
+
+EXAMPLES = """examples:
+  robodyn check arm.urdf
+  robodyn check arm.urdf --tip link7 --lock finger_joint:0.02
+  robodyn check arm.urdf --gravity 9.81 0 0          an arm on a wall
+  robodyn check arm.urdf --live                      the running arm as well; needs ROS
+  robodyn check arm.urdf --json > check.json
+
+exit codes: 0 nothing stops a start, 1 something does, 2 a mistake in what was given
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add('--poses', type=whole_number, default=10_000, metavar='N',
+        help='how many to draw (default 10000)')
+    add('--seed', type=int, default=0, help='of the poses (default 0)')
+    add('--json', action='store_true', help='print one JSON document, and nothing else')
+    live = parser.add_argument_group('the running arm')
+    live.add_argument('--live', action='store_true', help='look at it as well; needs ROS')
+    live.add_argument('--timeout', type=between(0.1, 600.0), default=10.0, metavar='SECONDS',
+                      help='to wait for joint states (default 10)')
+    live.add_argument('--listen', type=between(0.1, 600.0), default=2.0, metavar='SECONDS',
+                      help='to listen to them (default 2)')
+    live.add_argument('--joint-states', default='joint_states', metavar='TOPIC',
+                      help='default joint_states')
+    live.add_argument('--commands', default='effort_controller/commands', metavar='TOPIC',
+                      help='default effort_controller/commands')
+    live.add_argument('--driver-compensates-gravity', action='store_true',
+                      help='the efforts that the arm reports may lack its weight')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check; return 0, or 1 if something stops a start."""
+    steps = Steps(sys.stderr if options.json else sys.stdout)
+    robot = Robot.from_options(options)
+    with steps('read the URDF') as step:
+        reading = read(robot)
+        step.result = _summary(reading)
+    motors = cost = live = None
+    found = list(reading.findings)
+    if reading.model is not None:
+        dynamics = Dynamics(reading.model)
+        motors, cost = _examine(dynamics, options, steps)
+        found += [*findings_of_motors(reading.model, motors), _price(cost)]
+        if options.live:
+            live = _look(dynamics, options, steps)
+            found += live.findings
+    if options.json:
+        print(json.dumps(document(robot, reading, found, motors, cost, live), indent=2))
+    else:
+        _print(reading, motors, found, steps)
+    return 1 if stops(found) else 0
+
+
+def _examine(dynamics: Dynamics, options: argparse.Namespace,
+             steps: Steps) -> tuple[Motors, LoopCost]:
+    with steps(f'weigh the arm in {options.poses} poses') as step:
+        motors = Motors.examine(dynamics, options.tip or tip_of(dynamics.model), options.poses,
+                                options.seed, steps.tick)
+        over = motors.weight.over_any
+        step.result = f'gravity is too much in {100.0 * over:.3g} %' if over else ''
+    with steps('time the control law') as step:
+        cost = measure(dynamics)
+        step.result = f'{number(cost.microseconds)} us'
+    return motors, cost
+
+
+def _look(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
+    from robodyn_ros.cli.check.live import judge
+    from robodyn_ros.nodes.live_check import observe  # needs ROS
+
+    with steps(f'listen to the arm for {options.listen:g} s') as step:
+        seen = observe(options.joint_states, options.commands, options.timeout, options.listen,
+                       steps.tick)
+        step.result = f'{len(seen.messages)} joint states'
+    return judge(dynamics, seen, options.driver_compensates_gravity)
+
+
+def _summary(reading: Reading) -> str:
+    if reading.model is None:
+        count = len(reading.findings)
+        return f'{count} mistake{"s" * (count > 1)}'
+    moving = sum(role == 'moves' for role in reading.roles.values())
+    return f'{reading.model.name}, {moving} of {len(reading.roles)} joints move'
+
+
+def _price(cost: LoopCost) -> Finding:
+    return Finding(NOTE, 'loop', (
+        f'{cost.what}: {number(cost.microseconds)} us per call on this machine, '
+        f'{number(0.1 * cost.microseconds)} % of a core at 1 kHz, ready after '
+        f'{number(1e3 * cost.ready)} ms; messages of ROS cost hundreds of microseconds more'))
+
+
+def _print(reading: Reading, motors: Motors | None, found: list[Finding], steps: Steps) -> None:
+    if motors is not None:
+        for line in ('', *limits_table(reading.model, motors)):
+            steps.say(line)
+    for line in ('', *lines(found), ''):
+        steps.say(line)
+    count = stops(found)
+    steps.say('nothing stops a start' if not count else
+              '1 finding stops a start' if count == 1 else f'{count} findings stop a start')

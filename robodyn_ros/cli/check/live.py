@@ -1,0 +1,125 @@
+"""A running arm, judged: joint states, effort at rest, effort controller, commanders."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
+from robodyn_ros.cli.check.states import (
+    judge_names, judge_numbers, judge_silence, judge_timing, mean_state, read_table)
+from robodyn_ros.cli.check.workspace import usable_limits
+from robodyn_ros.control import Loads, with_slots
+from robodyn_ros.control.takeover import check_effort, check_state
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.model import RobotModel
+
+if TYPE_CHECKING:  # needs ROS
+    from robodyn_ros.nodes.live_check import Seen
+
+_TOLERANCE = 0.1   # part of the effort limit, as the parameter handshake_tolerance has it
+_OWN = 'computed_torque_controller'
+_GUARD = 'guard'  # commands when the controller does not: both may publish
+
+
+class LiveResult(NamedTuple):
+    """What was found, and the numbers behind it."""
+
+    findings: list[Finding]
+    measured: dict[str, Any]
+
+
+def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = False) -> LiveResult:
+    """Return what the running arm lacks for a start, and what is odd about it."""
+    model = dynamics.model
+    found = [*_commanders(seen), *_effort_controller(model, seen)]
+    measured = {'joint_states': seen.topic, 'publishers': seen.publishers,
+                'messages': len(seen.messages), 'commands': seen.commands,
+                'commanders': seen.commanders, 'listeners': seen.listeners,
+                'effort_controller': seen.parameters}
+    if not seen.messages:
+        return LiveResult([judge_silence(seen), *found], measured)
+    table = read_table(model, seen)
+    timing, measured['rate_hz'], measured['longest_gap_s'] = judge_timing(seen)
+    found = [*judge_names(model, seen, table), *judge_numbers(model, table), *timing, *found]
+    state = mean_state(table)
+    measured.update(zip(('position', 'velocity', 'effort'), state))
+    if np.isfinite(state[0]).all() and np.isfinite(state[1]).all():
+        measured['gravity'] = dynamics.gravity(state[0])
+        found += _at_rest(model, state, driver_compensates_gravity)
+    return LiveResult(found, measured)
+
+
+def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
+             driver_compensates_gravity: bool) -> list[Finding]:
+    """Judge whether the arm can be taken over where it is, and the effort that it reports."""
+    found = []
+    try:
+        check_state(model, *state[:2])
+    except StateError as error:
+        found.append(Finding(STOP, 'state', str(error)))
+    limit = usable_limits(model)
+    tolerance = np.where(np.isfinite(limit), _TOLERANCE * limit, _TOLERANCE)
+    dynamics = Dynamics(with_slots(model))
+    try:
+        notice = check_effort(dynamics, Loads(dynamics), *state, tolerance,
+                              driver_compensates_gravity)
+    except StateError as error:
+        return [*found, Finding(STOP, 'effort', str(error))]
+    over = np.abs(dynamics.gravity(state[0])) > limit
+    if over.any():
+        names = [name for name, bad in zip(model.joint_names, over) if bad]
+        found.append(Finding(STOP, 'gravity', (
+            f'where the arm stands gravity is more than the effort limit (N m or N) of '
+            f'{listed(names)}; move it to another pose by hand')))
+    text = (f'the effort at rest could not be compared with the weight: {notice}' if notice else
+            'the effort that the arm reports at rest fits its weight')
+    return [*found, Finding(NOTE, 'effort', text)]
+
+
+def _commanders(seen: Seen) -> list[Finding]:
+    found = []
+    rivals = [name for name in seen.commanders if name.rpartition('/')[2] != _GUARD]
+    others = [name for name in rivals if name.rpartition('/')[2] != _OWN]
+    if len(rivals) > 1 or others:
+        found.append(Finding(STOP, 'commands', (
+            f'{", ".join(rivals)} publish on {seen.commands}: the controller does not '
+            'take over while somebody else commands the arm; stop '
+            f'{", ".join(others) or "all but one"}')))
+    elif rivals:
+        found.append(Finding(NOTE, 'commands', f'{rivals[0]} commands the arm already'))
+    if len(rivals) < len(seen.commanders):
+        found.append(Finding(NOTE, 'commands', (
+            f'a guard publishes on {seen.commands} as well: it commands only when the controller '
+            'falls silent')))
+    if not seen.listeners:
+        found.append(Finding(WARNING, 'commands', (
+            f'nobody listens on {seen.commands}: torques would go nowhere; start the effort '
+            'controller, or name its topic with --commands')))
+    return found
+
+
+def _effort_controller(model: RobotModel, seen: Seen) -> list[Finding]:
+    """Judge the list of joints of ros2_control's effort controller: it maps by position."""
+    if seen.parameters is None or not seen.parameters.get('joints'):
+        return []
+    theirs = list(seen.parameters['joints'])
+    expected = list(seen.command_joints or model.joint_names)
+    found = []
+    if set(theirs) != set(expected):
+        found.append(Finding(STOP, 'commands', (
+            f'{seen.effort_controller} commands the joints {listed(theirs)}, the model has '
+            f'{listed(expected)}: make them the same, with its parameter joints, or here with '
+            '--base, --tip and --lock')))
+    elif theirs != expected:
+        found.append(Finding(STOP, 'commands', (
+            f'{seen.effort_controller} takes torques in another order, each would go to a wrong '
+            f'joint; set the parameter command_joints to [{", ".join(theirs)}]')))
+    interface = seen.parameters.get('interface_name')
+    if interface and interface != 'effort':
+        found.append(Finding(STOP, 'commands', (
+            f'{seen.effort_controller} has the interface {interface!r}: torques (N m or N) would '
+            "be taken for something else; set its interface_name to 'effort'")))
+    return found

@@ -1,0 +1,168 @@
+"""What a URDF says, judged before anything moves: mistakes, oddities, limits, roles of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.description import Description, read_description
+from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.selection import select, Selection
+from robodyn_ros.model.source import read_source
+
+# warnings of the model that are told here in full, with all names
+_RETOLD = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',
+           'locked joints: ', 'joint mimics ')
+_MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
+_INERTIAL = 'principal moment'
+
+
+class Reading(NamedTuple):
+    """
+    A URDF as far as it could be read.
+
+    Attributes
+    ----------
+    model : RobotModel or None
+    findings : list of Finding
+    roles : dict of str to str
+        For each joint of the URDF whether it moves, is fixed, mimics another, is locked, or is
+        outside the chosen part.
+
+    """
+
+    model: RobotModel | None
+    findings: list[Finding]
+    roles: dict[str, str]
+
+
+def read(robot: Robot) -> Reading:
+    """
+    Read a URDF, and judge it.
+
+    Raises
+    ------
+    ModelError
+        There is no such file, or the URDF is sound but does not have what was asked for.
+
+    """
+    text = read_source(robot.urdf)
+    asked = robot.selection()
+    try:
+        model = RobotModel.from_urdf(text, gravity=robot.gravity, **asked)
+    except ModelError as error:
+        if any(asked.values()) and _is_sound(text, error):
+            raise
+        return Reading(None, [*_problems(error), *_limits_without_model(text)], {})
+    description = read_description(text, Notes())
+    roles = _roles(description, select(description, **asked, notes=Notes()))
+    return Reading(model, [*_warnings(model), *_sizes(model, description),
+                           *_limits(model.joint_names, model.effort_limit, model.velocity_limit),
+                           *_left_out(roles)], roles)
+
+
+def _is_sound(text: str | bytes, error: ModelError) -> bool:
+    """Return whether an error is one of what was asked for, not of the URDF."""
+    try:
+        RobotModel.from_urdf(text)
+    except ModelError as other:
+        return str(other) != str(error)
+    return True
+
+
+def _problems(error: ModelError) -> list[Finding]:
+    return [Finding(STOP, _kind(str(each)), str(each))
+            for each in error.evidence.get('problems', (error,))]
+
+
+def _warnings(model: RobotModel) -> list[Finding]:
+    return [Finding(WARNING, _kind(text), text) for text in model.warnings
+            if not text.startswith(_RETOLD)]
+
+
+def _kind(text: str) -> str:
+    return 'inertia' if _INERTIAL in text else 'model'
+
+
+def _sizes(model: RobotModel, description: Description) -> list[Finding]:
+    """Find inertias that no link of this arm can have, as a wrong unit makes them."""
+    longest = float(sum(np.linalg.norm(joint.translation)
+                        for joint in description.joints.values()))
+    found = []
+    for name, frame in model.links.items():
+        link = description.links[name]
+        if frame.body < 0 or not link.mass or not longest:
+            continue
+        radius = np.sqrt(max(0.0, np.trace(link.inertia)) / (2.0 * link.mass))
+        if radius > longest:
+            found.append(Finding(WARNING, 'inertia', (
+                f'link {name!r}: {link.mass:.4g} kg with this inertia have a radius of gyration '
+                f'of {radius:.3g} m, more than all links together are long ({longest:.3g} m): '
+                'check the unit of ixx .. izz, it is kg m^2, and that they are not placeholders')))
+    return found
+
+
+def _limits_without_model(text: str | bytes) -> list[Finding]:
+    """Judge the limits although there is no model, if joints and links are sound one by one."""
+    try:
+        joints = read_description(text, Notes()).joints.values()
+    except ModelError:
+        return []
+    moving = [joint for joint in joints if joint.moves and joint.mimic is None]
+    return _limits([joint.name for joint in moving], np.array([joint.effort for joint in moving]),
+                   np.array([joint.velocity for joint in moving]))
+
+
+def _limits(joint_names: Sequence[str], effort: np.ndarray,
+            velocity: np.ndarray) -> list[Finding]:
+    names = np.array(joint_names)
+    rows = (
+        (STOP, ~np.isfinite(effort) | (effort <= 0.0), 'effort limit missing or 0 (N m or N)',
+         'the controller refuses to start without one: write what the motor can give at the '
+         'joint into <limit effort>, or set the parameter effort_limit'),
+        (WARNING, np.isfinite(effort) & (effort > _MOST_EFFORT),
+         f'effort limit above {_MOST_EFFORT:g} N m or N', 'it protects nothing: write what the '
+         'motor can give at the joint into <limit effort>'),
+        (WARNING, ~np.isfinite(velocity) | (velocity <= 0.0),
+         'velocity limit missing or 0 (rad/s or m/s)', 'trajectories are not judged by it then: '
+         'write it into <limit velocity>'))
+    return [Finding(level, 'limits', f'{what} at {listed(names[bad])}; {remedy}')
+            for level, bad, what, remedy in rows if bad.any()]
+
+
+def _roles(description: Description, selection: Selection) -> dict[str, str]:
+    inside = {joint.name for joint in selection.joints}
+    roles = {}
+    for name, joint in description.joints.items():
+        if name not in inside:
+            roles[name] = 'left out'
+        elif joint.kind == 'fixed':
+            roles[name] = 'fixed'
+        elif name in selection.locked:
+            roles[name] = f'locked at {selection.locked[name]:g}'
+        elif name in selection.mimics:
+            mimic = selection.mimics[name]
+            roles[name] = f'mimics {mimic.joint} * {mimic.multiplier:g} + {mimic.offset:g}'
+        else:
+            roles[name] = 'moves'
+    return roles
+
+
+def _left_out(roles: dict[str, str]) -> list[Finding]:
+    """Tell of the joints that are no coordinate, and why."""
+    found = []
+    for role, what in (('fixed', 'fixed joints'), ('locked', 'locked joints'),
+                       ('mimics', 'joints that mimic others'),
+                       ('left out', 'joints above or beside the base link, left out')):
+        names = [name for name, told in roles.items() if told.startswith(role)]
+        if names:
+            texts = names if role in ('fixed', 'left out') else [
+                f'{name} ({roles[name]})' for name in names]
+            found.append(Finding(NOTE, 'joints', f'{what} ({len(names)}): ' + ', '.join(texts)))
+    return found

@@ -1,0 +1,1 @@
+"""A simulated arm that floats and tracks, under the real controller."""

@@ -1,0 +1,123 @@
+"""
+Run a simulated arm under the real controller, and judge what it does.
+
+Two processes talk over ROS as on a real arm. The arm is held, floats, makes a fast motion with all
+joints, makes it again with gravity left out of the feedforward, and is left alone by the
+controller. What it did is measured on the topics: a table, a verdict and a picture.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+import signal
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.demo.findings import Findings
+from robodyn_ros.cli.demo.page import check_view, open_page, stay
+from robodyn_ros.cli.demo.story import Story
+from robodyn_ros.cli.motion import plan_motion
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import verdict
+from robodyn_ros.cli.robot import (
+    add_motion_arguments, add_robot_arguments, between, Robot)
+from robodyn_ros.dynamics import Dynamics
+
+if TYPE_CHECKING:  # the session needs ROS
+    from robodyn_ros.cli.session import Session
+
+EXAMPLES = """examples:
+  robodyn demo
+  robodyn demo --urdf arm.urdf --lock finger_joint:0.02 --speed 0.3
+  robodyn demo --bag run1
+  robodyn demo --view                                look at it in the browser, and pull it
+  robodyn demo --urdf torso.urdf --base torso --tip left_hand --output results
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add_motion_arguments(parser)
+    add = parser.add_argument
+    add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
+        help='states per second, and steps of the simulation (default 1000)')
+    add('--output', type=Path, default=Path(), metavar='DIR',
+        help='where robodyn_demo.png and robodyn_demo.npz go (default: here)')
+    add('--bag', type=Path, metavar='DIR', help='also write what was on the topics as a rosbag2 '
+        'in MCAP to this new folder; Foxglove and PlotJuggler open it')
+    add('--view', action='store_true', help='also show it in the browser, and stay there until '
+        'Ctrl-C with the arm floating')
+    add('--no-plot', action='store_true', help='no picture')
+    add('--keep-logs', action='store_true', help='keep what the processes said')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo; return 0 if all criteria hold, else 1."""
+    from robodyn_ros.cli.session import Session  # needs ROS
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    if options.bag:
+        check_bag(options.bag)
+    if options.view:
+        check_view()
+    steps = Steps()
+    robot = Robot.from_options(options)
+    options.output.mkdir(parents=True, exist_ok=True)
+    with steps('load the robot, plan a motion') as step:
+        model = robot.load()
+        motion = plan_motion(Dynamics(model), options.duration, options.speed)
+        step.result = f'{model.name}, {model.nv} joints, {motion.duration:.1f} s of motion'
+    findings = Findings(model, motion)
+    with Session(robot, model, motion.start, options.rate, options.output,
+                 steps.tick, bool(options.bag)) as session:
+        with steps('start simulator and controller') as step:
+            session.start()
+            step.result = f'on ROS_DOMAIN_ID={session.domain}, this machine only'
+        if options.view:
+            with steps('open the page') as step:
+                step.result = address = open_page(session, robot)
+        Story(session, findings, steps).tell()
+        code = _conclude_all(session, findings, options, steps)
+        if options.view:
+            stay(session, address, steps)
+    if not options.keep_logs:
+        session.remove_logs()
+    return code
+
+
+def _conclude_all(session: Session, findings: Findings, options: argparse.Namespace,
+                  steps: Steps) -> int:
+    """Write the bag as well, if there is to be one; else as `conclude`."""
+    if options.bag:
+        with steps('write the bag') as step:
+            step.result = str(write_bag(options.bag, [
+                Topic(stream.topic, stream.kind, stream.latched, stream.messages)
+                for stream in session.recorder.recorded]))
+    return conclude(findings, options, steps)
+
+
+def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> int:
+    """Write files, print tables and verdicts, and return the exit code."""
+    written = [options.output / 'robodyn_demo.npz']
+    findings.save(written[0])
+    if not options.no_plot:
+        with steps('draw') as step:
+            try:
+                from robodyn_ros.cli.demo.plot import plot
+                plot(findings, options.output / 'robodyn_demo.png')
+                written.insert(0, options.output / 'robodyn_demo.png')
+            except ImportError as error:
+                step.result = f'no picture: {error}; pip install matplotlib'
+    criteria = findings.criteria()
+    for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(),
+                 *verdict(criteria, findings.reserve()), '',
+                 'written: ' + ', '.join(map(str, written))):
+        steps.say(line)
+    return 1 if any(each.passed is False for each in criteria) else 0
+
+
+def _interrupt(_number, _frame) -> None:
+    """End as after Ctrl-C."""
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""Motions that tell much about an arm."""

@@ -1,0 +1,161 @@
+"""
+Plan a motion that tells much about an arm, for `robodyn identify`.
+
+Finite Fourier series of all joints at once, from rest to rest, within the limits of position,
+velocity and torque, chosen so that the inertial parameters can be told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import number, table
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.identification.excitation import Bounds, Excitation, Fourier, Search
+from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
+
+EXAMPLES = """examples:
+  robodyn excite arm.urdf
+  robodyn excite arm.urdf --duration 30 --velocity 0.4 --csv excitation.csv
+  robodyn excite arm.urdf --send --bag run1        needs a running controller
+  ros2 topic pub --once /computed_torque_controller/joint_trajectory \\
+      trajectory_msgs/msg/JointTrajectory "$(cat excitation.yaml)"
+"""
+_POINTS = 20.0  # per period of the highest harmonic
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add('--duration', type=between(2.0, 600.0), default=20.0, metavar='SECONDS',
+        help='of the motion (default 20)')
+    add('--frequency', type=between(0.01, 10.0), default=0.1, metavar='HZ',
+        help='of the first harmonic (default 0.1)')
+    add('--harmonics', type=int, choices=range(1, 21), default=5, metavar='N',
+        help='how many (default 5)')
+    for name, default in (('position', 0.9), ('velocity', 0.7), ('effort', 0.7)):
+        add(f'--{name}', type=between(0.01, 1.0), default=default, metavar='PART',
+            help=f'of the {name} limits that may be used (default {default:g})')
+    add('--acceleration', type=between(0.01, 1e6), default=np.inf, metavar='LIMIT',
+        help='rad/s^2 or m/s^2 (default: as the torque allows)')
+    add('--seconds', type=between(0.0, 3600.0), default=30.0, metavar='SECONDS',
+        help='to search for (default 30)')
+    add('--seed', type=int, default=0, help='of the search (default 0)')
+    add('--approach', type=between(0.5, 60.0), default=5.0, metavar='SECONDS',
+        help='to get to where it begins (default 5)')
+    add('--output', type=Path, default=Path('excitation.yaml'), metavar='FILE',
+        help='JointTrajectory message as YAML (default excitation.yaml)')
+    add('--csv', type=Path, metavar='FILE', help='also as a table, 100 rows per second')
+    add('--send', action='store_true', help='send it to the controller that is running')
+    add('--bag', type=Path, metavar='DIR', help='with --send: record it')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, write, and send if asked to; return 0."""
+    if options.bag and not options.send:
+        raise ParameterError('--bag records what --send sends: add --send')
+    if options.bag:
+        check_bag(options.bag)
+    steps = Steps()
+    with steps('load the robot') as step:
+        dynamics = Dynamics(Robot.from_options(options).load())
+        model = dynamics.model
+        bounds = Bounds.of(dynamics, options.position, options.velocity, options.effort,
+                           options.acceleration)
+        search = Search(dynamics, bounds, options.duration, options.frequency, options.harmonics)
+        step.result = f'{model.name}, {model.nv} joints'
+    with steps('search') as step:
+        found = search.best(options.seed, options.seconds,
+                            tick=lambda value: steps.tick(f'condition number {value:.3g}'))
+        step.result = f'condition number {found.before:.3g} to {found.after:.3g}'
+    points = sampled(found.motion, options.approach)
+    check(dynamics, points)
+    for line in ('', *report(model, bounds, found)):
+        steps.say(line)
+    options.output.write_text(message(model.joint_names, *points), encoding='utf-8')
+    steps.say(f'written: {options.output}')
+    if options.csv:
+        _write_table(options.csv, model, found.motion)
+        steps.say(f'written: {options.csv}')
+    if options.send:
+        _send(options, steps, model, found.motion)
+    return 0
+
+
+def sampled(motion: Fourier, approach: float) -> tuple[np.ndarray, ...]:
+    """Return times, positions, velocities and accelerations of points; the first at `approach`."""
+    highest = motion.frequency * motion.sine.shape[1]
+    count = int(np.ceil(_POINTS * highest * motion.duration)) + 1
+    times = np.linspace(0.0, motion.duration, count)
+    rows = motion.sample(times)
+    for derivative in rows[1:]:
+        derivative[[0, -1]] = 0.0  # to the last bit
+    return approach + times, *rows
+
+
+def check(dynamics: Dynamics, points: tuple[np.ndarray, ...]) -> None:
+    """Raise TrajectoryError if a controller would refuse the points."""
+    model, start = dynamics.model, Reference.at_rest(points[1][0])
+    trajectory = Trajectory.from_points(*points, start=start)
+    check_path(model, trajectory, start, velocity_slack=0.0)
+    check_feasibility(trajectory, dynamics.inverse_dynamics, model.effort_limit,
+                      model.joint_names)
+
+
+def report(model: RobotModel, bounds: Bounds, found: Excitation) -> list[str]:
+    """Return the table of the joints, and the condition numbers."""
+    q, qd, qdd = found.motion.sample(np.linspace(0.0, found.motion.duration, 2000))
+    with np.errstate(invalid='ignore'):
+        used = 100.0 * np.abs(qd).max(axis=0) / model.velocity_limit
+        torque = 100.0 * found.share * bounds.effort / model.effort_limit
+    columns = (q.min(axis=0), q.max(axis=0), used, np.abs(qdd).max(axis=0), torque)
+    rows = [(name, *(number(column[j]) for column in columns))
+            for j, name in enumerate(model.joint_names)]
+    heads = ('joint', 'from', 'to', 'velocity (%)', 'acceleration', 'torque (%)')
+    return [*table(heads, rows), '',
+            f'condition number of the base regressor: {found.before:.3g} for the best motion '
+            f'drawn at random, {found.after:.3g} now']
+
+
+def message(joint_names, times, *rows) -> str:
+    """Return a trajectory_msgs/JointTrajectory as YAML."""
+    names = ('positions', 'velocities', 'accelerations')
+    lines = ['joint_names: [' + ', '.join(f"'{name}'" for name in joint_names) + ']', 'points:']
+    for time, *values in zip(times, *rows):
+        seconds, nanoseconds = divmod(round(1e9 * time), 1_000_000_000)
+        fields = [f'{name}: [{", ".join(f"{value:.7f}" for value in each)}]'
+                  for name, each in zip(names, values)]
+        lines.append(f'- {{{", ".join(fields)}, '
+                     f'time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}')
+    return '\n'.join(lines) + '\n'
+
+
+def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:
+    times = np.linspace(0.0, motion.duration, int(100.0 * motion.duration) + 1)
+    heads = ['time', *(f'{name}.{what}' for what in ('position', 'velocity', 'acceleration')
+                       for name in model.joint_names)]
+    np.savetxt(path, np.column_stack([times, *motion.sample(times)]), '%.9g', ',',
+               header=','.join(heads), comments='')
+
+
+def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: Fourier) -> None:
+    """Let the running controller make the motion, and record it."""
+    from robodyn_ros.cli.excite.send import Sender  # needs ROS
+    with Sender(model, bool(options.bag), steps.tick) as sender:
+        with steps('make the motion') as step:
+            sender.make(sampled(motion, options.approach))
+            step.result = f'{motion.duration:g} s'
+        if options.bag:
+            with steps('write the bag') as step:
+                step.result = str(write_bag(options.bag, [
+                    Topic(stream.topic, stream.kind, stream.latched, stream.messages)
+                    for stream in sender.recorded]))

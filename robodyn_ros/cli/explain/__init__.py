@@ -1,0 +1,1 @@
+"""The equation of motion of a state, term by term."""

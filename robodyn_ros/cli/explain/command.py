@@ -1,0 +1,114 @@
+"""
+The equation of motion of a state, term by term: M, C, g, and what makes up the torque.
+
+    tau = M(q) qdd + C(q, qd) qd + g(q) + friction
+
+Also the mass that a link shows to a push, and the torques that accelerations take, as ellipsoids.
+Joints are given all in order, or some by name as in `--q shoulder=0.3`; the others are 0, or as
+near as their limits allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import json
+from pathlib import Path
+import sys
+
+import numpy as np
+
+from robodyn_ros.cli.check.as_json import plain
+from robodyn_ros.cli.explain.equation import Equation
+from robodyn_ros.cli.explain.text import text
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
+from robodyn_ros.cli.units import joint_units
+from robodyn_ros.control.handshake import tip_of
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.model import RobotModel
+
+EXAMPLES = """examples:
+  robodyn explain arm.urdf
+  robodyn explain arm.urdf --q 0 0.5 0 -1 0 0.5 0 --qd 0 1 0 0 0 0 0
+  robodyn explain arm.urdf --q elbow=-1.2 --qdd shoulder=2 --link tool0
+  robodyn explain arm.urdf --q elbow=-1.2 --plot explained.png
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    for name, what in (('q', 'positions, rad or m'), ('qd', 'velocities, rad/s or m/s'),
+                       ('qdd', 'accelerations, rad/s^2 or m/s^2')):
+        add(f'--{name}', nargs='+', default=[], metavar='X',
+            help=f'{what}: one number per joint, or joint=number')
+    add('--link', default='', help='whose mass is told (default the last one)')
+    add('--plot', type=Path, metavar='FILE', help='draw it; needs matplotlib')
+    add('--json', action='store_true', help='print one JSON document, and nothing else')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain a state; return 0."""
+    steps = Steps(sys.stderr if options.json else sys.stdout)
+    model = Robot.from_options(options).load()
+    link = options.link or options.tip or tip_of(model)
+    if link not in model.links:
+        raise ParameterError(f'--link: the robot has no link {link!r}; '
+                             + near_matches(link, model.links))
+    rest = np.clip(0.0, model.lower, model.upper)
+    state = [joint_numbers(model, option, getattr(options, option), default) for option, default
+             in (('q', rest), ('qd', 0.0 * rest), ('qdd', 0.0 * rest))]
+    equation = Equation.of(Dynamics(model), link, *state)
+    if options.json:
+        print(json.dumps(document(model, equation), indent=2))
+    else:
+        for line in text(model, equation):
+            steps.say(line)
+    if options.plot:
+        from robodyn_ros.cli.explain.plot import plot  # needs matplotlib
+        plot(model, equation, options.plot)
+        steps.say(f'written: {options.plot}')
+    return 0
+
+
+def joint_numbers(model: RobotModel, option: str, given: Sequence[str],
+                  default: np.ndarray) -> np.ndarray:
+    """
+    Return one number for each joint, from what an option was given.
+
+    Raises
+    ------
+    ParameterError
+        Wrong count, an unknown joint, or no number.
+
+    """
+    numbers = np.array(default, dtype=float)
+    pairs = [part.rpartition('=') for part in given]
+    named = [joint for joint, _, _ in pairs if joint]
+    if named and len(named) < len(given) or not named and len(given) not in (0, model.nv):
+        raise ParameterError(
+            f'--{option} has {len(given)} entries: give {model.nv} numbers, for '
+            f'{", ".join(model.joint_names)}, or each as joint=number')
+    for k, (joint, _, word) in enumerate(pairs):
+        if joint and joint not in model.joint_names:
+            raise ParameterError(f'--{option}: no joint {joint!r} moves; '
+                                 + near_matches(joint, model.joint_names))
+        if joint and named.count(joint) > 1:
+            raise ParameterError(f'--{option} names {joint!r} twice: leave one out')
+        try:
+            numbers[model.joint_names.index(joint) if joint else k] = finite(word)
+        except argparse.ArgumentTypeError as error:
+            raise ParameterError(f'--{option}: {error}') from error
+    return numbers
+
+
+def document(model: RobotModel, equation: Equation) -> dict:
+    """Return all of it as what JSON knows; what is infinite is null."""
+    return plain({
+        'robot': model.name, 'joints': model.joint_names,
+        'position_units': [unit for unit, _ in joint_units(model)],
+        'effort_units': [unit for _, unit in joint_units(model)],
+        'effort_limit': model.effort_limit, **equation.values()})

@@ -1,0 +1,1 @@
+"""What a recording tells of friction, inertia and payload."""

@@ -1,0 +1,184 @@
+"""
+Find the friction, inertia, payload or torque scale of an arm from a recording of its motion.
+
+The recording is a rosbag2 with joint states and efforts, of a motion that shakes all joints, such
+as `robodyn excite` makes. What is found goes into a file of parameters for the controller, and the
+inertia into a URDF. The last part of the recording is held back to judge the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.cli.identify.output import (
+    identified_urdf, parameter_file, parameters, remarks)
+from robodyn_ros.cli.identify.recordings import read_recording, Topics
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import number, table
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.identification.equations import excerpt
+from robodyn_ros.identification.estimate import Estimate, estimate, Value
+from robodyn_ros.identification.unknowns import GROUPS
+from robodyn_ros.model import RobotModel
+
+EXAMPLES = """examples:
+  robodyn identify run1 arm.urdf --output identified.yaml
+  robodyn identify run1 arm.urdf --estimate friction,inertia --urdf-output better.urdf --plot
+  robodyn identify run2 better.urdf --payload tool0 --output tool.yaml
+  robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
+"""
+_PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
+            'Iyz')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add('recording', type=Path, metavar='BAG', help='folder of a rosbag2, its .mcap or .db3, or a '
+        '.csv with columns time, JOINT.position and JOINT.effort')
+    add_robot_arguments(parser)
+    add('--topic', default='/joint_states', help='of the positions (default /joint_states)')
+    add('--effort-topic', metavar='TOPIC', help='of the efforts, JointState or Float64MultiArray '
+        '(default: in the joint states)')
+    add('--effort-joints', type=_names, default=[], metavar='JOINT,...', help='their order in a '
+        'Float64MultiArray (default: that of the URDF)')
+    add('--estimate', type=_names, metavar='WHAT,...', help=f'of {", ".join(GROUPS)} (default '
+        'friction,inertia; friction with --payload)')
+    add('--payload', metavar='LINK', help='find the payload on this link')
+    add('--trust', type=between(0.01, 10.0), default=0.5, metavar='PART', help='by what part the '
+        'masses in the URDF may be wrong (default 0.5)')
+    add('--cutoff', type=between(0.1, 1000.0), metavar='HZ', help='of the low pass on positions '
+        "(default: ten times the motion's bandwidth)")
+    add('--delay', type=between(-1.0, 1.0), metavar='SECONDS', help='of the efforts against the '
+        'positions, where it is known (default: found, too)')
+    add('--hold-back', type=between(0.05, 0.9), default=0.25, metavar='PART', help='of the time, '
+        'at the end, to judge the result (default 0.25)')
+    add('--all', action='store_true', help='also list the base parameters')
+    add('--output', type=Path, metavar='FILE', help='write parameters for the controller (YAML)')
+    add('--urdf-output', type=Path, metavar='FILE', help='write a URDF with the inertia found')
+    add('--plot', type=Path, nargs='?', const=Path('robodyn_identify.png'), metavar='FILE',
+        help='draw the efforts and what is left of them (default robodyn_identify.png)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Identify; return 0, or 1 if the result is no better than the URDF."""
+    groups = options.estimate or (['friction'] if options.payload else ['friction', 'inertia'])
+    if options.urdf_output and 'inertia' not in groups:
+        raise ParameterError('--urdf-output writes the inertia that was found: add inertia to '
+                             '--estimate')
+    for path in filter(None, (options.output, options.urdf_output, options.plot)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()  # better now than after all work
+    steps, robot = Steps(), Robot.from_options(options)
+    with steps('load the robot') as step:
+        model = robot.load()
+        dynamics = Dynamics(model)
+        step.result = f'{model.name}, {model.nv} joints'
+    with steps('read the recording') as step:
+        recording = read_recording(options.recording, model.joint_names, Topics(
+            options.topic, options.effort_topic, options.effort_joints))
+        step.result = (f'{len(recording.position)} positions, {len(recording.effort)} efforts')
+    with steps('filter') as step:
+        data = excerpt(dynamics, recording, options.cutoff)
+        step.result = (f'{data.used:.1f} of {data.recorded:.1f} s used, in {data.segments} '
+                       f'pieces; up to {data.filters.equation:.3g} Hz')
+    what = [*groups, *(['payload'] if options.payload else [])]
+    with steps('estimate ' + ', '.join(what)) as step:
+        found = estimate(dynamics, data, groups, options.payload, options.trust,
+                         options.hold_back, options.delay)
+        step.result = f'condition number {found.condition:.3g}'
+    for line in ('', *report(model, found, options.all)):
+        steps.say(line)
+    for path in _write(options, robot, model, found):
+        steps.say(f'written: {path}')
+    return 0 if _better(found) else 1
+
+
+def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
+           found: Estimate) -> list[Path]:
+    """Write the files that were asked for."""
+    written = []
+    if options.output:
+        head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
+                + (f'; goes with {options.urdf_output.name}' if options.urdf_output else ''),
+                'Joints: ' + ', '.join(model.joint_names), *remarks(found, options.payload)]
+        options.output.write_text(parameter_file(parameters(found), head), encoding='utf-8')
+        written.append(options.output)
+    if options.urdf_output:
+        options.urdf_output.write_text(identified_urdf(robot.urdf, model, found.arm.phi),
+                                       encoding='utf-8')
+        written.append(options.urdf_output)
+    if options.plot:
+        from robodyn_ros.cli.identify.plot import plot
+        plot(model, found, options.plot)
+        written.append(options.plot)
+    return written
+
+
+def report(model: RobotModel, found: Estimate, everything: bool = False) -> list[str]:
+    """Return the tables."""
+    kinds = list(found.joints)
+    rows = [(name, *(_cell(found.joints[kind][j]) for kind in kinds),
+             *(f'{100.0 * share[j]:.3g}' for share in (found.fitted, found.held_back, found.urdf)))
+            for j, name in enumerate(model.joint_names)]
+    rest = 'residual (%)'
+    lines = table(('joint', *kinds, 'fitted', 'held back', 'URDF'), rows,
+                  ('', *('' for _ in kinds), rest, rest, rest))
+    lines += ['', 'N m, s, rad, or N, s, m; +- half of the 95 % interval; (URDF): not estimated',
+              f'the efforts are {1e3 * found.delay.value:.2f} +-{1e3 * found.delay.margin:.2f} ms '
+              'later than the positions']
+    if found.payload:
+        lines += ['', 'payload', *(f'  {name:<14} {_cell(value)}'
+                                   for name, value in zip(_PAYLOAD, found.payload))]
+        if not found.carries:
+            lines.append('  that is none: it weighs less than can be told, and is not written')
+    if found.base:
+        lines += ['', *_base_lines(found, everything)]
+    for kind, j in found.unexcited:
+        lines.append(f'not excited: {kind} of {model.joint_names[j]}, left as in the URDF '
+                     f'({number(_left(found, kind, j))})')
+    return lines + ['', _verdict(found)]
+
+
+def _left(found: Estimate, kind: str, j: int) -> float:
+    return found.joints[kind][j].value if kind in found.joints else float('nan')
+
+
+def _base_lines(found: Estimate, everything: bool) -> list[str]:
+    told = sum(each.told for each in found.base)
+    lines = [f'{told} of {len(found.base)} base parameters are told by the data; the others stay '
+             'near the URDF' + ('' if everything else ' (--all lists them)')]
+    if everything:
+        rows = [(each.name, f'{each.urdf:.4f}', f'{each.value:.4f}', f'{each.margin:.4f}',
+                 '' if each.told else 'not excited') for each in found.base]
+        lines += ['', *table(('base parameter', 'URDF', 'found', '+- 95 %', ''), rows)]
+    return lines
+
+
+def _better(found: Estimate) -> bool:
+    """Return whether held-back torque is predicted better than by the URDF, over all joints."""
+    good = np.isfinite(found.held_back)
+    return bool(good.any() and np.mean(found.held_back[good]) < np.mean(found.urdf[good]))
+
+
+def _verdict(found: Estimate) -> str:
+    if not np.isfinite(found.held_back).any():
+        return 'FAIL  nothing moves in the held-back part of the recording: record longer'
+    return ('pass' if _better(found) else 'FAIL') + (
+        f'  held-back torque: mean residual {100.0 * np.nanmean(found.held_back):.3g} %, with the '
+        f'URDF {100.0 * np.nanmean(found.urdf):.3g} %')
+
+
+def _cell(value: Value) -> str:
+    if not value.margin:
+        return f'{number(value.value)} (URDF)'
+    return f'{number(value.value)} +-{number(value.margin)}'
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(',') if name.strip()]

@@ -1,0 +1,1 @@
+"""Many simulated arms that differ from their model."""

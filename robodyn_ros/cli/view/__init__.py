@@ -1,0 +1,1 @@
+"""A running arm in the browser."""

@@ -6,7 +6,6 @@ from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
@@ -115,7 +114,7 @@ def test_a_payload_that_the_controller_knows_is_expected():
 
 
 def test_the_tip_is_the_last_link_down_the_tree():
-    assert tip_of(MODEL) == 'tool0'
+    assert MODEL.tip == 'tool0'
 
 
 def test_the_check_leaves_gravity_as_it_was():

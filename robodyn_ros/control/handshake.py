@@ -69,15 +69,6 @@ class RestingArm:
         return told[away]
 
 
-def tip_of(model: RobotModel) -> str:
-    """Return the link farthest down the tree, the last one if there are several."""
-    depth = np.zeros(model.nb + 1, dtype=int)  # the last is the base's
-    for body, parent in enumerate(model.parent):
-        depth[body] = depth[parent] + 1
-    deepest = max(range(model.nb), key=lambda body: (depth[body], body))
-    return [link for link, frame in model.links.items() if frame.body == deepest][-1]
-
-
 def contradiction(arm: RestingArm, driver_compensates_gravity: bool = False) -> str:
     """
     Return what contradicts the model, with the likely cause and a remedy; '' if nothing does.

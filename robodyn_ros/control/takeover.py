@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodyn_ros.control.handshake import contradiction, RestingArm, tip_of, unusable
+from robodyn_ros.control.handshake import contradiction, RestingArm, unusable
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
@@ -62,9 +62,9 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
     if not np.isfinite(effort).any():
         return 'the joint states carry no effort'
     # a weight of 1 kg at the tip pulls with m g
-    load = -dynamics.jacobian(q, tip_of(model))[:3].T @ model.gravity
+    load = -dynamics.jacobian(q, model.tip)[:3].T @ model.gravity
     arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_weights(q),
-                     load, tip_of(model), tolerance)
+                     load, model.tip, tolerance)
     problem = contradiction(arm, driver_compensates_gravity)
     if problem:
         raise StateError(problem)

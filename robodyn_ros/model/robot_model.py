@@ -173,6 +173,15 @@ class RobotModel:
         return float(self.base_mass + self.mass.sum() + sum(load.mass for load in self.payloads))
 
     @property
+    def tip(self) -> str:
+        """Return the link farthest down the tree, the last one if there are several."""
+        depth = np.zeros(self.nb + 1, dtype=int)  # the last is the base's
+        for body, parent in enumerate(self.parent):
+            depth[body] = depth[parent] + 1
+        deepest = max(range(self.nb), key=lambda body: (depth[body], body))
+        return [link for link, frame in self.links.items() if frame.body == deepest][-1]
+
+    @property
     def payload_bodies(self) -> tuple[int, ...]:
         """Index of the body that holds each payload."""
         return tuple(self.links[load.link].body for load in self.payloads)

@@ -20,7 +20,6 @@ from robodyn_ros.cli.check.motors import findings as findings_of_motors, limits_
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 
 EXAMPLES = """examples:
@@ -82,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 def _examine(dynamics: Dynamics, options: argparse.Namespace,
              steps: Steps) -> tuple[Motors, LoopCost]:
     with steps(f'weigh the arm in {options.poses} poses') as step:
-        motors = Motors.examine(dynamics, options.tip or tip_of(dynamics.model), options.poses,
+        motors = Motors.examine(dynamics, options.tip or dynamics.model.tip, options.poses,
                                 options.seed, steps.tick)
         over = motors.weight.over_any
         step.result = f'gravity is too much in {100.0 * over:.3g} %' if over else ''

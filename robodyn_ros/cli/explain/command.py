@@ -24,7 +24,6 @@ from robodyn_ros.cli.explain.text import text
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
 from robodyn_ros.cli.units import joint_units
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.model import RobotModel
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Explain a state; return 0."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
     model = Robot.from_options(options).load()
-    link = options.link or options.tip or tip_of(model)
+    link = options.link or options.tip or model.tip
     if link not in model.links:
         raise ParameterError(f'--link: the robot has no link {link!r}; '
                              + near_matches(link, model.links))

@@ -16,7 +16,6 @@ import numpy as np
 
 from robodyn_ros.cli.processes import set_priority
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         surfaces = _surfaces(model, text, folder)
         dynamics = Dynamics(model)
         server = serve(options.host, options.port, model.name)
-        page = Page(server, dynamics, surfaces, options.tip or tip_of(model), live.orders.put,
+        page = Page(server, dynamics, surfaces, options.tip or model.tip, live.orders.put,
                     options.control, _poses(model, options.pose), options.rate)
         _announce(server, options)
         stop.defer()

@@ -10,7 +10,6 @@ import numpy as np
 from robodyn_ros.control.adaptive.adaptation_step import (
     compile_step, ESTIMATE, NUMBERS, PARAMETERS, STATE)
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import ParameterError
@@ -87,7 +86,7 @@ class Adaptation:
     """
 
     def __init__(self, dynamics: Dynamics, loads: Loads, settings: AdaptationSettings):
-        self.link = settings.link or tip_of(dynamics.model)
+        self.link = settings.link or dynamics.model.tip
         self._loads = loads
         self._possible = loads.takes(self.link)
         if settings.link:

@@ -10,7 +10,6 @@ from robodyn_ros.control.contact.momentum_observer import MomentumObserver, Row
 from robodyn_ros.control.contact.settings import ObserverSettings
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.control.external import ExternalWrenches
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.settings import CycleSettings
 from robodyn_ros.control.terms import Term
@@ -59,7 +58,7 @@ class Observation:
         self.torque, self.unknown, self._against, self._excess = (
             rows[row] for row in (Row.EXTERNAL, Row.UNKNOWN, Row.AGAINST, Row.EXCESS))
         self.collision = CollisionMonitor(dynamics.model)
-        self.link = settings.observer.link or tip_of(dynamics.model)
+        self.link = settings.observer.link or dynamics.model.tip
         self._contact = ContactFeedback(dynamics)
         self._wrench = compile_tip_wrench(dynamics, self.link)
         self._q = np.zeros(dynamics.nv)

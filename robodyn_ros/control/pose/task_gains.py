@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robodyn_ros.control.gain_design import joint_inertia, poses_from_everywhere
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
@@ -123,7 +122,7 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
         A wrong length or value, or a link that does not move.
 
     """
-    link = _moving(dynamics, link or tip_of(dynamics.model))
+    link = _moving(dynamics, link or dynamics.model.tip)
     if axes not in AXES:
         raise ParameterError(f'cartesian axes are {shown(axes)}; choose one of {", ".join(AXES)}',
                              parameter='axes')

@@ -15,7 +15,6 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.handshake import tip_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
@@ -55,7 +54,7 @@ class MarkersNode(Node):
         from visualization_msgs.msg import MarkerArray
         self._dynamics = Dynamics(load_robot(self, table.values).model)
         model = self._dynamics.model
-        self._link = table.values.link or tip_of(model)
+        self._link = table.values.link or model.tip
         model.link(self._link)
         self._state = JointValues(model.joint_names, np.zeros(model.nv))
         self._states = PolledSubscription(self, JointState, _NAMES.joint_states, qos.newest())

@@ -72,3 +72,23 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
     count = len(arm.states)
     probe.until(lambda: len(arm.states) > count + 1000, 'a second without a controller')
     assert np.abs(arm.q - rest).max() < 5e-3
+
+
+@pytest.mark.parametrize('begin', [0.06, 0.12])
+def test_an_arm_that_swings_when_it_is_left_is_waited_for(probe, arm, begin):
+    """Held up for a moment while it stops: the last torque goes on, and throws the arm back."""
+    with NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT}) as controller:
+        controller.wait_for_output(ACTIVE)
+        far = trajectory(MODEL.joint_names, HOME + 0.9, seconds=1.2)
+        set_in_motion(probe, controller, arm, far, 0.9)
+        controller.process.send_signal(signal.SIGINT)
+        probe.spin_for(begin)
+        controller.process.send_signal(signal.SIGSTOP)
+        probe.spin_for(0.05)
+        controller.process.send_signal(signal.SIGCONT)
+        assert controller.wait() == 0
+    arm.catch_up()
+    rest, count = arm.q, len(arm.states)
+    assert np.abs(arm.states[-1].velocity).max() < 0.03
+    probe.until(lambda: len(arm.states) > count + 1000, 'a second without a controller')
+    assert np.abs(arm.q - rest).max() < 0.02, 'the weight alone does not stop what moves'

@@ -17,7 +17,9 @@ from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 
 _SETTLE = 1.0    # s in which the arm may follow its reference to rest
-_STILL = 0.02    # rad/s or m/s below which a joint is at rest
+_STILL = 0.02    # rad/s or m/s below which a joint is at rest,
+_DWELL = 0.1     # and s for which it must stay so: what swings is still for a moment, too
+_ATTEMPTS = 2    # at rest that lasts when feedback is gone
 _FADE = 0.1      # s of the last torques, in which feedback gives way to the weight
 _LONGEST_FADE = 3.0  # s that this may take if the torque may only change slowly
 _FAR = 0.01      # part of the effort limit beyond which a torque is not yet the weight
@@ -59,12 +61,16 @@ class Shutdown:
         if self._guard.commands:
             self._end('')
             return
-        try:
-            self._come_to_rest(values.stop_time)
-        except Exception:  # a defect in the cycle must not leave the last motion's torque behind
-            self._log.error(traceback.format_exc())
-        self._cycle.active = False
-        self._fade_to_weight()
+        for _ in range(_ATTEMPTS):
+            self._cycle.active = True
+            try:
+                self._come_to_rest(values.stop_time)
+            except Exception:  # a defect in the cycle must not leave the last motion's torque
+                self._log.error(traceback.format_exc())
+            self._cycle.active = False
+            self._fade_to_weight()
+            if self._guard.commands or self._stays():
+                break
         holds = values.shutdown_effort == 'hold'
         if not holds:
             self._fade_to_nothing(values.release_time)
@@ -80,7 +86,16 @@ class Shutdown:
         controller, cycle, reader = self._controller, self._cycle, self._states.reader
         controller.stop('the controller leaves')
         cycle.run(lambda: controller.at_rest, 2.0 * stop_time + 1.0)
-        cycle.run(lambda: cycle.coasting or reader.fastest < _STILL, _SETTLE)
+        moved = time.monotonic()
+
+        def rests() -> bool:
+            nonlocal moved
+            now = time.monotonic()
+            if reader.fastest >= _STILL:
+                moved = now
+            return cycle.coasting or now - moved >= _DWELL
+
+        cycle.run(rests, _SETTLE)
         if not cycle.coasting:  # the weight of where the arm is, not of where it should be
             cycle.resume()
 
@@ -97,6 +112,14 @@ class Shutdown:
         if self._states.read_waiting():  # it has come to rest elsewhere meanwhile
             self._cycle.resume()
         self._command_at_last(self._controller.weight())
+
+    def _stays(self) -> bool:
+        """Hold the weight for a moment; return whether the arm, as far as it is seen, rests."""
+        end = time.monotonic() + _DWELL
+        while time.monotonic() < end:
+            self._command(self._controller.weight())
+            time.sleep(COAST)
+        return not self._states.read_waiting() or self._states.reader.fastest < _STILL
 
     def _fade_to_nothing(self, duration: float) -> None:
         """Let go of the weight as well."""

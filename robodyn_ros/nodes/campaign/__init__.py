@@ -1,0 +1,1 @@
+"""What the fault campaign does to running nodes, and what it hears of them."""

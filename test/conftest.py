@@ -12,14 +12,19 @@ def starts_nodes(path):
     return "importorskip('rclpy'" in Path(path).read_text(encoding='utf-8')
 
 
-def pytest_configure(config):
-    config.addinivalue_line('markers', 'xdist_group: tests of one group run in one process')
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the tests with nodes to the end, and, with `make test`, to one process."""
+    """Leave the tests with nodes to the end."""
     items.sort(key=lambda item: starts_nodes(item.path))
-    for item in items:
-        if starts_nodes(item.path):
-            item.add_marker(pytest.mark.xdist_group('nodes'))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Return who deals out tests one by one, and those with nodes to one process."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class NodesTogether(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = config.rootpath / nodeid.partition('::')[0]
+            return 'nodes' if starts_nodes(file) else nodeid
+
+    return NodesTogether(config, log)

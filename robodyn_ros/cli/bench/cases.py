@@ -14,7 +14,7 @@ from robodyn_ros.cli.bench.timing import Call, OURS
 from robodyn_ros.exceptions import RobodynError
 
 # class of the peer: module here, package that it needs
-_PEERS = {'Pinocchio': ('bench_pinocchio', 'pin'), 'Mujoco': ('bench_mujoco', 'mujoco')}
+_PEERS = {'Pinocchio': ('with_pinocchio', 'pin'), 'Mujoco': ('with_mujoco', 'mujoco')}
 
 Cases = dict[str, dict[str, Call]]
 
@@ -24,7 +24,7 @@ def importable() -> tuple[list[type], list[str]]:
     found, missing = [], []
     for name, (module, package) in _PEERS.items():
         try:
-            found.append(getattr(import_module(f'robodyn_ros.cli.{module}'), name))
+            found.append(getattr(import_module(f'robodyn_ros.cli.bench.{module}'), name))
         except ImportError:
             missing.append(package)
     return found, missing

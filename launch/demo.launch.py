@@ -56,10 +56,17 @@ def generate_launch_description():
         OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
         OpaqueFunction(function=view, condition=IfCondition(LaunchConfiguration('view'))),
         # with a guard the arm outlives its controller
-        RegisterEventHandler(OnProcessExit(on_exit=Shutdown(reason='one of the nodes ended')),
+        RegisterEventHandler(OnProcessExit(on_exit=ended),
                              condition=UnlessCondition(LaunchConfiguration('guard'))),
         TimerAction(period=4.0, actions=[OpaqueFunction(function=hints)]),
     ])
+
+
+def ended(event, _context):
+    """End all when a node ends; the arm can do without the page and the markers."""
+    if event.process_name.startswith(('view-', 'markers-')):
+        return []
+    return [Shutdown(reason='one of the nodes ended')]
 
 
 def rviz(_context):
@@ -74,7 +81,7 @@ def rviz(_context):
 
 def view(_context):
     """Open the page."""
-    return [TimerAction(period=0.0, actions=[ExecuteProcess(output='screen', cmd=[
+    return [TimerAction(period=0.0, actions=[ExecuteProcess(name='view', output='screen', cmd=[
         sys.executable, '-m', 'robodyn_ros.cli.main', 'view', '--control',
         '--namespace', LaunchConfiguration('namespace'),
         '--joint-states', LaunchConfiguration('joint_states')])])]

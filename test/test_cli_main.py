@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from robodyn_ros.cli.check import command as check
 from robodyn_ros.cli.main import BROKEN_PIPE, COMMANDS, main, USER_MISTAKE
 from robodyn_ros.cli.report import Criterion, paragraph, table, verdict
 
@@ -35,6 +36,17 @@ def test_a_place_that_cannot_be_written_names_its_option(capsys):
     assert main(['montecarlo', '--save', path]) == USER_MISTAKE
     said = capsys.readouterr().err
     assert f'--save {path}' in said and 'choose a place' in said
+
+
+@pytest.mark.parametrize('missing, remedy', [
+    ('viser', "pip install 'robodyn_ros[view]'"), ('rclpy', "pip install 'robodyn_ros[ros]'")])
+def test_what_a_missing_library_belongs_to_is_said(missing, remedy, monkeypatch, capsys):
+    def run(_options):
+        raise ImportError('not there', name=missing)
+
+    monkeypatch.setattr(check, 'run', run)
+    assert main(['check', 'arm.urdf']) == USER_MISTAKE
+    assert remedy in capsys.readouterr().err
 
 
 def test_debug_shows_the_stack_trace():

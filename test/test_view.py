@@ -126,6 +126,17 @@ def test_meshes_are_loaded_with_scale(tmp_path):
     assert 1 in {surface.body for surface in surfaces}, 'a capsule stands for it'
 
 
+def test_a_material_is_not_copied_for_every_patch_of_a_mesh():
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view.surfaces import _shaded
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    red = trimesh.visual.material.SimpleMaterial(diffuse=[255, 0, 0, 255])
+    box.visual = trimesh.visual.TextureVisuals(uv=np.zeros((8, 2)), material=red)
+    shaded = _shaded(box)
+    assert not shaded.visual.defined
+    assert len(shaded.vertices) == 24 and len(shaded.faces) == 12, 'its edges are sharp'
+
+
 # --- text --------------------------------------------------------------------------------------
 
 def test_bars_tell_how_near_the_limits_are():

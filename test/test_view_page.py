@@ -132,6 +132,13 @@ def test_a_page_from_elsewhere_may_not_command(shown):
     assert not is_own_page(shown.server, 12345)
 
 
+def test_whose_origin_cannot_be_found_out_may_not_command(shown, monkeypatch):
+    monkeypatch.delattr(shown.server._websock_server, '_live_connections')
+    assert not is_own_page(shown.server, 0)
+    monkeypatch.delattr(shown.server, '_websock_server')
+    assert not is_own_page(shown.server, 0)
+
+
 def test_a_drag_pulls_the_link_until_it_is_let_go(shown):
     with PageClient(shown.url) as client, PageClient(shown.url) as other:
         shown.until(lambda: client.buttons() and LINK4 in client.draggable(), client, other)

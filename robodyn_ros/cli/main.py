@@ -91,9 +91,11 @@ def _explained(error: Exception, options: argparse.Namespace) -> str:
     """Return the message of an error, with a remedy where it has none."""
     if isinstance(error, ImportError):
         missing = getattr(error, 'name', None) or 'a library'
+        extra = _EXTRAS.get(missing.partition('.')[0])
         remedy = ('source a ROS 2 installation (`source /opt/ros/DISTRO/setup.bash`), or install '
                   "its wheels: pip install 'robodyn_ros[ros]'"
                   if missing.partition('.')[0] in _ROS or missing.endswith('_msgs')
+                  else f"install it: pip install 'robodyn_ros[{extra}]'" if extra
                   else 'install it with pip')
         return f'{missing} cannot be imported ({error}): {remedy}'
     if isinstance(error, OSError) and error.filename is not None:
@@ -118,6 +120,7 @@ def _below(path: str | Path, folder: str | Path) -> bool:
 
 
 _ROS = ('rclpy', 'std_srvs', 'rcl_interfaces', 'rpyutils', 'ament_index_python')
+_EXTRAS = {'matplotlib': 'plot', 'rosbags': 'record', 'trimesh': 'view', 'viser': 'view'}
 
 
 if __name__ == '__main__':

@@ -75,9 +75,12 @@ def is_own_page(server: viser.ViserServer, client_id: int) -> bool:
     """
     Return whether a client is the page of this server, not one from elsewhere.
 
-    A browser lets every page that it shows connect to this machine; only its Origin tells.
+    A browser lets every page that it shows connect to this machine; only its Origin tells. Where
+    that cannot be found out, it is none: nobody commands by mistake.
     """
-    connection = server._websock_server._live_connections.get(client_id)
-    headers = connection.request.headers if connection is not None else {}
-    origin, host = headers.get('Origin'), headers.get('Host')
+    try:  # viser does not show the headers to others
+        headers = server._websock_server._live_connections[client_id].request.headers
+        origin, host = headers.get('Origin'), headers.get('Host')
+    except (AttributeError, KeyError):
+        return False
     return host is not None and (origin is None or urlparse(origin).netloc == host)

@@ -120,7 +120,9 @@ def _own_color(mesh: trimesh.Trimesh) -> tuple[float, ...]:
 
 def _shaded(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     """Return the mesh with vertices split at its sharp edges, so that these look sharp."""
-    return trimesh.graph.smooth_shade(mesh, angle=_SMOOTH)
+    # without its material, which would be copied for every patch between such edges
+    plain = trimesh.Trimesh(mesh.vertices, mesh.faces)
+    return trimesh.graph.smooth_shade(plain, angle=_SMOOTH)
 
 
 def capsules(model: RobotModel, body: int) -> list[Surface]:

@@ -4,7 +4,7 @@
 BIN := .venv/bin
 # Side by side, but those with nodes one after the other, at the end: see test/conftest.py. What
 # fails is tried once more, in a process of its own, as by `colcon test --retest-until-pass`: now and
-# then Fast DDS 3.2 stops delivering to a process when another one leaves.
+# then Fast DDS 3.2 locks up in a process when another one leaves (docs/reliability.md).
 PYTEST := $(BIN)/python -m pytest --cache-clear -n auto --maxprocesses=8 --no-loadscope-reorder
 AGAIN := $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none
 comma := ,

@@ -21,8 +21,6 @@ PATIENCE = 30.0
 
 os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 100))
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-# nodes are killed here by the dozen, and what they held of the shared memory stays behind
-os.environ.setdefault('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 

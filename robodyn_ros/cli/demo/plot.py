@@ -7,14 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.demo.findings import Findings
+from robodyn_ros.cli.picture import colour, picture
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.units import force_unit, large_unit
 
-# colours that differ for all kinds of eyes (Okabe and Ito)
-_COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
-STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
-         'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
-         'axes.titlelocation': 'left'}
 _MOST_POINTS = 1200
 _MOST_JOINTS = 12  # in a legend
 
@@ -29,12 +25,7 @@ def plot(findings: Findings, path: Path) -> None:
         Without matplotlib.
 
     """
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(2, 2, figsize=(16, 10), dpi=100, sharex='col')
+    with picture(path, 2, 2, figsize=(16, 10), dpi=100, sharex='col') as (figure, axes):
         # by hand: layout engines differ among the versions of matplotlib that are around
         figure.subplots_adjust(left=0.055, right=0.985, bottom=0.105, top=0.905, wspace=0.13,
                                hspace=0.17)
@@ -49,8 +40,6 @@ def plot(findings: Findings, path: Path) -> None:
         names = findings.model.joint_names[:_MOST_JOINTS]
         figure.legend(axes[0, 0].get_lines()[:len(names)], names, loc='lower center',
                       ncol=len(names), frameon=False)
-        figure.savefig(path)
-        pyplot.close(figure)
 
 
 def _title(findings: Findings) -> str:
@@ -104,11 +93,6 @@ def _draw_terms(axis, findings: Findings) -> None:
     axis.set_ylabel(force_unit(findings.unit))
     axis.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), ncol=7, frameon=False,
                 fontsize=10, handlelength=1.2, columnspacing=1.0)
-
-
-def colour(k: int) -> str:
-    """Return one of the colours that differ for all kinds of eyes."""
-    return _COLOURS[k % len(_COLOURS)]
 
 
 def _thinned(time: np.ndarray) -> slice:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.demo.plot import colour, STYLE
 from robodyn_ros.cli.explain.equation import Equation
+from robodyn_ros.cli.picture import colour, picture
 from robodyn_ros.cli.report import number, shortened
 from robodyn_ros.cli.units import force_unit, large_unit, small_unit
 from robodyn_ros.model import RobotModel
@@ -27,20 +27,13 @@ def plot(model: RobotModel, equation: Equation, path: Path) -> None:
         Without matplotlib.
 
     """
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(1, 3, figsize=(18, 6.5), dpi=100)
+    with picture(path, 1, 3, figsize=(18, 6.5), dpi=100) as (figure, axes):
         figure.subplots_adjust(left=0.055, right=0.985, bottom=0.2, top=0.85, wspace=0.2)
         _draw_terms(axes[0], model, equation)
         _draw_masses(axes[1], equation)
         _draw_torques(axes[2], model, equation)
         figure.suptitle(f'{model.name}: torque and ellipsoids of one state', fontsize=15, x=0.055,
                         y=0.96, ha='left')
-        figure.savefig(path)
-        pyplot.close(figure)
 
 
 def _draw_terms(axis, model: RobotModel, equation: Equation) -> None:

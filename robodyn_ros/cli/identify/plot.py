@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from robodyn_ros.cli.picture import picture
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.model import RobotModel
 
+_STYLE = {'axes.grid': True, 'grid.alpha': 0.3}
 _RECORDED, _PREDICTED, _REST = '#7F7F7F', '#0072B2', '#D55E00'
 
 
@@ -20,13 +22,8 @@ def plot(model: RobotModel, found: Estimate, path: Path) -> None:
         Without matplotlib.
 
     """
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    with pyplot.rc_context({'axes.grid': True, 'grid.alpha': 0.3}):
-        figure, axes = pyplot.subplots(model.nv, 1, figsize=(14, 2.2 * model.nv + 1.0), dpi=90,
-                                       sharex=True, squeeze=False)
+    with picture(path, model.nv, 1, _STYLE, figsize=(14, 2.2 * model.nv + 1.0), dpi=90,
+                 sharex=True, squeeze=False) as (figure, axes):
         for j, axis in enumerate(axes[:, 0]):
             _draw(axis, found, j)
             axis.set_ylabel(model.joint_names[j])
@@ -38,8 +35,6 @@ def plot(model: RobotModel, found: Estimate, path: Path) -> None:
         figure.suptitle(f'{model.name}: recorded effort and that of the identified model (N m or '
                         'N); held back: shaded')
         figure.tight_layout()
-        figure.savefig(path)
-        pyplot.close(figure)
 
 
 def _draw(axis, found: Estimate, j: int) -> None:

@@ -1,0 +1,41 @@
+"""What the pictures of all sub-commands share: style, colours, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+# colours that differ for all kinds of eyes (Okabe and Ito)
+_COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
+STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
+         'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
+         'axes.titlelocation': 'left'}
+
+
+@contextmanager
+def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = STYLE,
+            **options) -> Iterator[tuple]:
+    """
+    Give figure and axes of a picture, which is written at the end.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    """
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(style):
+        figure, axes = pyplot.subplots(rows, columns, **options)
+        yield figure, axes
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def colour(k: int) -> str:
+    """Return one of the colours that differ for all kinds of eyes."""
+    return _COLOURS[k % len(_COLOURS)]

@@ -18,7 +18,7 @@ from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
 
-from robodyn_ros.nodes.launching import include, start
+from robodyn_ros.nodes.launching import afterwards, include, start
 from robodyn_ros.share import PACKAGE, share_path
 
 HINTS = """to try in another terminal (Ctrl-C in this one ends the demo):
@@ -36,7 +36,7 @@ what it is doing, and how fast:
 
 
 def generate_launch_description():
-    """Return simulator and controller; the end of one is the end of all."""
+    """Return simulator and controller, and who looks at them."""
     real_time_factor = LaunchConfiguration('real_time_factor')
     return LaunchDescription([
         DeclareLaunchArgument('rviz', default_value='false', description='Whether to show the '
@@ -63,10 +63,10 @@ def generate_launch_description():
 
 
 def ended(event, _context):
-    """End all when a node ends; the arm can do without the page and the markers."""
-    if event.process_name.startswith(('view-', 'markers-')):
-        return []
-    return [Shutdown(reason='one of the nodes ended')]
+    """End all with the arm or its controller; both can do without those who look at them."""
+    if event.process_name.startswith(('simulator-', 'controller-')):
+        return [Shutdown(reason='the arm is nothing without its controller')]
+    return []
 
 
 def rviz(_context):
@@ -81,10 +81,10 @@ def rviz(_context):
 
 def view(_context):
     """Open the page."""
-    return [TimerAction(period=0.0, actions=[ExecuteProcess(name='view', output='screen', cmd=[
+    return [afterwards(ExecuteProcess(name='view', output='screen', cmd=[
         sys.executable, '-m', 'robodyn_ros.cli.main', 'view', '--control',
         '--namespace', LaunchConfiguration('namespace'),
-        '--joint-states', LaunchConfiguration('joint_states')])])]
+        '--joint-states', LaunchConfiguration('joint_states')]))]
 
 
 def hints(context):

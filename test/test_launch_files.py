@@ -95,6 +95,20 @@ def test_a_node_that_fails_ends_the_demo(tmp_path):
     assert 'was required: shutting down' in text
 
 
+def test_the_demo_outlives_its_page(tmp_path):
+    with Launched(tmp_path / 'log', 'demo.launch.py', 'view:=true') as demo, \
+            Probe('launch_probe') as probe:
+        demo.until('active: the arm is held')
+        started = processes(demo)
+        assert set(started) == {'controller', 'simulator', 'view'}
+        if alive(started['view']):  # or it has missed its library
+            os.kill(started['view'], signal.SIGKILL)
+        demo.until('[view-3]: process has died')
+        assert probe.call(Trigger, 'computed_torque_controller/float').success
+        assert demo.interrupt() == 0
+    assert 'the last torque is the weight of the arm' in demo.output
+
+
 def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
     file = tmp_path / 'both.yaml'
     file.write_text(f"""

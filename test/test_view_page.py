@@ -15,7 +15,7 @@ from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.moves import usual_poses  # noqa: E402
 from robodyn_ros.view.orders import Ask, Wrench  # noqa: E402
 from robodyn_ros.view.page import Page  # noqa: E402
-from robodyn_ros.view.server import close, is_own_page, serve, url  # noqa: E402
+from robodyn_ros.view.server import is_own_page, serve, url  # noqa: E402
 from robodyn_ros.view.surfaces import arm_surfaces  # noqa: E402
 from robodyn_ros.view.visuals import read_visuals  # noqa: E402
 from test_view import ARM, MODEL, Q, snapshot  # noqa: E402
@@ -29,8 +29,8 @@ LINK4 = '/arm/link4/surface4'
 class Shown:
     """A page that is shown again and again, and what is ordered there."""
 
-    def __init__(self, control):
-        self.server = serve('127.0.0.1', 0, 'arm')
+    def __init__(self, server, control):
+        self.server = server
         self.orders = SimpleQueue()
         self.page = Page(self.server, DYNAMICS, SURFACES, 'tool0', self.orders.put, control,
                          usual_poses(MODEL))
@@ -54,9 +54,8 @@ class Shown:
 
 @pytest.fixture
 def shown(request):
-    page = Shown(getattr(request, 'param', True))
-    yield page
-    close(page.server)
+    with serve('127.0.0.1', 0, 'arm') as server:
+        yield Shown(server, getattr(request, 'param', True))
 
 
 def places(client, name):
@@ -194,9 +193,9 @@ def test_the_server_listens_where_it_says(shown):
     with pytest.raises(OSError):  # another address of this machine
         socket.create_connection(('127.0.0.2', port), timeout=1.0)
     with pytest.raises(ParameterError, match='--port'):
-        serve('127.0.0.1', port, 'arm')
+        serve('127.0.0.1', port, 'arm').__enter__()
     with pytest.raises(ParameterError, match='--host'):
-        serve('203.0.113.1', None, 'arm')
+        serve('203.0.113.1', None, 'arm').__enter__()
 
 
 def test_nobody_can_ask_for_a_tunnel(shown):

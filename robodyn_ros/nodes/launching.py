@@ -85,10 +85,7 @@ def node(executable: str, name: str, table: Iterable[Parameter], names: Iterable
 
 def start(package: str, executable: str, **options: Any) -> Action:
     """
-    Return the action that starts a node as soon as all launch files are read.
-
-    A mistake in any of them then leaves nothing running behind; launch forgets what it has only
-    just started.
+    Return the action that starts a node, once all launch files are read.
 
     Parameters
     ----------
@@ -107,9 +104,18 @@ def start(package: str, executable: str, **options: Any) -> Action:
         raise RobodynError(
             f'the package {package} is not installed: sudo apt install '
             f'ros-$ROS_DISTRO-{package.replace("_", "-")}', package=package) from error
-    return TimerAction(period=0.0, actions=[Node(
-        package=package, executable=executable, output='screen',
-        namespace=LaunchConfiguration('namespace'), **options)])
+    return afterwards(Node(package=package, executable=executable, output='screen',
+                           namespace=LaunchConfiguration('namespace'), **options))
+
+
+def afterwards(action: Action) -> TimerAction:
+    """
+    Return what takes an action as soon as all launch files are read.
+
+    A mistake in any of them then leaves nothing running behind: launch forgets what it has only
+    just started.
+    """
+    return TimerAction(period=0.0, actions=[action])
 
 
 def include(name: str, **options: Any) -> IncludeLaunchDescription:

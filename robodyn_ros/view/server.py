@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import contextlib
 import io
 import socket
@@ -15,9 +16,12 @@ FIRST_PORT = 8080
 _TRIED = 20
 
 
-def serve(host: str, port: int | None, title: str) -> viser.ViserServer:
+@contextlib.contextmanager
+def serve(host: str, port: int | None, title: str) -> Iterator[viser.ViserServer]:
     """
-    Start the server.
+    Run the server for the time of a `with` block.
+
+    Its threads are gone before the interpreter is: what is left of them then can crash it.
 
     Parameters
     ----------
@@ -40,13 +44,11 @@ def serve(host: str, port: int | None, title: str) -> viser.ViserServer:
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width='large')
     # any page could ask for it, and be seen by all the world
     server.request_share_url = lambda *_, **__: None
-    return server
-
-
-def close(server: viser.ViserServer) -> None:
-    """End the server."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        server.stop()
+    try:
+        yield server
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
 
 
 def _free_port(host: str, port: int | None) -> int:

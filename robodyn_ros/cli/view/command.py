@@ -64,22 +64,21 @@ def run(options: argparse.Namespace) -> int:
     from robodyn_ros.nodes.process import StopRequest  # needs ROS
     from robodyn_ros.nodes.view.live import LiveView
     from robodyn_ros.view.page import Page
-    from robodyn_ros.view.server import close, serve
+    from robodyn_ros.view.server import serve
 
     set_priority(_NICE)
     stop = StopRequest()
     stop.install()
     with LiveView(_names(options), options.namespace) as live:
         model, text, folder = _robot(options, live)
-        surfaces = _surfaces(model, text, folder)
+        poses, surfaces = _poses(model, options.pose), _surfaces(model, text, folder)
         dynamics = Dynamics(model)
-        server = serve(options.host, options.port, model.name)
-        page = Page(server, dynamics, surfaces, options.tip or model.tip, live.orders.put,
-                    options.control, _poses(model, options.pose), options.rate)
-        _announce(server, options)
-        stop.defer()
-        live.show(page, model, options.control, lambda: stop.requested)
-        close(server)
+        with serve(options.host, options.port, model.name) as server:
+            page = Page(server, dynamics, surfaces, options.tip or model.tip, live.orders.put,
+                        options.control, poses, options.rate)
+            _announce(server, options)
+            stop.defer()
+            live.show(page, model, options.control, lambda: stop.requested)
     return 0
 
 

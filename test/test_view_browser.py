@@ -20,7 +20,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from view_browser import Browser, missing, PATIENCE  # noqa: E402
 from view_process import ViewProcess  # noqa: E402
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()),
+              pytest.mark.timeout(4 * PATIENCE)]
 
 DYNAMICS = Dynamics(MODEL)
 # a browser without a graphics processor takes most of a machine for itself
@@ -95,12 +96,15 @@ def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
     browser.click('Float')
     browser.wait_for('gravity compensation')
     begin, _ = scene.state()
+    scene.probe.spin_for(1.0)
+    assert np.abs(scene.state()[0] - begin).max() < 0.01, 'it moves by itself'
     x, y = scene.pixel('link4', begin, 0.1)
     browser.press(x, y)
     for part in (0.3, 0.6, 1.0):
         browser.drag(x + 80.0 * part, y)
-    scene.probe.until(lambda: np.abs(scene.state()[0] - begin).max() > 0.1, 'a motion',
-                      PATIENCE)
+    # it comes after the mouse
+    scene.probe.until(lambda: scene.pixel('link4', scene.state()[0], 0.1)[0] > x + 20.0,
+                      'the link where the mouse is', PATIENCE)
     if PICTURE:
         scene.probe.spin_for(3.0)
         browser.picture(PICTURE)

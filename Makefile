@@ -57,5 +57,6 @@ lint:
 	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .venv-matrix .pytest_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info
+	rm -rf .venv .venv-matrix .pytest_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
+	  robodyn_demo.png robodyn_demo.npz
 	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

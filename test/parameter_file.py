@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 99
 HEAD = """\
 # Parameters of {node}, with their defaults. Use a changed copy with
-#     ros2 launch robodyn_ros {launch}.launch.py params_file:=my.yaml
+#     ros2 launch robodyn_ros {launch} params_file:=my.yaml
 # What is "per joint" is one number for all joints, or one for each in the model's order. What is
 # "live" can be changed while the node runs: ros2 param set /{node} NAME VALUE
 """
@@ -34,15 +34,15 @@ TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'stri
 
 
 def tables():
-    """Return (launch file, node, table) by the name of the file of parameters."""
+    """Return (what launches it, node, table) by the name of the file of parameters."""
     from robodyn_ros.nodes.controller import (
         node as controller, parameters as controller_parameters)
     from robodyn_ros.nodes.guard import node as guard, parameters as guard_parameters
     from robodyn_ros.nodes.simulator import node as simulator, parameters as simulator_parameters
     return {
-        'controller.yaml': ('controller', controller.NAME, controller_parameters.PARAMETERS),
-        'guard.yaml': ('controller', guard.NAME, guard_parameters.PARAMETERS),
-        'simulator.yaml': ('simulation', simulator.NAME, simulator_parameters.PARAMETERS)}
+        'controller.yaml': ('controller.launch.py', controller.NAME, controller_parameters.PARAMETERS),
+        'guard.yaml': ('controller.launch.py guard:=true', guard.NAME, guard_parameters.PARAMETERS),
+        'simulator.yaml': ('simulation.launch.py', simulator.NAME, simulator_parameters.PARAMETERS)}
 
 
 def number(value):
@@ -120,7 +120,7 @@ def parameter_page():
     text = PAGE_HEAD
     for launch, node, table in tables().values():
         rows = '\n'.join(map(table_row, table))
-        text += (f'\n## `{node}`, started by `{launch}.launch.py`\n'
+        text += (f'\n## `{node}`, started by `{launch}`\n'
                  '| parameter | default | value | live | what it does |\n|---|---|---|---|---|\n'
                  f'{rows}\n')
     return text

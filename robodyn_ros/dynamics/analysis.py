@@ -229,7 +229,7 @@ class Analysis:
         Return the joint forces that all accelerations of size 1 take at rest, without gravity.
 
         They are `M a` for a in the unit ball: an ellipsoid along the principal axes of M (Lynch
-        and Park 8.1.2). Seen the other way, forces of size 1 give accelerations in the ellipsoid
+        and Park 8.1.3). Seen the other way, forces of size 1 give accelerations in the ellipsoid
         of the same axes with the reciprocal half-lengths.
         """
         return Ellipsoid(*np.linalg.eigh(self.mass_matrix(q)))

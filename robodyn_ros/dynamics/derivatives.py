@@ -12,7 +12,7 @@ A change of one coordinate changes the acceleration of the points beyond its joi
   joints before it feel in addition that the forces were carried along: S_j x* f.
 
 Sources: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018;
-Singh, Russo, Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial
+Singh, Russell, Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial
 vector algebra, 2022 (the same quantities on spatial vectors).
 """
 

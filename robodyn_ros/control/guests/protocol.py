@@ -57,8 +57,8 @@ class OwnLaw(Protocol):
         Return the torque in N m or N, term by term, (nv,) each; the sum is sent.
 
         Names of terms: inertia, coriolis, gravity, friction, payload, feedback, integral,
-        null_space, external, effort. Feedback and null_space are reduced where motors have not
-        enough torque, the others are not.
+        null_space, external, effort. Feedback, integral and null_space are reduced where motors
+        have not enough torque, the others are not.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ def feedforward_pd(arm, x):
     Return the terms of `RNEA(q_ref, qd_ref, qdd_ref) + Kp e + Kd e' + Ki int e`.
 
     The torque that the model asks for is a function of the reference alone (Lynch and Park
-    11.4.2). `inertia` is what turns the integral, an acceleration, into a torque.
+    11.4.1). `inertia` is what turns the integral, an acceleration, into a torque.
     """
     return {**arm.motion(x.q_ref, x.qd_ref, x.qdd_ref), Term.FEEDBACK: pd(x, x.pd_kp, x.pd_kd),
             Term.INTEGRAL: sums([product(x.inertia, x.integral), x.disturbance])}

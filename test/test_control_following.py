@@ -110,7 +110,7 @@ def test_points_count_from_their_own_time(loop):
 
 
 def test_too_many_points(loop):
-    with pytest.raises(TrajectoryError, match='20001 points are more than 20000; send'):
+    with pytest.raises(TrajectoryError, match='20001 points, more than 20000; send'):
         loop.control.follow(loop.now, loop.control.model.joint_names,
                             [point(BENT, 1.0)] * 20_001)
 

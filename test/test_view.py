@@ -45,7 +45,7 @@ CART = """<robot name="cart"><link name="rail"/>
 
 def snapshot(**changes):
     """Return what is known of an arm at rest."""
-    values = {'time': 0.0, 'age': 0.0, 'q': Q, 'qd': 0.0 * Q, 'effort': 0.0 * Q,
+    values = {'time': 0.0, 'age': 0.0, 'q': Q, 'qd': 0.0 * Q,
               'reference': None, 'error': np.nan * Q, 'torque': 0.0 * Q}
     return Snapshot(**{**values, **changes})
 

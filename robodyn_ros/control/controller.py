@@ -12,13 +12,13 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.guests.guests import GUESTS, LINEAR
 from robodyn_ros.control.guests.linear_feedback import LinearCommand
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.control.reaching import Reaching
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.takeover import check_effort, check_state
 from robodyn_ros.dynamics.loads import check_gravity
 from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
+from robodyn_ros.model.per_joint import not_negative
 
 
 class ArmController(Reaching):

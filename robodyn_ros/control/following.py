@@ -14,12 +14,11 @@ import numpy as np
 
 from robodyn_ros.control.cycle import Cycle
 from robodyn_ros.control.settings import Mode
-from robodyn_ros.exceptions import StateError, TrajectoryError
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.trajectory import (
     check_feasibility, check_trajectory, Reference, Tolerances, Trajectory, TrajectoryPoint)
 
-_MOST_POINTS = 20_000  # more take seconds to check
-_SAME = 1e-6           # rad or m that the reference may be beside a departure
+_SAME = 1e-6  # rad or m that the reference may be beside a departure
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +125,6 @@ class Following(Cycle):
             With the result code as evidence.
 
         """
-        if len(points) > _MOST_POINTS:
-            raise TrajectoryError(f'{len(points)} points are more than {_MOST_POINTS}; send the '
-                                  'motion in parts', value=len(points), limit=_MOST_POINTS)
         delay = 0.0 if zero is None else zero - departure.moment
         trajectory = check_trajectory(
             self.model, joint_names, points, departure.reference, start_delay=delay,

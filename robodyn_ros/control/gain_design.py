@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.per_joint import not_negative, numbers
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import not_negative, numbers
 
 LEAST_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
 _POSES = 64            # that tell what inertia is usual

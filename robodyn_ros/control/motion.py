@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.per_joint import speeds
 from robodyn_ros.control.pose.pose_motion import PoseMotion
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import CycleSettings, Mode
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import StopProfile
 from robodyn_ros.trajectory import Phase, Reference, ResultCode, Tolerances, Tracker, Trajectory
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.control.external import SMOOTHING
-from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.safety import ABSURD
 
 

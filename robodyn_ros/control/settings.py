@@ -12,10 +12,10 @@ from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.contact.settings import ObserverSettings
 from robodyn_ros.control.gain_schedule import GainSchedule
 from robodyn_ros.control.guests.linear_feedback import LinearBounds
-from robodyn_ros.control.per_joint import not_negative, per_joint
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.reflection import ReflectionSettings
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import not_negative, per_joint
 from robodyn_ros.safety import checked_effort_limits, USUAL_RATE
 from robodyn_ros.trajectory import Tolerances
 
@@ -153,7 +153,7 @@ class Bounds:
         """
         effort = checked_effort_limit(model, settings.effort_limit)
         rate = (USUAL_RATE * effort if settings.torque_rate is None
-                else per_joint('torque_rate_limit', settings.torque_rate, model))
+                else per_joint('torque_rate_limit', settings.torque_rate, model.joint_names))
         handshake = (0.1 * effort if settings.handshake_tolerance is None else not_negative(
             'handshake_tolerance', settings.handshake_tolerance, model))
         return cls(effort, settings.effort_margin, effort * settings.effort_margin, rate,
@@ -171,5 +171,5 @@ def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) ->
 
     """
     limit = (np.array(model.effort_limit) if override is None or not len(override)
-             else per_joint('effort_limit', override, model))
+             else per_joint('effort_limit', override, model.joint_names))
     return checked_effort_limits(model.joint_names, limit)

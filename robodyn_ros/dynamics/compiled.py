@@ -78,6 +78,7 @@ class CompiledMethods:
         self.nv = model.nv
         self.threads = threads
         self.tree = Tree.from_model(model)
+        self._structure = model.structure_key  # stays, whatever `update` brings
         self.backend = backend
         self.compiled = self._compiles(LARGEST_COMPILED)
         self._cache = machine.default_cache() if cache is None else (
@@ -101,7 +102,7 @@ class CompiledMethods:
             The model is another robot, or has payloads on other links: make a new `Dynamics`.
 
         """
-        if model.structure_key != self.model.structure_key:
+        if model.structure_key != self._structure:
             raise ArgumentError('update() takes this robot with other gravity or payload numbers;'
                                 ' make a new Dynamics for another robot or another payload link')
         self._runtime[:] = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
@@ -169,7 +170,7 @@ class CompiledMethods:
     def _key(self, function: Callable, name: str | None, *rest) -> str | None:
         """Return what identifies compiled code; None: the code itself does."""
         return name and '|'.join((
-            self.model.structure_key, machine.source_digest(function), name, function.__module__,
+            self._structure, machine.source_digest(function), name, function.__module__,
             function.__qualname__, str(rest)))
 
     def warm(self, *names: str) -> None:

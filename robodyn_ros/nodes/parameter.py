@@ -160,24 +160,3 @@ def for_joints(table: Iterable[Parameter], joint_names: Sequence[str]) -> list[P
     """Return a table whose rows with `{joint}` in their name are repeated for each joint."""
     return [replace(row, name=row.name.replace('{joint}', joint))
             for row in table for joint in (joint_names if '{joint}' in row.name else ('',))]
-
-
-def per_joint(name: str, values: Sequence[float], joint_names: Sequence[str]
-              ) -> tuple[float, ...]:
-    """
-    Return one number per joint from a `per_joint` parameter: one number is for all joints.
-
-    Raises
-    ------
-    ParameterError
-        Neither one number nor one per joint.
-
-    """
-    if len(values) == 1:
-        return tuple(values) * len(joint_names)
-    if len(values) != len(joint_names):
-        raise ParameterError(
-            f'parameter {name!r} has {len(values)} numbers: give 1 for all joints, or '
-            f'{len(joint_names)} in the order {", ".join(joint_names)}',
-            name=name, value=tuple(values))
-    return tuple(values)

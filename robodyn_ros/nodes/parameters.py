@@ -16,9 +16,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError, shown
-from robodyn_ros.nodes.parameter import for_joints, Parameter, per_joint, ROS_TYPES
+from robodyn_ros.nodes.parameter import for_joints, Parameter, ROS_TYPES
 
-__all__ = ['for_joints', 'Parameter', 'Parameters', 'per_joint']
+__all__ = ['for_joints', 'Parameter', 'Parameters']
 
 _MOST = 10  # unknown parameters that are named in one message
 # set by ROS itself on any node

@@ -38,8 +38,8 @@ class Snapshot:
         Seconds on a steady clock.
     age : float
         Seconds since the last joint states came; infinite before the first.
-    q, qd, effort : (nv,) array
-        What the arm says; NaN for efforts it does not tell.
+    q, qd : (nv,) array
+        What the arm says.
     reference : (nv,) array or None
         Where the controller wants the joints; None while it says nothing.
     error : (nv,) array
@@ -67,7 +67,6 @@ class Snapshot:
     age: float
     q: np.ndarray
     qd: np.ndarray
-    effort: np.ndarray
     reference: np.ndarray | None
     error: np.ndarray
     torque: np.ndarray

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.contact.settings import CollisionSettings
-from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import not_negative
 
 
 class CollisionMonitor:

@@ -2,9 +2,9 @@
 Functions of symmetric matrices, over scalars: Jacobi's method with a fixed number of rotations.
 
 Straight-line code cannot iterate until it is good enough. Cyclic Jacobi converges quadratically
-(Golub and Van Loan, Matrix Computations, 4th ed., 8.5): for six rows, five sweeps leave nothing but
-rounding. Its vectors are orthogonal to the last digit however far it got, so that what is made of
-nonnegative eigenvalues never becomes indefinite.
+(Golub and Van Loan, Matrix Computations, 4th edition, 8.5): for six rows, five sweeps leave
+nothing but rounding. Its vectors are orthogonal to the last digit however far it got, so that what
+is made of nonnegative eigenvalues never becomes indefinite.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.per_joint import speeds
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import Reference
 
 _STEP = 2e-3        # s, at most

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robodyn_ros.control.gain_design import joint_inertia, poses_from_everywhere
-from robodyn_ros.control.per_joint import not_negative
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, shown
+from robodyn_ros.model.per_joint import not_negative
 
 AXES = ('base', 'target')
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')

@@ -10,9 +10,10 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.guard.contract import loads_of, terms_of, TOPIC
-from robodyn_ros.nodes.parameters import Parameters, per_joint
+from robodyn_ros.nodes.parameters import Parameters
 
 _PERIOD = 0.05  # s between looks for what has changed
 
@@ -69,6 +70,6 @@ class ContractPublisher:
         if self._learned.any():
             learned = controller.adaptation.payload
             payloads[learned.link] = learned
-        armature = np.array(per_joint('armature', self._table.values.armature,
-                                      controller.model.joint_names))
+        armature = per_joint('armature', self._table.values.armature,
+                             controller.model.joint_names)
         return {**self._terms, **loads_of(payloads, controller.loads.gravity, armature)}

@@ -11,6 +11,7 @@ from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes.controller.adaptive_parameters import (
     adaptation_from, ADAPTIVE_PARAMETERS, schedule_from, SCHEDULE_PARAMETERS)
 from robodyn_ros.nodes.controller.cartesian_parameters import (
@@ -18,7 +19,7 @@ from robodyn_ros.nodes.controller.cartesian_parameters import (
 from robodyn_ros.nodes.controller.guest_parameters import GUEST_PARAMETERS, linear_from
 from robodyn_ros.nodes.controller.observer_parameters import observer_from, OBSERVER_PARAMETERS
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
-from robodyn_ros.nodes.parameters import Parameter, per_joint
+from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
 from robodyn_ros.nodes.torque_parameters import (
     COMMAND_PARAMETERS, LIMIT_PARAMETERS, STATE_PARAMETERS)

@@ -18,7 +18,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.nodes.parameters import per_joint
+from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.safety import (
     Anchor, brake_at_limits, checked_effort_limits, Supervisor, USUAL_RATE)
 
@@ -176,9 +176,9 @@ class GuardTorque:
 def _bounds(values: SimpleNamespace, model) -> tuple[np.ndarray, np.ndarray, float]:
     """Return effort limits, rate limits and margin."""
     names = model.joint_names
-    effort = checked_effort_limits(names, np.array(
-        per_joint('effort_limit', values.effort_limit, names)
-        if values.effort_limit else model.effort_limit))
-    rate = np.array(per_joint('torque_rate_limit', values.torque_rate_limit, names)
-                    if values.torque_rate_limit else USUAL_RATE * effort)
+    effort = checked_effort_limits(
+        names, per_joint('effort_limit', values.effort_limit, names)
+        if values.effort_limit else np.array(model.effort_limit))
+    rate = (per_joint('torque_rate_limit', values.torque_rate_limit, names)
+            if values.torque_rate_limit else USUAL_RATE * effort)
     return effort, rate, values.effort_margin

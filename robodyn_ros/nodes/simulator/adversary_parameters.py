@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes.description import joint_values
-from robodyn_ros.nodes.parameter import Parameter, per_joint
+from robodyn_ros.nodes.parameter import Parameter
 from robodyn_ros.simulation.faults import Campaign, Fault, KINDS, parse_fault
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.simulation.sensors import SensorSettings

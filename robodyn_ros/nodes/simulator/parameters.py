@@ -8,8 +8,9 @@ from typing import Any
 
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes.description import joint_values, ROBOT_PARAMETERS
-from robodyn_ros.nodes.parameters import Parameter, per_joint
+from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
 from robodyn_ros.nodes.simulator.adversary_parameters import (
     arm_from, check_adversary, FAULT_PARAMETERS, MISMATCH_PARAMETERS, SENSOR_PARAMETERS)

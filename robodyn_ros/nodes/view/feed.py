@@ -86,7 +86,7 @@ class Feed:
         sent = self._asked.effort if asked else self._state.effort
         return Snapshot(
             now, now - self._came, self._state.position.copy(), self._state.velocity.copy(),
-            self._state.effort.copy(), self._asked.position.copy() if asked else None,
+            self._asked.position.copy() if asked else None,
             self._error.copy() if asked else np.full(self._model.nv, np.nan),
             np.where(np.isfinite(sent), sent, self._state.effort), dict(self._explained),
             self._asked.named if asked else (), mode, notes.pop('fault', ''), notes,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robodyn_ros.exceptions import ParameterError, shown
-from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot_model import RobotModel
 
 _USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
 
 
-def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
+def per_joint(name: str, value, joint_names: Sequence[str]) -> np.ndarray:
     """
-    Return a value as one number per joint.
+    Return a value as one number per joint, (nv,); one number is for all.
 
     Raises
     ------
@@ -22,11 +24,11 @@ def per_joint(name: str, value, model: RobotModel) -> np.ndarray:
     """
     values = numbers(name, value)
     if values.size == 1:
-        return np.full(model.nv, values.item())
-    if values.shape != (model.nv,):
+        return np.full(len(joint_names), values.item())
+    if values.shape != (len(joint_names),):
         raise ParameterError(
-            f'{name} has {values.size} values; give one, or one for each of the {model.nv} '
-            f'joints: {", ".join(model.joint_names)}', parameter=name)
+            f'{name} has {values.size} values; give one, or one for each of the '
+            f'{len(joint_names)} joints: {", ".join(joint_names)}', parameter=name)
     return values.copy()
 
 
@@ -40,7 +42,7 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
         Otherwise; the message names the joint.
 
     """
-    values = per_joint(name, value, model)
+    values = per_joint(name, value, model.joint_names)
     for joint, each in zip(model.joint_names, values):
         if not 0.0 <= each < np.inf:
             raise ParameterError(f"{name} of joint '{joint}' is {each:g}; it must be finite, and "

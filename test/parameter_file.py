@@ -40,9 +40,12 @@ def tables():
     from robodyn_ros.nodes.guard import node as guard, parameters as guard_parameters
     from robodyn_ros.nodes.simulator import node as simulator, parameters as simulator_parameters
     return {
-        'controller.yaml': ('controller.launch.py', controller.NAME, controller_parameters.PARAMETERS),
-        'guard.yaml': ('controller.launch.py guard:=true', guard.NAME, guard_parameters.PARAMETERS),
-        'simulator.yaml': ('simulation.launch.py', simulator.NAME, simulator_parameters.PARAMETERS)}
+        'controller.yaml': (
+            'controller.launch.py', controller.NAME, controller_parameters.PARAMETERS),
+        'guard.yaml': (
+            'controller.launch.py guard:=true', guard.NAME, guard_parameters.PARAMETERS),
+        'simulator.yaml': (
+            'simulation.launch.py', simulator.NAME, simulator_parameters.PARAMETERS)}
 
 
 def number(value):

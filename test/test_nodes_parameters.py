@@ -11,8 +11,7 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.description import joint_values  # noqa: E402
-from robodyn_ros.nodes.parameters import (  # noqa: E402
-    for_joints, Parameter, Parameters, per_joint)
+from robodyn_ros.nodes.parameters import for_joints, Parameter, Parameters  # noqa: E402
 from robodyn_ros.nodes.simulator import parameters as simulator_parameters  # noqa: E402
 import ros_process  # noqa: F401, E402
 
@@ -210,15 +209,6 @@ def test_descriptors_tell_type_unit_range_and_choices(make):
 def test_rows_check_themselves(row):
     with pytest.raises(ParameterError, match='thing'):
         Parameter('thing', description='', **row)
-
-
-def test_per_joint_numbers():
-    names = ('a', 'b', 'c')
-    assert per_joint('kp', (2.0,), names) == (2.0, 2.0, 2.0)
-    assert per_joint('kp', (1.0, 2.0, 3.0), names) == (1.0, 2.0, 3.0)
-    for wrong in ((), (1.0, 2.0)):
-        with pytest.raises(ParameterError, match="'kp'.*a, b, c"):
-            per_joint('kp', wrong, names)
 
 
 def test_joint_values():

@@ -236,6 +236,17 @@ def test_a_controller_whose_guard_refuses_does_not_begin_if_it_needs_one():
         assert ('refuses' in one.deference.complaint) == (one is required)
 
 
+def test_after_a_pause_the_guard_has_its_say_before_the_controller_begins():
+    held = Controlled(expected=True)
+    held.run(0.1, REFUSING, echo=1)
+    held.run(1.0, turn=1.0)
+    # it missed the heartbeat meanwhile, and took the controller for gone
+    held.run(0.01, WATCHING, echo=1)
+    assert 'no word of the guard' in held.deference.refusal
+    held.run(0.01, REFUSING, echo=math.inf)
+    assert 'refuses' in held.deference.refusal
+
+
 def test_a_guard_that_leaves_in_good_order_is_not_missed():
     left = Controlled()
     left.run(0.1, ARMED)

@@ -128,6 +128,8 @@ class Deference:
             # the pause was this process's own: what the guard said meanwhile is still to be read
             self._heard = max(self._heard, now)
             self.asking, self._question, self._asked = True, None, now
+            # a guard that missed the heartbeat may have said that there is no controller
+            self._met, self._first = False, None
         if self.asking and (not self.known or now - self._asked > self._timeout):
             self.asking, self._question = False, None
         self.deferring = self.word is GuardState.COMMANDING and not self.silent

@@ -29,7 +29,8 @@ SCHEDULE_PARAMETERS = (
               'after the other, at which natural_frequency has a factor of its own; empty: the '
               'gains are the same everywhere.', 'rad or m', read_only=True),
     Parameter('gain_schedule.factors', 'double_array', (), 'On natural_frequency, one for each of '
-              'these configurations, or one for each of their positions.', minimum=0.01, maximum=100.0, read_only=True),
+              'these configurations, or one for each of their positions.',
+              minimum=0.01, maximum=100.0, read_only=True),
     Parameter('gain_schedule.width', 'double', 0.5, 'Distance over which a configuration has its '
               'say.', 'rad or m', minimum=0.001, maximum=100.0, read_only=True),
 )

@@ -117,14 +117,14 @@ def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):
 
 
 @pytest.mark.parametrize('settings, words', [
-    ({'effort_limit': [10.0] * 6}, 'effort_limit has 6 numbers.*7 in the order'),
+    ({'effort_limit': [10.0] * 6}, 'effort_limit has 6 values.*7 joints'),
     ({'effort_limit': [10.0] * 6 + [0.0]}, "'joint7' has effort limit 0.*set the parameter"),
     ({'effort_limit': [-1.0]}, "'joint1' has effort limit -1"),
     ({'effort_limit': [math.inf]}, "'joint1' has effort limit inf.*must have a bound"),
     ({'effort_limit': [math.nan]}, "'joint1' has effort limit nan"),
     ({'effort_margin': 0.0}, 'margin is 0'), ({'effort_margin': 1.5}, 'margin is 1.5'),
     ({'torque_rate': 0.0}, "rate limit of joint 'joint1' is 0"),
-    ({'torque_rate': [100.0, 200.0]}, 'torque_rate_limit has 2 numbers.*7 in the order'),
+    ({'torque_rate': [100.0, 200.0]}, 'torque_rate_limit has 2 values.*7 joints'),
     ({'torque_rate': [100.0] * 6 + [math.nan]}, "rate limit of joint 'joint7' is nan"),
     ({'tracking': 'pid'}, "no tracking law is called 'pid'")])
 def test_settings_are_checked(settings, words):

@@ -364,7 +364,7 @@ def test_free_directions_are_free(dyn, law_of, moving):
     ({'stiffness': [1, 1, -1, 1, 1, 1]}, ParameterError, 'stiffness z is -1; it must be finite'),
     ({'damping_ratio': np.nan}, ParameterError, 'damping_ratio x is nan'),
     ({'natural_frequency': 'fast'}, ParameterError, "natural_frequency is 'fast'; give one"),
-    ({'posture_frequency': [1.0, 2.0]}, ParameterError, 'has 2 numbers; give one for all'),
+    ({'posture_frequency': [1.0, 2.0]}, ParameterError, 'has 2 values; give one, or one for each'),
     ({'singularity': -0.1}, ParameterError, 'singularity must be finite')])
 def test_gains_that_make_no_sense_are_refused(dyn, design, error, words):
     with pytest.raises(error, match=words):

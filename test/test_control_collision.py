@@ -58,7 +58,7 @@ def test_a_collision_needs_size_and_time_and_ends_below_another_level():
 
 
 @pytest.mark.parametrize('threshold, words', [
-    ([1.0, 2.0], 'collision.threshold has 2 numbers.*7 in the order'),
+    ([1.0, 2.0], 'collision.threshold has 2 values.*7 joints'),
     ([1.0] * 6 + [-1.0], "collision.threshold of joint 'joint7' is -1"),
     ([1.0] * 6 + [0.0], "collision.threshold of joint 'joint7' is 0: any noise")])
 def test_bad_thresholds_are_refused_and_change_nothing(threshold, words):

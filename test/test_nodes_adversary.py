@@ -207,7 +207,7 @@ def test_mistakes_at_run_time_change_nothing(probe):
                 ('mismatch.com_shift', ['link3:1,2'], ["'link3:1,2'", 'link:x,y,z']),
                 ('mismatch.base_tilt', [0.1], ['1 numbers', 'roll']),
                 ('payload.link', 'nothing', ["'nothing'"]),
-                ('sensors.resolution', [0.1, 0.1], ['2 numbers', '7']),
+                ('sensors.resolution', [0.1, 0.1], ['2 values', '7']),
                 ('sensors.dropout', 2.0, ['sensors.dropout', '2']),
                 ('real_time_factor', 0.5, ['clock on the wall']),
                 ('lockstep', True, ['read-only'])]:
@@ -223,7 +223,7 @@ def test_mistakes_at_run_time_change_nothing(probe):
 @pytest.mark.parametrize('parameters, words', [
     ({'faults': ['2.0 freez joint2 0.5']}, ["'freez'", "'freeze'"]),
     ({'mismatch.com_shift': ['link99:0,0,1']}, ["'link99'"]),
-    ({'sensors.velocity_noise': [0.1, 0.1]}, ['sensors.velocity_noise', '2 numbers', '7']),
+    ({'sensors.velocity_noise': [0.1, 0.1]}, ['sensors.velocity_noise', '2 values', '7']),
     ({'lockstep': True, 'real_time_factor': 2.0}, ['lockstep', 'real_time_factor', '2']),
 ])
 def test_a_mistake_at_start_is_a_message_and_an_exit_code(parameters, words):

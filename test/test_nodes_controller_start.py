@@ -114,7 +114,7 @@ def test_the_lifecycle_twice(probe):
         assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [1.0, 2.0, 3.0])[0]
         since = len(process.lines)
         assert not change(Transition.TRANSITION_CONFIGURE)
-        probe.until(lambda: said(process, 'natural_frequency has 3 numbers', since), 'the reason')
+        probe.until(lambda: said(process, 'natural_frequency has 3 values', since), 'the reason')
         assert state() == State.PRIMARY_STATE_UNCONFIGURED
         assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [10.0])[0]
         assert change(Transition.TRANSITION_CONFIGURE)
@@ -133,10 +133,10 @@ MISTAKES = [
     ({'robot_description': '<robot name="x">'}, ['robot']),
     ({'robot_description': URDF.replace('effort="20"', 'effort="0"')},
      ["joint 'elbow' has effort limit 0", '<limit effort>', 'parameter effort_limit']),
-    ({'natural_frequency': [1.0, 2.0, 3.0]}, ['natural_frequency has 3 numbers', 'shoulder']),
+    ({'natural_frequency': [1.0, 2.0, 3.0]}, ['natural_frequency has 3 values', 'shoulder']),
     ({'natural_frequency': -1.0}, ["'natural_frequency'", '-1', 'least']),
-    ({'torque_rate_limit': [1.0, 2.0, 3.0]}, ['torque_rate_limit has 3 numbers']),
-    ({'constraints.goal': [0.1, 0.1, 0.1]}, ['constraints.goal', '2 in the order']),
+    ({'torque_rate_limit': [1.0, 2.0, 3.0]}, ['torque_rate_limit has 3 values']),
+    ({'constraints.goal': [0.1, 0.1, 0.1]}, ['constraints.goal', 'each of the 2 joints']),
     ({'command_joints': ['elbow']}, ['command_joints leaves out shoulder']),
     ({'command_joints': ['elbow', 'sholder']}, ["'sholder'", "'shoulder'"]),
     ({'effort_command_topic': 'not a topic'}, ['effort_command_topic', 'not a topic']),

@@ -85,15 +85,15 @@ def test_what_is_live_changes_without_a_step(probe, held, name, value):
     ({'natural_frequency': [1.0, 2.0, 3.0]}, '3 values.*2 joints: shoulder, elbow'),
     ({'effort_margin': 2.0}, "'effort_margin' is 2.0: the most allowed is 1"),
     ({'effort_limit': [10.0, 0.0]}, "joint 'elbow' has effort limit 0"),
-    ({'constraints__goal': [0.1, 0.1, 0.1]}, 'constraints.goal.*or 2 in the order'),
+    ({'constraints__goal': [0.1, 0.1, 0.1]}, 'constraints.goal.*each of the 2 joints'),
     ({'mode': 'pid'}, "'mode' is 'pid': choose one of computed_torque"),
     ({'friction_scale': 'much'}, "'friction_scale' is 'much': set it to a number"),
     ({'stop_time': 1.0}, "'stop_time' is read-only while the node runs"),
-    ({'collision__threshold': [1.0, 2.0, 3.0]}, 'collision.threshold has 3 numbers.*2 in the order'),
+    ({'collision__threshold': [1.0, 2.0, 3.0]}, 'collision.threshold has 3 values.*2 joints'),
     ({'disturbance_observer': True, 'ki': [5.0]}, "ki of joint 'shoulder' is 5; disturbance_obs"),
     ({'observer__bandwidth': [60.0], 'impedance__inertia': [0.001]},
      "impedance.inertia of joint 'shoulder' is 0.001, its own"),
-    ({'handshake_tolerance': [1.0, 2.0, 3.0]}, 'handshake_tolerance has 3 numbers')])
+    ({'handshake_tolerance': [1.0, 2.0, 3.0]}, 'handshake_tolerance has 3 values')])
 def test_a_bad_change_is_refused_with_its_reason_and_takes_good_ones_along(probe, held, given,
                                                                            words):
     name = next(iter(given)).replace('__', '.')

@@ -313,7 +313,7 @@ def test_signals_end_the_wait_for_a_description(number):
     ({'urdf_file': str(ARM), 'initial_positions': ['joint1:99']}, ['joint1', '99', 'stops']),
     ({'urdf_file': str(ARM), 'initial_positions': ['jiont1:0']}, ['jiont1', 'joint1']),
     ({'urdf_file': str(ARM), 'command_joints': ['joint1']}, ['command_joints', 'joint2']),
-    ({'urdf_file': str(ARM), 'effort_limit': [1.0, 2.0]}, ['effort_limit', '2 numbers', '7']),
+    ({'urdf_file': str(ARM), 'effort_limit': [1.0, 2.0]}, ['effort_limit', '2 values', '7']),
     ({'urdf_file': str(ARM), 'stp': 1e-3}, ["'stp'", "'step'"]),
     ({'urdf_file': str(ARM), 'step': 'fast'}, ["'step'", "'fast'", 'number']),
     ({'urdf_file': str(ARM), 'step': -1.0}, ["'step'", '-1', 'least']),

@@ -27,8 +27,8 @@ def per_joint(name: str, value, joint_names: Sequence[str]) -> np.ndarray:
         return np.full(len(joint_names), values.item())
     if values.shape != (len(joint_names),):
         raise ParameterError(
-            f'{name} has {values.size} numbers; give one for all joints, or {len(joint_names)} in '
-            f'the order {", ".join(joint_names)}', parameter=name)
+            f'{name} has {values.size} values; give one, or one for each of the '
+            f'{len(joint_names)} joints: {", ".join(joint_names)}', parameter=name)
     return values.copy()
 
 

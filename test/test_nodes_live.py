@@ -47,8 +47,9 @@ def set_together(probe, **given):
 
 
 def description(probe, name):
-    return probe.call(DescribeParameters, f'{NAME}/describe_parameters',
-                      names=[name]).descriptors[0]
+    told = probe.call(DescribeParameters, f'{NAME}/describe_parameters', names=[name])
+    told.descriptors[0].type = 0  # rclpy's guess, of an empty list, from the last value offered
+    return told.descriptors[0]
 
 
 @pytest.mark.parametrize('name, value', [

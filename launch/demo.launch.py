@@ -17,6 +17,7 @@ from launch.actions import (
 from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
+import yaml
 
 from robodyn_ros.nodes.launching import afterwards, include, start
 from robodyn_ros.share import PACKAGE, share_path
@@ -79,12 +80,23 @@ def rviz(_context):
         ('joint_states', LaunchConfiguration('joint_states'))])]
 
 
-def view(_context):
+def view(context):
     """Open the page."""
     return [afterwards(ExecuteProcess(name='view', output='screen', cmd=[
-        sys.executable, '-m', 'robodyn_ros.cli.main', 'view', '--control',
+        sys.executable, '-m', 'robodyn_ros.cli.main', 'view', '--control', *robot(context),
         '--namespace', LaunchConfiguration('namespace'),
         '--joint-states', LaunchConfiguration('joint_states')]))]
+
+
+def robot(context):
+    """Return the options of commands that choose from a robot what the nodes choose."""
+    base, tip, locked, gravity = (
+        LaunchConfiguration(name).perform(context).strip()
+        for name in ('base', 'tip', 'locked', 'gravity'))
+    options = [('--base', base), ('--tip', tip),
+               *(('--lock', each) for each in yaml.safe_load(locked) or [])]
+    return [part for pair in options if pair[1] for part in pair] + (
+        ['--gravity', *map(str, yaml.safe_load(gravity))] if gravity else [])
 
 
 def hints(context):

@@ -1,10 +1,11 @@
 """What a page shows of an arm, without ROS, without a server, and without a browser."""
 from pathlib import Path
+import runpy
 
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ModelError, TrajectoryError
+from robodyn_ros.exceptions import ArgumentError, ModelError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.bars import GOOD, HIGH, OVER, torque_bars
 from robodyn_ros.view.due import Due
@@ -12,6 +13,7 @@ from robodyn_ros.view.history import History
 from robodyn_ros.view.mesh_files import find_mesh
 from robodyn_ros.view.moves import plan_move, usual_poses
 from robodyn_ros.view.overlay import LEAST, mass_ellipsoid, MOST, UNIT
+from robodyn_ros.view.payload import check_payload
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.spring import FREQUENCY, Spring, STRETCH
 from robodyn_ros.view.status import status
@@ -137,6 +139,56 @@ def test_a_material_is_not_copied_for_every_patch_of_a_mesh():
     assert len(shaded.vertices) == 24 and len(shaded.faces) == 12, 'its edges are sharp'
 
 
+@pytest.mark.parametrize('step', ['smooth_shade', 'split'])
+def test_an_odd_mesh_is_a_capsule_and_a_warning(tmp_path, monkeypatch, step):
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view import surfaces as module
+
+    def odd(*_, **__):
+        raise IndexError('no such corner')
+
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(tmp_path / 'pole.stl')
+    monkeypatch.setattr(*((trimesh.graph, step) if step == 'smooth_shade' else
+                          (module, '_own_color')), odd)
+    urdf = CART.replace('package://no_such/', '')
+    surfaces, problems = module.arm_surfaces(
+        RobotModel.from_urdf(urdf), [read_visuals(urdf)[0][2]], tmp_path)
+    assert len(problems) == 1 and 'no such corner' in problems[0]
+    assert 1 in {surface.body for surface in surfaces}
+
+
+def test_of_too_many_triangles_the_convex_hull_is_drawn(tmp_path, monkeypatch):
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view import surfaces as module
+    parts = [trimesh.creation.box((0.1, 0.1, 0.1), trimesh.transformations.translation_matrix(
+        [x, y, 0.0])) for x in (0.0, 1.0) for y in (0.0, 1.0)]
+    trimesh.util.concatenate(parts).export(tmp_path / 'pole.stl')
+    monkeypatch.setattr(module, '_MOST', 40)
+    urdf = CART.replace('package://no_such/', '')
+    surfaces, problems = module.arm_surfaces(
+        RobotModel.from_urdf(urdf), [read_visuals(urdf)[0][2]], tmp_path)
+    assert len(problems) == 1 and '48 triangles' in problems[0]
+    pole = next(surface for surface in surfaces if surface.body == 1)
+    assert len(pole.faces) < 48
+    np.testing.assert_allclose(np.ptp(pole.vertices, axis=0), [2.2, 2.2, 0.2])
+
+
+def test_collada_has_units(tmp_path):
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    pytest.importorskip('collada', reason='surfaces need the extra `view`')
+    from robodyn_ros.view.surfaces import arm_surfaces
+    text = trimesh.creation.box((100.0, 200.0, 300.0)).export(file_type='dae').decode()
+    assert '<unit' not in text
+    (tmp_path / 'pole.dae').write_text(
+        text.replace('<up_axis>', '<unit name="centimeter" meter="0.01"/><up_axis>'))
+    urdf = CART.replace('package://no_such/pole.stl', 'pole.dae')
+    surfaces, problems = arm_surfaces(
+        RobotModel.from_urdf(urdf), [read_visuals(urdf)[0][2]], tmp_path)
+    assert not problems
+    pole = next(surface for surface in surfaces if surface.body == 1)
+    np.testing.assert_allclose(np.ptp(pole.vertices, axis=0), [2.0, 4.0, 6.0], rtol=1e-6)
+
+
 # --- text --------------------------------------------------------------------------------------
 
 def test_bars_tell_how_near_the_limits_are():
@@ -248,6 +300,39 @@ def test_a_move_needs_the_torque_to_make_it():
 def test_usual_poses_are_within_the_limits():
     model = RobotModel.from_urdf(CART.replace('lower="-2"', 'lower="0.5"'))
     np.testing.assert_array_equal(usual_poses(model)['zero'], [0.0, 0.5])
+
+
+def test_a_load_that_the_motors_cannot_hold_is_refused():
+    def needed(mass):
+        return Dynamics(MODEL.with_payload('tool0', mass)).gravity(Q)
+
+    # the first mass that some motor cannot hold, and which one it is
+    per_kilogram = 1e-3 * (needed(1000.0) - needed(0.0)) + 1e-12
+    most = (np.copysign(MODEL.effort_limit, per_kilogram) - needed(0.0)) / per_kilogram
+    j, mass = np.argmin(most), most.min()
+    assert abs(needed(mass)[j]) == pytest.approx(MODEL.effort_limit[j])
+    check_payload(DYNAMICS, Q, 'tool0', 0.999 * mass)
+    with pytest.raises(ArgumentError, match=f"'{MODEL.joint_names[j]}'.*N m"):
+        check_payload(DYNAMICS, Q, 'tool0', 1.001 * mass)
+
+
+def test_who_cannot_hold_the_arm_may_be_relieved():
+    weak = RobotModel.from_urdf(ARM.read_text().replace('effort="150"', 'effort="1"'))
+    check_payload(Dynamics(weak), Q, 'tool0', 0.0)
+
+
+def test_the_page_of_the_demo_shows_the_robot_of_its_nodes():
+    launch = pytest.importorskip('launch', reason='needs ROS 2 launch')
+    pytest.importorskip('launch_ros', reason='needs ROS 2 launch')
+    robot = runpy.run_path(str(ARM.parents[1] / 'launch' / 'demo.launch.py'))['robot']
+    context = launch.LaunchContext()
+    given = {'base': 'link1', 'tip': '', 'locked': '[joint7:0.5, joint6:-1]',
+             'gravity': '[0, 0, -1.62]'}
+    context.launch_configurations.update(given)
+    assert robot(context) == ['--base', 'link1', '--lock', 'joint7:0.5', '--lock', 'joint6:-1',
+                              '--gravity', '0', '0', '-1.62']
+    context.launch_configurations.update(dict.fromkeys(given, ''))
+    assert not robot(context)
 
 
 # --- masses ------------------------------------------------------------------------------------

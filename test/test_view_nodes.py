@@ -1,6 +1,9 @@
 """`robodyn view` and the marker node beside an arm, as processes."""
+from queue import SimpleQueue
 import signal
 import time
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -9,12 +12,17 @@ pytest.importorskip('rclpy', reason='the view needs ROS 2')
 
 from controller_node import (  # noqa: E402
     ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, simulator)
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, WrenchStamped  # noqa: E402
+from rclpy.node import Node  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.statistics import diagnostic_array  # noqa: E402
 from ros_process import NodeProcess, Probe, wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 from view_process import ViewProcess  # noqa: E402
 
 DYNAMICS = Dynamics(MODEL)
@@ -101,12 +109,102 @@ def test_joints_that_are_not_told_stay(probe):
 @pytest.mark.parametrize('arguments, words', [
     (('/there/is/none.urdf',), 'none.urdf'), (('--timeout', '0.2'), 'robodyn view arm.urdf'),
     ((str(ARM), '--host', '203.0.113.1'), '--host'), ((str(ARM), '--pose', 'home:1,2'), '--pose'),
-    ((str(ARM), '--namespace', 'a b'), '--namespace')])
+    ((str(ARM), '--namespace', 'a b'), '--namespace'),
+    ((str(ARM), '--port', '99999'), '--port')])
 def test_a_mistake_is_one_message(arguments, words):
     with ViewProcess(*arguments) as view:
         assert view.wait() == 2, view.output
     assert words in view.output
     assert 'Traceback' not in view.output
+
+
+# --- what is heard, in this process --------------------------------------------------------------
+
+@pytest.fixture
+def feed(probe):
+    from robodyn_ros.nodes.view.feed import Feed
+    from robodyn_ros.nodes.view.names import Names
+    return Feed(probe.node, MODEL, Names(simulator='left/robot_simulator'))
+
+
+def sender(probe, topic, kind=JointState):
+    """Return a function that publishes to one who listens."""
+    publisher = probe.node.create_publisher(kind, topic, 10)
+    probe.until(publisher.get_subscription_count, f'a listener on {topic}')
+    return publisher.publish
+
+
+def joint_state(names, **values):
+    """Return a message without a stamp."""
+    return JointState(name=list(names), **{
+        key: list(map(float, value)) for key, value in values.items()})
+
+
+def seen(probe, feed, condition):
+    """Return what is known as soon as a condition holds."""
+    return probe.until(lambda: (now := feed.look()) and condition(now) and now, 'what was sent')
+
+
+def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed):
+    send = sender(probe, 'joint_states')
+    for k in range(3):
+        send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
+        send(joint_state(['gripper'], position=[0.0]))
+    probe.spin_for(0.2)
+    np.testing.assert_allclose(feed.look().q, HOME + 0.2)
+
+
+def test_joints_without_a_controller_are_asked_to_stay(probe, feed):
+    send, ask = (sender(probe, topic) for topic in ('joint_states', f'{NODE}/reference'))
+    send(joint_state(MODEL.joint_names, position=HOME))
+    seen(probe, feed, lambda now: now.age < 1.0)
+    ask(joint_state(MODEL.joint_names[:2], position=[0.3, 0.4]))
+    now = seen(probe, feed, lambda now: now.reference is not None)
+    np.testing.assert_allclose(now.reference, [0.3, 0.4, *HOME[2:]])
+    assert now.controlled == MODEL.joint_names[:2]
+
+
+def test_terms_of_who_is_silent_are_forgotten(probe, feed):
+    feed.explain(True)
+    sender(probe, f'{NODE}/torque_terms/gravity')(joint_state(MODEL.joint_names, effort=HOME))
+    now = seen(probe, feed, lambda now: now.terms)
+    np.testing.assert_allclose(now.terms['gravity'], HOME)
+    time.sleep(0.6)
+    assert not feed.look().terms
+
+
+def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
+    topic = '/left/robot_simulator/wrench'
+    with Probe('robot_simulator') as elsewhere:  # but in another namespace
+        for node in (probe, elsewhere):
+            node.listen(WrenchStamped, topic)
+        probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all listeners')
+        assert not feed.look().simulated
+    node = Node('robot_simulator', namespace='left', context=probe.node.context)
+    node.create_subscription(WrenchStamped, '~/wrench', print, 10)
+    seen(probe, feed, lambda now: now.simulated)
+    node.destroy_node()
+
+
+def test_pause_and_fault_of_the_simulator_are_its_figures(probe, feed):
+    send = sender(probe, '/diagnostics', DiagnosticArray)
+    for figures, paused, fault in (({'paused': 'true', 'fault': ''}, True, ''),
+                                   ({'paused': 'false', 'fault': 'diverged'}, False, 'diverged')):
+        send(diagnostic_array(
+            probe.node.get_clock().now().to_msg(), '/left/robot_simulator: simulation', 'arm',
+            DiagnosticStatus.WARN, '3 messages dropped within a second', figures))
+        seen(probe, feed, lambda now: (now.paused, now.fault) == (paused, fault))
+
+
+def test_a_simulator_tells_of_pause_and_fault():
+    from robodyn_ros.nodes.simulator.report import SimulatorReport
+    node = MagicMock(paused=True, lockstep=None, total_steps=0)
+    node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
+    report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True))
+    report.look(time.monotonic() + 1.0)
+    [message], _ = node.create_publisher().publish.call_args
+    figures = {pair.key: pair.value for pair in message.status[0].values}
+    assert (figures['paused'], figures['fault']) == ('true', 'diverged')
 
 
 # --- control -----------------------------------------------------------------------------------
@@ -162,8 +260,10 @@ def test_orders_reach_controller_and_simulator(probe):
         commands.obey(orders.Pause(True))
         seen(lambda now: now.paused, 'a pause')
         commands.obey(orders.Step())
+        probe.until(lambda: told[-1][0] == 'step', 'an answer')
         commands.obey(orders.Pause(False))
-        probe.until(lambda: len(told) >= 5, 'answers')
+        seen(lambda now: not now.paused, 'time that goes on')
+        probe.until(lambda: len(told) >= 6, 'answers')
         assert all(good for _, _, good in told), told
 
 
@@ -196,17 +296,79 @@ def test_whom_nobody_answers_is_told_so(probe):
     told = []
     commands = Commands(probe.node, Names(), lambda *words: told.append(words))
     for order in (orders.Ask('hold'), orders.Pause(True), orders.Step(), orders.Reset(),
-                  orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0)):
+                  orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
+                  orders.Carry('tool0', 1.0, True)):
         told.clear()
         commands.obey(order)
         assert len(told) == 1 and not told[0][2] and 'nobody' in told[0][1], told
+
+
+def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
+    from robodyn_ros.nodes.view.commands import Commands
+    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.view import orders
+    commands = Commands(probe.node, Names(), lambda *words: None)
+    payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
+    probe.until(commands._payload.get_subscription_count, 'a listener')
+    commands.obey(orders.Carry('tool0', 1.0, True))
+    probe.spin_for(0.2)
+    assert not payloads
+
+
+def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
+    from robodyn_ros.nodes.view import commands as module
+    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.view import orders
+    monkeypatch.setattr(module, '_PATIENCE', 0.2)
+    told = []
+    commands = module.Commands(probe.node, Names(), lambda *words: told.append(words))
+    with Probe('deaf') as deaf:
+        deaf.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
+        client = commands._clients[f'{NODE}/hold']
+        probe.until(client.service_is_ready, 'the service')
+        commands.obey(orders.Ask('hold'))
+        commands.look()
+        assert not told
+        time.sleep(0.3)
+        commands.look()
+        commands.look()
+        assert told == [('hold', f'no answer on {NODE}/hold within 0.2 s', False)]
+        deaf.spin_for(0.1)  # it comes too late
+        probe.spin_for(0.1)
+    assert len(told) == 1
+
+
+def test_one_order_that_fails_is_told_and_the_others_carried_out():
+    from robodyn_ros.nodes.view.live import LiveView
+    from robodyn_ros.view import orders
+
+    class Taker:
+        taken = []
+        look = staticmethod(lambda: None)
+
+        def obey(self, order):
+            self.taken.append(order)
+            if order == orders.Ask('stop'):
+                raise ArgumentError('it is odd')
+
+    live, told = LiveView.__new__(LiveView), []
+    live.orders = SimpleQueue()
+    push = orders.Wrench('link4', np.ones(3), np.zeros(3))
+    given = [orders.Carry('tool0', 1.0, True), orders.Ask('stop'), push,
+             orders.Carry('tool0', 1.0, True), orders.Carry('tool0', 2.0, True),
+             orders.Ask('hold')]
+    for order in given:
+        live.orders.put(order)
+    live._obey(None, Taker(), lambda *words: told.append(words))
+    assert told == [('order', 'it is odd', False)]
+    assert [id(order) for order in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]
 
 
 # --- markers -----------------------------------------------------------------------------------
 
 def test_markers_show_masses_and_forces_where_they_are(probe):
     markers = pytest.importorskip('visualization_msgs.msg', reason='there are no markers')
-    publish = foreign_arm(probe)
+    publish, publish_gripper = foreign_arm(probe), foreign_arm(probe, ['gripper'])
     wrench = WrenchStamped()
     wrench.header.frame_id = 'link4'
     wrench.wrench.force.z = 20.0
@@ -217,6 +379,7 @@ def test_markers_show_masses_and_forces_where_they_are(probe):
 
         def found():
             publish(HOME)
+            publish_gripper([0.01])
             pushes.publish(wrench)
             names = {each.ns: each for each in arrays[-1].markers} if arrays else {}
             return names if 'robodyn: push' in names else None

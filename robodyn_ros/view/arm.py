@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import viser
 
 
+_SEEN = 2e-4  # rad or m: less is not seen, only sent
+
+
 class DrawnArm:
     """
     Surfaces that follow the poses of the bodies.
@@ -71,7 +74,7 @@ class DrawnArm:
 
     def show(self, q: np.ndarray) -> None:
         """Show it at these positions, (nv,)."""
-        if self._q is not None and np.array_equal(q, self._q):
+        if self._q is not None and np.abs(q - self._q).max() <= _SEEN:
             return  # nothing to tell the browsers
         self._q = np.array(q)
         for body, name in zip(self._bodies, self._dynamics.model.body_names):

@@ -88,7 +88,7 @@ class Grip:
 
     def draw(self, snapshot: Snapshot) -> None:
         """Show the spring."""
-        held = self._held
+        held = self._held if self._pulled else None
         if held is not None:
             self._line.points = np.array([[held.spring.end(snapshot.q), held.target]],
                                          dtype=np.float32)

@@ -15,9 +15,9 @@ from robodyn_ros.view.controls import Controls
 from robodyn_ros.view.due import Due
 from robodyn_ros.view.extras import Extras
 from robodyn_ros.view.grip import Grip
-from robodyn_ros.view.orders import Explain, Order
+from robodyn_ros.view.orders import Carry, Explain, Order
 from robodyn_ros.view.plots import Plots
-from robodyn_ros.view.server import is_own_page
+from robodyn_ros.view.server import is_own_page, look_after
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.status import status
 from robodyn_ros.view.surfaces import Surface
@@ -65,6 +65,7 @@ class Page:
         self._server, self._dynamics, self._tip, self._order = server, dynamics, tip, order
         self._control, self._poses = control, dict(poses or {})
         self._lock, self._controls = threading.Lock(), None
+        self._carried = Carry(tip, 0.0, True)
         self._snapshot: Snapshot | None = None
         self._due = [Due(1.0 / rate), Due(max(_TEXT, 1.0 / rate)), Due(max(_PLOTS, 2.0 / rate))]
         self._build_scene(surfaces)
@@ -77,8 +78,11 @@ class Page:
         self._arm = DrawnArm(scene, dynamics, surfaces, '/arm')
         moving = [surface for surface in surfaces if surface.body >= 0]
         self._ghost = DrawnArm(scene, dynamics, moving, '/reference', _GHOST, 0.25)
-        self._goal = DrawnArm(scene, dynamics, moving, '/goal', _GOAL, 0.25)
-        self._ghost.visible = self._goal.visible = False
+        self._ghost.visible = False
+        if self._control:
+            self._goal = DrawnArm(scene, dynamics, moving, '/goal', _GOAL, 0.25)
+            self._goal.visible = False
+            self._grip = Grip(scene, dynamics, self._arm, self._order, self._may)
         # environment map and shadows would take a processor for themselves where there is no other
         scene.configure_environment_map(None)
         scene.configure_default_lights(cast_shadow=False)
@@ -89,8 +93,6 @@ class Page:
         camera = self._server.initial_camera
         camera.position, camera.look_at = first_view(dynamics)
         camera.fov = ANGLE
-        self._grip = Grip(scene, dynamics, self._arm, self._order, self._may) if (
-            self._control) else None
 
     def _build_panel(self) -> None:
         gui, model = self._server.gui, self._dynamics.model
@@ -103,14 +105,15 @@ class Page:
         bent = np.clip(np.full(model.nv, 0.5), model.lower, model.upper)
         loaded = int(np.argmax(np.abs(self._dynamics.gravity(bent))))
         self._plots = Plots(gui, model, model.joint_names[loaded],
-                            lambda on: self._order(Explain(on)))
+                            lambda on: self._order(Explain(on)),
+                            lambda client_id: is_own_page(self._server, client_id))
         self._extras = Extras(self._server, self._dynamics, self._tip)
 
     def show(self, snapshot: Snapshot) -> None:
         """Show how things are now, as often as the page is to change; and pull what is held."""
         self._snapshot = snapshot
         self._plots.add(snapshot)
-        if self._grip is not None:
+        if self._control:
             self._grip.pull(snapshot)
         if not self._server.get_clients():
             return
@@ -129,10 +132,10 @@ class Page:
         with self._server.atomic():
             self._arm.show(snapshot.q)
             self._show_ghost(snapshot)
-            self._show_goal()
             self._extras.show(snapshot)
-        if self._grip is not None:
-            self._grip.draw(snapshot)
+            if self._control:
+                self._show_goal()
+                self._grip.draw(snapshot)
 
     def _draw_text(self) -> None:
         snapshot = self._snapshot
@@ -164,12 +167,15 @@ class Page:
         return controls is not None and controls.client_id == client_id
 
     def _on_connect(self, client: viser.ClientHandle) -> None:
+        look_after(self._server, client.client_id)
         self._find_somebody()
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         with self._lock:
             if self._may(client.client_id):
-                self._controls = None
+                self._carried, self._controls = self._controls.carried, None
+        if not self._server.get_clients():
+            self._plots.silence()
         self._find_somebody()
 
     def _find_somebody(self) -> None:
@@ -179,8 +185,8 @@ class Page:
                 return
             for client_id, client in sorted(self._server.get_clients().items()):
                 if is_own_page(self._server, client_id):
-                    self._controls = Controls(client, self._dynamics, self._poses, self._tip,
-                                              self._order, self._snapshot)
+                    self._controls = Controls(client, self._dynamics, self._poses, self._order,
+                                              self._snapshot, self._carried)
                     return
 
 

@@ -76,12 +76,14 @@ class Plots:
         Whose torque is explained at first.
     explain : callable
         Called with whether the terms are wanted.
+    may : callable
+        Tells of the id of a client whether it may want them.
 
     """
 
     def __init__(self, gui: viser.GuiApi, model: RobotModel, joint: str,
-                 explain: Callable[[bool], None]):
-        self._model = model
+                 explain: Callable[[bool], None], may: Callable[[int], bool]):
+        self._model, self._explain, self._may = model, explain, may
         slides = np.array([unit == 'N' for unit in model.effort_units])
         unit = 'mm' if slides.all() else 'mrad | mm' if slides.any() else 'mrad'
         with gui.add_folder(f'Tracking error ({unit})'):
@@ -92,15 +94,26 @@ class Plots:
                 'listens, and that takes its time.')
             self._joint = gui.add_dropdown('joint', model.joint_names, initial_value=joint)
             self._terms = Plot(gui, TERMS)
-        self._wanted.on_update(lambda _: explain(self._wanted.value))
+        self._wanted.on_update(self._listen)
         self._joint.on_update(lambda _: self._terms.clear())
+
+    def silence(self) -> None:
+        """Want no terms any more."""
+        self._wanted.value = False
+
+    def _listen(self, event) -> None:
+        if self._wanted.value and event.client is not None and not self._may(event.client_id):
+            self.silence()
+        else:
+            self._explain(self._wanted.value)
 
     def add(self, snapshot: Snapshot) -> None:
         """Take what is known now."""
         if snapshot.reference is not None:
             self._error.add(snapshot.time, 1e3 * snapshot.error)
-        if snapshot.terms:
-            joint = self._model.joint_names.index(self._joint.value)
+        chosen = self._joint.value  # by whom, and out of what, nobody knows
+        if snapshot.terms and chosen in self._model.joint_names:
+            joint = self._model.joint_names.index(chosen)
             nothing = np.zeros(self._model.nv)
             self._terms.add(snapshot.time, np.array(
                 [snapshot.terms.get(name, nothing)[joint] for name in TERMS]))

@@ -18,6 +18,7 @@ GREY = (0.62, 0.65, 0.69, 1.0)
 _SMOOTH = 0.6     # rad: edges sharper than this stay edges
 _SLENDER = 0.12   # radius of a capsule, in parts of its length
 _LEAST = 1e-6     # m: nothing that is smaller is drawn
+_MOST = 300_000   # triangles of a file: of more only the convex hull is drawn
 
 
 class Surface(NamedTuple):
@@ -67,7 +68,8 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
         place = frame.after(visual.rotation, visual.translation)
         try:
             surfaces += [Surface(frame.body, mesh.vertices @ place.rotation.T + place.translation,
-                                 mesh.faces, color) for mesh, color in _meshes(visual, folder)]
+                                 mesh.faces, color)
+                         for mesh, color in _meshes(visual, folder, problems)]
         except ModelError as error:
             problems.append(str(error))
             lacking.add(frame.body)
@@ -76,10 +78,11 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
                        for capsule in capsules(model, body)], problems
 
 
-def _meshes(visual: Visual, folder: Path | None) -> list[tuple[trimesh.Trimesh, tuple]]:
+def _meshes(visual: Visual, folder: Path | None,
+            problems: list[str]) -> list[tuple[trimesh.Trimesh, tuple]]:
     """Return triangles in the frame of the visual, with their colours (raises `ModelError`)."""
     if visual.shape == 'mesh':
-        return _loaded(find_mesh(visual.file, folder), visual)
+        return _loaded(find_mesh(visual.file, folder), visual, problems)
     if min(visual.size) < _LEAST:
         raise ModelError(f'link {visual.link!r}: a {visual.shape} of size {visual.size} m has no '
                          'extent', link=visual.link)
@@ -96,18 +99,30 @@ def _capsule(radius: float, length: float) -> trimesh.Trimesh:
     return mesh
 
 
-def _loaded(path: Path, visual: Visual) -> list[tuple[trimesh.Trimesh, tuple]]:
+def _loaded(path: Path, visual: Visual,
+            problems: list[str]) -> list[tuple[trimesh.Trimesh, tuple]]:
     try:
         meshes = [mesh for mesh in trimesh.load_scene(path).dump()
                   if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)]
+        colors = [visual.color or _own_color(mesh) for mesh in meshes]
+        for mesh in meshes:
+            mesh.apply_scale(_unit(mesh) * np.array(visual.size))
+        if (count := sum(len(mesh.faces) for mesh in meshes)) > _MOST:
+            problems.append(f'the mesh {path} has {count} triangles, more than {_MOST}: only its '
+                            'convex hull is drawn')
+            meshes = [mesh.convex_hull for mesh in meshes]
+        shaded = [(_shaded(mesh), color) for mesh, color in zip(meshes, colors)]
     except Exception as error:  # whatever the readers of half a dozen formats raise
         reason = ' '.join(str(error).split())[:200]
         raise ModelError(f'the mesh {path} cannot be read ({reason})', file=str(path)) from error
-    if not meshes:
+    if not shaded:
         raise ModelError(f'the mesh {path} has no triangles', file=str(path))
-    for mesh in meshes:
-        mesh.apply_scale(visual.size)
-    return [(_shaded(mesh), visual.color or _own_color(mesh)) for mesh in meshes]
+    return shaded
+
+
+def _unit(mesh: trimesh.Trimesh) -> float:
+    """Return the metres in a unit of a mesh, 1 where its file does not tell."""
+    return trimesh.units.unit_conversion(mesh.units, 'meters') if mesh.units else 1.0
 
 
 def _own_color(mesh: trimesh.Trimesh) -> tuple[float, ...]:

@@ -131,9 +131,9 @@ def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _announce(server, options: argparse.Namespace) -> None:
-    from robodyn_ros.view.server import url
+    from robodyn_ros.view.server import LOOPBACK, url
 
-    whom = 'this machine only' if options.host == THIS_MACHINE else (
+    whom = 'this machine only' if options.host in LOOPBACK else (
         'anybody who reaches this machine can look'
         + (', and the first one can command the arm' if options.control else ''))
     print(f'look at {url(server)} ({whom}); Ctrl-C ends it', flush=True)

@@ -107,7 +107,8 @@ class SimulatorReport:
             'steps': str(node.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
             'real time factor': f'{simulated / (now - self._reported):.3f}',
             'late steps': str(pacer.late), 'lost steps': str(pacer.lost),
-            'brakes': str(plant.brakes).lower(), 'commands': str(commands.received),
+            'brakes': str(plant.brakes).lower(), 'paused': str(node.paused).lower(),
+            'fault': plant.fault, 'commands': str(commands.received),
             'commanders': ', '.join(node.commanders.names) or 'none',
             'silences ended by brakes': str(node.silences),
             'age of last command (s)': f'{now - self.commanded:.3f}' if commands.received

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
+from typing import NamedTuple
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 import numpy as np
 from rcl_interfaces.srv import SetParameters
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -21,6 +25,15 @@ from robodyn_ros.view import orders
 
 SERVICES = ('hold', 'float', 'stop', 'reset_fault')  # of the controller
 Tell = Callable[[str, str, bool], None]
+_PATIENCE = 3.0  # s for a service to answer
+
+
+class _Call(NamedTuple):
+    """What was asked of whom, and until when (s) an answer is waited for."""
+
+    what: str
+    client: Client
+    end: float
 
 
 class Commands:
@@ -52,6 +65,7 @@ class Commands:
             ('set_parameters', SetParameters))}
         # all at once: it takes a moment until the other side is found
         self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
+        self._calls: dict[Future, _Call] = {}
         self._obey = {orders.Ask: self._ask, orders.Pause: self._pause, orders.Step: self._step,
                       orders.Reset: self._reset, orders.Move: self._move,
                       orders.Wrench: self._push, orders.Carry: self._carry}
@@ -59,6 +73,15 @@ class Commands:
     def obey(self, order: orders.Order) -> None:
         """Carry out an order."""
         self._obey[type(order)](order)
+
+    def look(self) -> None:
+        """Give up what nobody has answered in time; to be called again and again."""
+        now = time.monotonic()
+        for future, (what, client, end) in list(self._calls.items()):
+            if now > end:
+                del self._calls[future]
+                client.remove_pending_request(future)
+                self._tell(what, f'no answer on {client.srv_name} within {_PATIENCE:g} s', False)
 
     def _ask(self, order: orders.Ask) -> None:
         self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
@@ -92,23 +115,29 @@ class Commands:
         self._wrench.publish(message)
 
     def _carry(self, order: orders.Carry) -> None:
-        mass = order.mass if order.told else 0.0
-        self._payload.publish(payload_message(
-            Payload(order.link, mass, np.zeros(3), np.zeros((3, 3)))))
-        service = f'{self._simulator}/set_parameters'
-        if self._clients[service].service_is_ready():  # else it is a real arm
-            given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
-            self._call('payload', service, SetParameters.Request(parameters=[
-                RosParameter(name, value=value).to_parameter_msg()
-                for name, value in given.items()]))
+        told = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
+                       np.zeros((3, 3)))
+        given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
+        request = SetParameters.Request(parameters=[
+            RosParameter(name, value=value).to_parameter_msg() for name, value in given.items()])
+        # the controller of a real arm must not hear of a load that it does not carry
+        if self._call('payload', f'{self._simulator}/set_parameters', request):
+            self._payload.publish(payload_message(told))
 
-    def _call(self, what: str, name: str, request) -> None:
+    def _call(self, what: str, name: str, request) -> bool:
+        """Call a service; return whether there is one."""
         client = self._clients[name]
         if not client.service_is_ready():
             self._tell(what, f'nobody answers on {client.srv_name}', False)
-            return
-        client.call_async(request).add_done_callback(
-            lambda future: self._tell(what, *_answer(future.result())))
+            return False
+        future = client.call_async(request)
+        self._calls[future] = _Call(what, client, time.monotonic() + _PATIENCE)
+        future.add_done_callback(self._answered)
+        return True
+
+    def _answered(self, future: Future) -> None:
+        if future in self._calls:
+            self._tell(self._calls.pop(future).what, *_answer(future.result()))
 
 
 def _answer(response) -> tuple[str, bool]:

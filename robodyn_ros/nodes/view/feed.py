@@ -16,7 +16,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import nanoseconds
 from robodyn_ros.nodes.load_messages import vector
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.view.joint_values import JointValues
+from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
 from robodyn_ros.view.snapshot import NOBODY, Push, Snapshot
@@ -47,7 +47,8 @@ class Feed:
         rest = np.clip(np.zeros(model.nv), model.lower, model.upper)
         self._state = JointValues(model.joint_names, rest)
         self._asked = JointValues(model.joint_names, rest)
-        self._states = PolledSubscription(node, JointState, names.joint_states, qos.newest())
+        self._states = PolledSubscription(node, JointState, names.joint_states,
+                                          qos.newest(STATES))
         self._references = PolledSubscription(node, JointState, f'{names.controller}/reference',
                                               qos.newest())
         self._diagnostics = PolledSubscription(node, DiagnosticArray, '/diagnostics',
@@ -55,13 +56,17 @@ class Feed:
         self._wrenches = PolledSubscription(node, WrenchStamped, f'{names.simulator}/wrench',
                                             qos.newest(10))
         self._terms: dict[str, PolledSubscription] = {}
-        self._explained: dict[str, np.ndarray] = {}
-        self._told: dict[str, tuple[float, str, dict[str, str]]] = {}
+        self._explained: dict[str, tuple[float, np.ndarray]] = {}
+        self._told: dict[str, tuple[float, dict[str, str]]] = {}
         self._pushes: dict[str, tuple[float, Push]] = {}
         self._came = self._answered = self._looked = -np.inf
         self._error = np.full(model.nv, np.nan)
         self._stamp = 0
         self._simulated = False
+        space = node.get_namespace().rstrip('/')
+        self._controller, self._simulator = (
+            name if name.startswith('/') else f'{space}/{name}'
+            for name in (names.controller, names.simulator))
 
     def explain(self, on: bool) -> None:
         """Listen to the terms of the torque, or no longer."""
@@ -80,34 +85,41 @@ class Feed:
         self._take(now)
         if now - self._looked > _LOOK:
             self._looked = now
-            self._simulated = self._node.count_subscribers(self._wrenches.topic) > 1
+            self._simulated = self._simulator in (
+                f'{each.node_namespace.rstrip("/")}/{each.node_name}' for each in
+                self._node.get_subscriptions_info_by_topic(self._wrenches.topic))
         asked = now - self._answered < _FORGET
-        mode, notes = self._controller(now)
+        mode, notes = self._controlled(now)
+        simulator = self._says(now, self._simulator)
         sent = self._asked.effort if asked else self._state.effort
         return Snapshot(
             now, now - self._came, self._state.position.copy(), self._state.velocity.copy(),
-            self._asked.position.copy() if asked else None,
+            np.where(self._named(), self._asked.position, self._state.position) if asked else None,
             self._error.copy() if asked else np.full(self._model.nv, np.nan),
-            np.where(np.isfinite(sent), sent, self._state.effort), dict(self._explained),
-            self._asked.named if asked else (), mode, notes.pop('fault', ''), notes,
-            self._simulated, self._says(now, self._names.simulator)[0] == 'paused',
+            np.where(np.isfinite(sent), sent, self._state.effort),
+            {name: values for name, (came, values) in self._explained.items()
+             if now - came < _FORGET},
+            self._asked.named if asked else (), mode,
+            notes.pop('fault', '') or simulator.get('fault', ''), notes,
+            self._simulated, simulator.get('paused') == 'true',
             tuple(push for end, push in self._pushes.values() if now < end))
 
     def _take(self, now: float) -> None:
-        if (message := self._states.take()) is not None and self._state.read(message):
-            self._came, self._stamp = now, nanoseconds(message.header.stamp)
+        while (message := self._states.take()) is not None:
+            if self._state.read(message):
+                self._came, self._stamp = now, nanoseconds(message.header.stamp)
         if (message := self._references.take()) is not None and self._asked.read(message):
             self._answered = now
             self._compare(nanoseconds(message.header.stamp))
         while (message := self._diagnostics.take()) is not None:
             for status in message.status:
-                self._told[status.name] = (now, status.message, {
-                    pair.key: pair.value for pair in status.values})
+                self._told[status.name] = now, {
+                    pair.key: pair.value for pair in status.values}
         for name, subscription in self._terms.items():
             if (message := subscription.take()) is not None:
                 values = JointValues(self._model.joint_names, np.zeros(self._model.nv))
                 values.read(message)
-                self._explained[name] = np.nan_to_num(values.effort)
+                self._explained[name] = now, np.nan_to_num(values.effort)
         while (message := self._wrenches.take()) is not None:
             self._note_push(now, message)
 
@@ -120,7 +132,11 @@ class Feed:
         self._error = asked.position + between * asked.velocity - state.position
         for j in np.flatnonzero(self._model.continuous):
             self._error[j] = shortest_turn(float(self._error[j]))
-        self._error[[name not in asked.named for name in self._model.joint_names]] = np.nan
+        self._error[~self._named()] = np.nan
+
+    def _named(self) -> np.ndarray:
+        """Return which joints the controller has, (nv,) of bool."""
+        return np.array([name in self._asked.named for name in self._model.joint_names])
 
     def _note_push(self, now: float, message: WrenchStamped) -> None:
         link = message.header.frame_id
@@ -129,20 +145,18 @@ class Feed:
                 link, np.array(vector(message.wrench.force)),
                 np.array(vector(message.wrench.torque)))
 
-    def _controller(self, now: float) -> tuple[str, dict[str, str]]:
+    def _controlled(self, now: float) -> tuple[str, dict[str, str]]:
         """Return the mode of the controller, and what else it tells."""
-        _, values = self._says(now, self._names.controller)
+        values = self._says(now, self._controller)
         if not values:
             return NOBODY, {}
         fault = values.get('fault', '')
         notes = {key: values[key] for key in _TOLD if values.get(key) not in (None, fault)}
         return values.get('mode', NOBODY), {'fault': fault, **notes}
 
-    def _says(self, now: float, node: str) -> tuple[str, dict[str, str]]:
-        """Return what the diagnostics of a node say; nothing if it is silent."""
-        space = self._node.get_namespace().rstrip('/')
-        name = node if node.startswith('/') else f'{space}/{node}'
-        for status, (came, message, values) in self._told.items():
-            if status.partition(':')[0] == name and now - came < _SILENT:
-                return message, values
-        return '', {}
+    def _says(self, now: float, node: str) -> dict[str, str]:
+        """Return the figures in the diagnostics of a node; none if it is silent."""
+        for status, (came, values) in self._told.items():
+            if status.partition(':')[0] == node and now - came < _SILENT:
+                return values
+        return {}

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sensor_msgs.msg import JointState
 
+STATES = 8  # messages that may wait: not all who publish joint states tell of the arm
+
 
 class JointValues:
     """

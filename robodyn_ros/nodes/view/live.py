@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 import time
 
 import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import wait_for_description
 from robodyn_ros.nodes.process import run
-from robodyn_ros.nodes.view.commands import Commands
+from robodyn_ros.nodes.view.commands import Commands, Tell
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
-from robodyn_ros.view.orders import Explain, Order
+from robodyn_ros.view.orders import Carry, Explain, Order
 from robodyn_ros.view.page import Page
 
 PERIOD = 1.0 / 30.0  # s
@@ -95,20 +95,25 @@ class LiveView:
             nonlocal due
             if time.monotonic() >= due:
                 due = max(due + PERIOD, time.monotonic())
-                self._obey(feed, commands)
+                self._obey(feed, commands, page.tell)
                 page.show(feed.look())
             return until()
 
         run(self._node, turn, patience=0.5 * PERIOD)
 
-    def _obey(self, feed: Feed, commands: Commands | None) -> None:
-        """Carry out what has been asked for since the last time."""
-        while True:
+    def _obey(self, feed: Feed, commands: Commands | None, tell: Tell) -> None:
+        """Carry out what has been asked for since the last time; of payloads the last one."""
+        asked = [self.orders.get() for _ in range(self.orders.qsize())]
+        newest = next((order for order in reversed(asked) if isinstance(order, Carry)), None)
+        for order in asked:
+            if isinstance(order, Carry) and order is not newest:
+                continue
             try:
-                order = self.orders.get_nowait()
-            except Empty:
-                return
-            if isinstance(order, Explain):
-                feed.explain(order.on)
-            elif commands is not None:
-                commands.obey(order)
+                if isinstance(order, Explain):
+                    feed.explain(order.on)
+                elif commands is not None:
+                    commands.obey(order)
+            except RobodynError as error:
+                tell('order', str(error), False)
+        if commands is not None:
+            commands.look()

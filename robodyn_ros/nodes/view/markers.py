@@ -23,7 +23,7 @@ from robodyn_ros.nodes.load_messages import vector
 from robodyn_ros.nodes.parameters import Parameter, Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process
-from robodyn_ros.nodes.view.joint_values import JointValues
+from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view.overlay import mass_ellipsoid
 
@@ -57,7 +57,8 @@ class MarkersNode(Node):
         self._link = table.values.link or model.tip
         model.link(self._link)
         self._state = JointValues(model.joint_names, np.zeros(model.nv))
-        self._states = PolledSubscription(self, JointState, _NAMES.joint_states, qos.newest())
+        self._states = PolledSubscription(self, JointState, _NAMES.joint_states,
+                                          qos.newest(STATES))
         self._estimated: PolledSubscription | None = None
         self._pushes = PolledSubscription(self, WrenchStamped, f'{_NAMES.simulator}/wrench',
                                           qos.newest())
@@ -66,8 +67,10 @@ class MarkersNode(Node):
         self.create_timer(1.0 / table.values.rate, self._turn)
 
     def _turn(self) -> None:
-        message = self._states.take()
-        if message is None or not self._state.read(message):
+        told = False
+        while (message := self._states.take()) is not None:
+            told |= self._state.read(message)
+        if not told:
             return
         watched = self._publisher.get_subscription_count() > 0
         self._estimate(watched)

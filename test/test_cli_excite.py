@@ -143,7 +143,7 @@ def test_a_motion_beyond_a_limit_is_not_written():
 
 @pytest.mark.parametrize('options, words', [
     (['--bag', 'run'], 'add --send'), (['--urdf', 'nowhere.urdf'], 'nowhere.urdf'),
-    (['--duration', '2', '--seconds', '0', '--output', '/nowhere/x.yaml'], '/nowhere')])
+    (['--duration', '2', '--seconds', '0', '--output', '/proc/x.yaml'], '--output /proc')])
 def test_mistakes_are_explained(options, words, capsys):
     assert main(['excite', *options]) == USER_MISTAKE
     assert words in capsys.readouterr().err

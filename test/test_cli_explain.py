@@ -138,3 +138,9 @@ def test_a_picture_that_cannot_be_written_names_its_option(explain):
     pytest.importorskip('matplotlib', reason='there is no picture without it')
     code, _, said = explain(arm(), '--plot', '/proc/nothing/x.png')
     assert code == USER_MISTAKE and '--plot /proc/nothing/x.png' in said
+
+
+def test_an_unknown_kind_of_picture_is_one_message(explain, tmp_path):
+    pytest.importorskip('matplotlib', reason='there is no picture without it')
+    code, _, said = explain(arm(), '--plot', str(tmp_path / 'x.foo'))
+    assert code == USER_MISTAKE and '.png' in said and not (tmp_path / 'x.foo').exists()

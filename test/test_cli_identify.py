@@ -142,6 +142,17 @@ def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
     assert 'that is none' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize('held_back, urdf, words', [
+    ([0.05, 0.02], [0.5, 0.4], ''), ([0.001, 0.002], [0.001, 0.001], ''),
+    ([0.05, 0.02], [0.01, 0.01], 'the URDF explains more'),
+    ([0.9, 0.5], [4.0, 5.0], 'are not explained: look at the stamps'),
+    ([np.nan, np.nan], [0.1, 0.1], 'record longer')])
+def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf, words):
+    from robodyn_ros.cli.identify.command import _objection
+    found = SimpleNamespace(held_back=np.array(held_back), urdf=np.array(urdf))
+    assert words in _objection(found) and bool(words) == bool(_objection(found))
+
+
 def test_residuals_are_drawn(bags, tmp_path):
     pytest.importorskip('matplotlib')
     path = tmp_path / 'rest.png'

@@ -95,3 +95,16 @@ def test_a_demo_tells_of_the_faults_that_it_reset():
     findings.news.append('fault: again')
     assert findings.reserve().startswith('2 faults')
     assert Findings(None, None, news=['refused']).reserve() == ''
+
+
+def test_a_place_is_tried_and_left_as_it_was(tmp_path):
+    from robodyn_ros.cli.places import check_place
+    old, new = tmp_path / 'old.yaml', tmp_path / 'a' / 'new.yaml'
+    old.write_text('what was there')
+    check_place(None)
+    for each in (old, new):
+        check_place(each)
+    assert old.read_text() == 'what was there'
+    assert new.parent.is_dir() and not new.exists()
+    with pytest.raises(OSError):
+        check_place(tmp_path)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from robodyn_ros.exceptions import ParameterError
+
 # colours that differ for all kinds of eyes (Okabe and Ito)
 _COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
 STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
@@ -23,6 +25,8 @@ def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = S
     ------
     ImportError
         Without matplotlib.
+    ParameterError
+        There is no such kind of picture.
 
     """
     import matplotlib
@@ -31,6 +35,10 @@ def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = S
 
     with pyplot.rc_context(style):
         figure, axes = pyplot.subplots(rows, columns, **options)
+        kinds = figure.canvas.get_supported_filetypes()
+        if path.suffix.lstrip('.') not in kinds:
+            raise ParameterError(f'{path}: there is no such kind of picture; choose one of '
+                                 + ', '.join(f'.{kind}' for kind in kinds))
         yield figure, axes
         figure.savefig(path)
         pyplot.close(figure)

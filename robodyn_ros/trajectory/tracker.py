@@ -19,6 +19,7 @@ from robodyn_ros.trajectory.result import Phase, ResultCode, TrackStatus
 from robodyn_ros.trajectory.spline import Trajectory
 from robodyn_ros.trajectory.tolerances import Tolerances
 
+REACHED = 'the goal is reached'
 
 class Tracker:
     """
@@ -130,7 +131,7 @@ class Tracker:
         status.phase = Phase.SETTLING
         text = self._violation(self._goal_checks)
         if not text:
-            self._finish(ResultCode.SUCCESSFUL, 'the goal is reached')
+            self._finish(ResultCode.SUCCESSFUL, REACHED)
         elif late > self._goal_time:
             self._finish(ResultCode.GOAL_TOLERANCE_VIOLATED,
                          f'{text}, {late:.3f} s after the last point, '

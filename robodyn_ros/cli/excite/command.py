@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.places import check_place
+from robodyn_ros.cli.processes import set_priority
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
@@ -30,6 +32,7 @@ EXAMPLES = """examples:
       trajectory_msgs/msg/JointTrajectory "$(cat excitation.yaml)"
 """
 _POINTS = 20.0  # per period of the highest harmonic
+_NICE = 10      # every control loop on this machine goes first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError('--bag records what --send sends: add --send')
     if options.bag:
         check_bag(options.bag)
+    for path in (options.output, options.csv):
+        check_place(path)
     steps = Steps()
     with steps('load the robot') as step:
         dynamics = Dynamics(Robot.from_options(options).load())
@@ -73,6 +78,10 @@ def run(options: argparse.Namespace) -> int:
                            options.acceleration)
         search = Search(dynamics, bounds, options.duration, options.frequency, options.harmonics)
         step.result = f'{model.name}, {model.nv} joints'
+    if options.send:
+        set_priority(_NICE)
+        with steps('look for the controller'), _sender(options, steps, model) as sender:
+            sender.meet()
     with steps('search') as step:
         found = search.best(options.seed, options.seconds,
                             tick=lambda value: steps.tick(f'condition number {value:.3g}'))
@@ -147,15 +156,21 @@ def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:
                header=','.join(heads), comments='')
 
 
+def _sender(options: argparse.Namespace, steps: Steps, model: RobotModel):
+    from robodyn_ros.cli.excite.send import Sender  # needs ROS
+    return Sender(model, bool(options.bag), steps.tick)
+
+
 def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: Fourier) -> None:
     """Let the running controller make the motion, and record it."""
-    from robodyn_ros.cli.excite.send import Sender  # needs ROS
-    with Sender(model, bool(options.bag), steps.tick) as sender:
-        with steps('make the motion') as step:
-            sender.make(sampled(motion, options.approach))
-            step.result = f'{motion.duration:g} s'
-        if options.bag:
-            with steps('write the bag') as step:
-                step.result = str(write_bag(options.bag, [
-                    Topic(stream.topic, stream.kind, stream.latched, stream.messages)
-                    for stream in sender.recorded]))
+    with _sender(options, steps, model) as sender:
+        try:
+            with steps('make the motion') as step:
+                sender.make(sampled(motion, options.approach))
+                step.result = f'{motion.duration:g} s'
+        finally:
+            if options.bag and sender.began:
+                with steps('write the bag') as step:
+                    step.result = str(write_bag(options.bag, [
+                        Topic(stream.topic, stream.kind, stream.latched, stream.messages)
+                        for stream in sender.recorded]))

@@ -21,6 +21,7 @@ import numpy as np
 from robodyn_ros.cli.check.as_json import plain
 from robodyn_ros.cli.explain.equation import Equation
 from robodyn_ros.cli.explain.text import text
+from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
 from robodyn_ros.cli.units import joint_units
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if link not in model.links:
         raise ParameterError(f'--link: the robot has no link {link!r}; '
                              + near_matches(link, model.links))
+    check_place(options.plot)
     rest = np.clip(0.0, model.lower, model.upper)
     state = [joint_numbers(model, option, getattr(options, option), default) for option, default
              in (('q', rest), ('qd', 0.0 * rest), ('qdd', 0.0 * rest))]

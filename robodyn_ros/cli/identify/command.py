@@ -16,6 +16,7 @@ import numpy as np
 from robodyn_ros.cli.identify.output import (
     identified_urdf, parameter_file, parameters, remarks)
 from robodyn_ros.cli.identify.recordings import read_recording, Topics
+from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
@@ -32,6 +33,8 @@ EXAMPLES = """examples:
   robodyn identify run2 better.urdf --payload tool0 --output tool.yaml
   robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
+_MOST = 0.3     # of the held-back torque may remain unexplained
+_EXACT = 0.01   # from which on nobody can tell which of two models is better
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
 
@@ -66,14 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify; return 0, or 1 if the result is no better than the URDF."""
+    """Identify; return 0, or 1 if the result does not explain what was held back."""
     groups = options.estimate or (['friction'] if options.payload else ['friction', 'inertia'])
     if options.urdf_output and 'inertia' not in groups:
         raise ParameterError('--urdf-output writes the inertia that was found: add inertia to '
                              '--estimate')
-    for path in filter(None, (options.output, options.urdf_output, options.plot)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()  # better now than after all work
+    for path in (options.output, options.urdf_output, options.plot):
+        check_place(path)
     steps, robot = Steps(), Robot.from_options(options)
     with steps('load the robot') as step:
         model = robot.load()
@@ -96,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         steps.say(line)
     for path in _write(options, robot, model, found):
         steps.say(f'written: {path}')
-    return 0 if _better(found) else 1
+    return 0 if not _objection(found) else 1
 
 
 def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
@@ -160,18 +162,27 @@ def _base_lines(found: Estimate, everything: bool) -> list[str]:
     return lines
 
 
-def _better(found: Estimate) -> bool:
-    """Return whether held-back torque is predicted better than by the URDF, over all joints."""
-    good = np.isfinite(found.held_back)
-    return bool(good.any() and np.mean(found.held_back[good]) < np.mean(found.urdf[good]))
+def _objection(found: Estimate) -> str:
+    """Return why the result must not be used; '' if the held-back torque is explained by it."""
+    seen = np.isfinite(found.held_back)
+    if not seen.any():
+        return 'nothing moves in the held-back part of the recording: record longer'
+    residual = np.mean(found.held_back[seen])
+    if residual > _MOST:
+        return (f'more than {100.0 * _MOST:g} % are not explained: look at the stamps of the '
+                'recording (are they even?), the unit of the efforts, and the URDF')
+    if residual > max(np.mean(found.urdf[seen]), _EXACT):
+        return 'the URDF explains more'
+    return ''
 
 
 def _verdict(found: Estimate) -> str:
+    objection = _objection(found)
     if not np.isfinite(found.held_back).any():
-        return 'FAIL  nothing moves in the held-back part of the recording: record longer'
-    return ('pass' if _better(found) else 'FAIL') + (
+        return f'FAIL  {objection}'
+    return ('FAIL' if objection else 'pass') + (
         f'  held-back torque: mean residual {100.0 * np.nanmean(found.held_back):.3g} %, with the '
-        f'URDF {100.0 * np.nanmean(found.urdf):.3g} %')
+        f'URDF {100.0 * np.nanmean(found.urdf):.3g} %' + (f'; {objection}' if objection else ''))
 
 
 def _cell(value: Value) -> str:

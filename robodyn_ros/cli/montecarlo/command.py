@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.cli.motion import Motion, plan_motion
+from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import (
@@ -102,8 +103,7 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
     if options.save:
         options.save = options.save.with_suffix('.npz')
-        options.save.parent.mkdir(parents=True, exist_ok=True)
-        options.save.touch()  # better now than after all runs
+        check_place(options.save)
     steps = Steps()
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)

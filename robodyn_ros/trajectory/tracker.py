@@ -21,6 +21,7 @@ from robodyn_ros.trajectory.tolerances import Tolerances
 
 REACHED = 'the goal is reached'
 
+
 class Tracker:
     """
     Holds the active trajectory and judges it against the tolerances.

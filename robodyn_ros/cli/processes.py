@@ -19,6 +19,7 @@ _LOG_LINE = re.compile(r'^\[(?P<level>[A-Z]+)\] \[[^]]*\] \[[^]]*\]: (?P<text>.*
 _PATIENCE = (5.0, 2.0)  # s after SIGINT, after SIGTERM
 _PR_SET_PDEATHSIG = 1
 _PRIORITY = -10
+LAST = 10  # nice: every control loop on this machine goes first
 
 
 class ProcessError(RobodynError):

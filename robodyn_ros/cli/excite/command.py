@@ -14,7 +14,7 @@ import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.places import check_place
-from robodyn_ros.cli.processes import set_priority
+from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
@@ -32,7 +32,6 @@ EXAMPLES = """examples:
       trajectory_msgs/msg/JointTrajectory "$(cat excitation.yaml)"
 """
 _POINTS = 20.0  # per period of the highest harmonic
-_NICE = 10      # every control loop on this machine goes first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         search = Search(dynamics, bounds, options.duration, options.frequency, options.harmonics)
         step.result = f'{model.name}, {model.nv} joints'
     if options.send:
-        set_priority(_NICE)
+        set_priority(LAST)
         with steps('look for the controller'), _sender(options, steps, model) as sender:
             sender.meet()
     with steps('search') as step:

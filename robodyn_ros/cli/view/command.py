@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from robodyn_ros.cli.processes import set_priority
+from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -31,7 +31,6 @@ EXAMPLES = """examples:
   robodyn view --host 0.0.0.0                 other machines may look, too
 """
 THIS_MACHINE = '127.0.0.1'
-_NICE = 10  # every control loop on this machine goes first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     from robodyn_ros.view.page import Page
     from robodyn_ros.view.server import serve
 
-    set_priority(_NICE)
+    set_priority(LAST)
     stop = StopRequest()
     stop.install()
     with LiveView(_names(options), options.namespace) as live:

@@ -219,6 +219,7 @@ def test_a_guard_that_would_command_otherwise_is_not_armed():
     assert watch.run(0.1) is WATCHING and 'no heartbeat' in watch.guard.reason
     assert watch.run(0.1, Phase.ACTIVE) is REFUSING
     assert watch.guard.reason == 'effort_margin differs'
+    assert watch.run(0.15) is REFUSING, 'a controller that is held up'
     assert watch.run(0.5) is WATCHING, 'and does not take over'
     watch.guard.refusal = ''
     assert watch.run(0.1, Phase.ACTIVE) is ARMED

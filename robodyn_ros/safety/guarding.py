@@ -15,6 +15,7 @@ from robodyn_ros.exceptions import StateError
 
 HELD_UP = 0.05   # s without a turn of its own after which a process asks before it commands again
 _LOOK = 0.25     # of the timeout that one look counts at most: a guard that is late is not alone
+_GONE = 3.0      # timeouts of silence after which a controller that was refused counts as gone
 _LISTEN = 0.03   # s for which a guard that was held up listens first
 
 
@@ -145,7 +146,10 @@ class Guard:
 
     def _watch(self, able: bool) -> None:
         watching = GuardState.WATCHING
-        if not self.hears:
+        # one that was held up must not find a guard that has nothing against it
+        refused = (self.state is GuardState.REFUSING and self.refusal
+                   and self._silence < _GONE * self.timeout)
+        if not self.hears and not refused:
             self._go(watching, 'no heartbeat yet' if self._silence == math.inf
                      else 'the controller is gone')
         elif self.refusal:

@@ -19,6 +19,7 @@ from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
 import yaml
 
+from robodyn_ros.cli.robot import chain_options
 from robodyn_ros.nodes.launching import afterwards, include, start
 from robodyn_ros.share import PACKAGE, share_path
 
@@ -89,13 +90,11 @@ def view(context):
 
 
 def robot(context):
-    """Return the options of commands that choose from a robot what the nodes choose."""
+    """Return the options of commands for the chain and the gravity of the nodes."""
     base, tip, locked, gravity = (
         LaunchConfiguration(name).perform(context).strip()
         for name in ('base', 'tip', 'locked', 'gravity'))
-    options = [('--base', base), ('--tip', tip),
-               *(('--lock', each) for each in yaml.safe_load(locked) or [])]
-    return [part for pair in options if pair[1] for part in pair] + (
+    return chain_options(base, tip, yaml.safe_load(locked) or []) + (
         ['--gravity', *map(str, yaml.safe_load(gravity))] if gravity else [])
 
 

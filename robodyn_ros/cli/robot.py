@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,8 +116,19 @@ class Robot:
         return {'base': self.base or None, 'tip': self.tip or None,
                 'locked': joint_values('--lock', self.locked)}
 
+    def options(self) -> list[str]:
+        """Return the options of `add_robot_arguments` that name this robot."""
+        return ['--urdf', str(self.urdf.absolute()), '--gravity', *map(str, self.gravity),
+                *chain_options(self.base, self.tip, self.locked)]
+
     def parameters(self) -> dict[str, object]:
         """Return the parameters for a node."""
         values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
                   'locked': list(self.locked), 'gravity': list(self.gravity)}
         return {name: value for name, value in values.items() if value}
+
+
+def chain_options(base: str, tip: str, locked: Iterable[str]) -> list[str]:
+    """Return the options of `add_robot_arguments` that choose from a robot; '' is no choice."""
+    pairs = [('--base', base), ('--tip', tip), *(('--lock', each) for each in locked)]
+    return [part for pair in pairs if pair[1] for part in pair]

@@ -34,22 +34,13 @@ def open_page(session: Session, robot: Robot) -> str:
         There is no page; with what the process said last.
 
     """
-    child = session.start_beside('view', 'robodyn_ros.cli.main', view_arguments(robot))
+    child = session.start_beside('view', 'robodyn_ros.cli.main',
+                                 ['view', '--control', *robot.options()])
     session.recorder.wait(lambda: _address(child) or child.exit_code is not None, _START)
     address = _address(child)
     if not address:
         raise StateError(f'the page was not there within {_START:g} s: {child.last_words()}')
     return address
-
-
-def view_arguments(robot: Robot) -> list[str]:
-    """Return the command line that shows this robot."""
-    arguments = ['view', '--control', '--urdf', str(robot.urdf.absolute()),
-                 '--gravity', *map(str, robot.gravity)]
-    for option, values in (('--base', [robot.base]), ('--tip', [robot.tip]),
-                           ('--lock', robot.locked)):
-        arguments += [part for value in values if value for part in (option, value)]
-    return arguments
 
 
 def stay(session: Session, address: str, steps: Steps) -> None:

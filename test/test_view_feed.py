@@ -1,0 +1,110 @@
+"""What the page learns of an arm, from messages in this process."""
+import time
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the view needs ROS 2')
+
+from controller_node import HOME, MODEL, NODE  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from robodyn_ros.nodes.statistics import diagnostic_array  # noqa: E402
+from ros_process import Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+
+@pytest.fixture
+def probe():
+    with Probe() as node:
+        yield node
+
+
+@pytest.fixture
+def feed(probe):
+    from robodyn_ros.nodes.view.feed import Feed
+    from robodyn_ros.nodes.view.names import Names
+    return Feed(probe.node, MODEL, Names(simulator='left/robot_simulator'))
+
+
+def sender(probe, topic, kind=JointState):
+    """Return a function that publishes to one who listens."""
+    publisher = probe.node.create_publisher(kind, topic, 10)
+    probe.until(publisher.get_subscription_count, f'a listener on {topic}')
+    return publisher.publish
+
+
+def joint_state(names, **values):
+    """Return a message without a stamp."""
+    return JointState(name=list(names), **{
+        key: list(map(float, value)) for key, value in values.items()})
+
+
+def seen(probe, feed, condition):
+    """Return what is known as soon as a condition holds."""
+    return probe.until(lambda: (now := feed.look()) and condition(now) and now, 'what was sent')
+
+
+def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed):
+    send = sender(probe, 'joint_states')
+    for k in range(3):
+        send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
+        send(joint_state(['gripper'], position=[0.0]))
+    probe.spin_for(0.2)
+    np.testing.assert_allclose(feed.look().q, HOME + 0.2)
+
+
+def test_joints_without_a_controller_are_asked_to_stay(probe, feed):
+    send, ask = (sender(probe, topic) for topic in ('joint_states', f'{NODE}/reference'))
+    send(joint_state(MODEL.joint_names, position=HOME))
+    seen(probe, feed, lambda now: now.age < 1.0)
+    ask(joint_state(MODEL.joint_names[:2], position=[0.3, 0.4]))
+    now = seen(probe, feed, lambda now: now.reference is not None)
+    np.testing.assert_allclose(now.reference, [0.3, 0.4, *HOME[2:]])
+    assert now.controlled == MODEL.joint_names[:2]
+
+
+def test_terms_of_who_is_silent_are_forgotten(probe, feed):
+    feed.explain(True)
+    sender(probe, f'{NODE}/torque_terms/gravity')(joint_state(MODEL.joint_names, effort=HOME))
+    now = seen(probe, feed, lambda now: now.terms)
+    np.testing.assert_allclose(now.terms['gravity'], HOME)
+    time.sleep(0.6)
+    assert not feed.look().terms
+
+
+def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
+    topic = '/left/robot_simulator/wrench'
+    with Probe('robot_simulator') as elsewhere:  # but in another namespace
+        for node in (probe, elsewhere):
+            node.listen(WrenchStamped, topic)
+        probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all listeners')
+        assert not feed.look().simulated
+    node = Node('robot_simulator', namespace='left', context=probe.node.context)
+    node.create_subscription(WrenchStamped, '~/wrench', print, 10)
+    seen(probe, feed, lambda now: now.simulated)
+    node.destroy_node()
+
+
+def test_pause_and_fault_of_the_simulator_are_its_figures(probe, feed):
+    send = sender(probe, '/diagnostics', DiagnosticArray)
+    for figures, paused, fault in (({'paused': 'true', 'fault': ''}, True, ''),
+                                   ({'paused': 'false', 'fault': 'diverged'}, False, 'diverged')):
+        send(diagnostic_array(
+            probe.node.get_clock().now().to_msg(), '/left/robot_simulator: simulation', 'arm',
+            DiagnosticStatus.WARN, '3 messages dropped within a second', figures))
+        seen(probe, feed, lambda now: (now.paused, now.fault) == (paused, fault))
+
+
+def test_a_simulator_tells_of_pause_and_fault():
+    from robodyn_ros.nodes.simulator.report import SimulatorReport
+    node = MagicMock(paused=True, lockstep=None, total_steps=0)
+    node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
+    report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True))
+    report.look(time.monotonic() + 1.0)
+    [message], _ = node.create_publisher().publish.call_args
+    figures = {pair.key: pair.value for pair in message.status[0].values}
+    assert (figures['paused'], figures['fault']) == ('true', 'diverged')

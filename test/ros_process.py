@@ -1,13 +1,12 @@
 """
 Nodes in processes of their own, and a probe that talks to them.
 
-Everything is on one ROS domain that this test process has for itself, and every wait is for a
-condition, with a limit.
+Everything is on one ROS domain that this test process has for itself, or on ROS_DOMAIN_ID if that
+is given, and every wait is for a condition, with a limit.
 """
 import json
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import sys
@@ -15,12 +14,14 @@ import tempfile
 import threading
 import time
 
+import node_server
+from robodyn_ros.cli.domain import isolate
+
 ROOT = Path(__file__).resolve().parents[1]
 # Seconds that a node may take for something on a loaded machine, compilation included.
 PATIENCE = 30.0
 
-os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 100))
-os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+isolate()
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 
@@ -37,7 +38,7 @@ def wait_until(condition, what, timeout=PATIENCE, work=lambda: time.sleep(0.01))
 
 class NodeProcess:
     """
-    A node started as `python -m module`; ended at the end of the `with` block.
+    A node in a process of its own; ended at the end of the `with` block.
 
     Parameters
     ----------
@@ -47,6 +48,9 @@ class NodeProcess:
         ROS parameters.
     arguments : list of str
         More command line, after `--ros-args`.
+    fresh : bool
+        Whether `python -m module` starts it, and not a fork of a process that has imported it:
+        where starting itself is tested.
 
     Attributes
     ----------
@@ -55,15 +59,19 @@ class NodeProcess:
 
     """
 
-    def __init__(self, module, parameters=None, arguments=()):
+    def __init__(self, module, parameters=None, arguments=(), fresh=False):
         settings = [part for name, value in (parameters or {}).items()
                     for part in ('-p', f'{name}:={json.dumps(value)}')]
         environment = {**os.environ, 'PYTHONUNBUFFERED': '1', 'PYTHONPATH': os.pathsep.join(
             [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
         self.lines = []
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', module, *self.command_line(settings, arguments)], text=True,
-            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        line = self.command_line(settings, arguments)
+        if fresh or not hasattr(os, 'pidfd_open'):  # that is of Linux
+            self.process = subprocess.Popen(
+                [sys.executable, '-m', module, *line], text=True, cwd=ROOT, env=environment,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        else:
+            self.process = node_server.spawn(module, line, environment, ROOT)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import random
 import socket
+import sys
 
 from robodyn_ros.exceptions import RobodynError
 
 # domains whose ports lie below those that Linux gives to anybody
 _DOMAINS = range(1, 102)
+_claims: list[socket.socket] = []
 
 
 def isolate() -> str:
@@ -35,7 +37,9 @@ def isolate() -> str:
 
 def free_domain() -> int:
     """
-    Return a ROS domain that nobody on this machine uses, at random.
+    Return a ROS domain that no process on this machine uses, at random.
+
+    Until this process ends, `free_domain` of no other process returns it.
 
     Raises
     ------
@@ -44,11 +48,33 @@ def free_domain() -> int:
 
     """
     for domain in random.sample(_DOMAINS, len(_DOMAINS)):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                # where the first participant of the domain listens (RTPS 9.6.2)
-                probe.bind(('', 7410 + 250 * domain))
-            except OSError:
-                continue
-        return domain
+        claim = _claim(domain)
+        if claim is None:
+            continue
+        if _is_quiet(domain):
+            _claims.append(claim)
+            return domain
+        claim.close()
     raise RobodynError('every ROS domain of this machine is in use; end some ROS processes')
+
+
+def _is_quiet(domain: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # where the first participant of the domain listens (RTPS 9.6.2)
+            probe.bind(('', 7410 + 250 * domain))
+        except OSError:
+            return False
+    return True
+
+
+def _claim(domain: int) -> socket.socket | None:
+    """Return what keeps others from choosing a domain before it is used; None if they did."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    if sys.platform == 'linux':  # names without a file, gone with the process
+        try:
+            claim.bind(f'\0robodyn_ros domain {domain}')
+        except OSError:
+            claim.close()
+            return None
+    return claim

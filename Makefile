@@ -2,15 +2,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-matrix bench docs lint clean
 BIN := .venv/bin
-# Side by side, but those with nodes one after the other, at the end: see test/conftest.py. If only
-# tests with nodes fail, they are tried once more, in a process of their own, as by `colcon test
-# --retest-until-pass`: now and then Fast DDS 3.2 locks up in a process when another one leaves
-# (docs/reliability.md).
-PYTEST := $(BIN)/python -m pytest --cache-clear -n auto --maxprocesses=8 --no-loadscope-reorder
-WITHOUT_NODES = grep -o 'test/[a-z0-9_]*\.py' .pytest_cache/v/cache/lastfailed | sort -u | \
-  xargs grep -L "importorskip('rclpy'" | grep .
-AGAIN = { ! { $(WITHOUT_NODES); } && \
-  $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none; }
 comma := ,
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
@@ -32,11 +23,11 @@ demo:
 
 test:
 	@.ci/venv plot,test
-	@$(PYTEST) -m 'not slow' $(ARGS) || $(AGAIN)
+	@.ci/tests 'not slow' $(ARGS)
 
 test-all:
 	@.ci/venv plot,test
-	@$(PYTEST) $(ARGS) || $(AGAIN)
+	@.ci/tests 'slow or not slow' $(ARGS)
 
 test-matrix:
 	@.ci/matrix $(CELLS)

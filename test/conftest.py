@@ -1,9 +1,9 @@
 """
 How tests are spread over processes.
 
-Those that start nodes share the nodes of their file, so a file stays together. Half of the
-processes take these files. The other half has a low priority and takes the rest, test by test, so
-that what computes fills the time in which nodes are waited for, and delays none of them.
+A file stays together: its tests share nodes and models. Half of the processes take the files that
+start nodes. The other half has a low priority and takes the rest, so that what computes fills the
+time in which nodes are waited for, and delays none of them.
 """
 
 from functools import lru_cache
@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-LOW_PRIORITY = 10
+LOW_PRIORITY = 5
+# files of few tests that take long
+LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py')
 
 
 @lru_cache(maxsize=None)
@@ -48,19 +50,22 @@ def pytest_xdist_auto_num_workers(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Return who deals out files with nodes, the largest first, and the other tests."""
+    """Return who deals out files, those with nodes and the largest first."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class FilesWithNodes(LoadScopeScheduling):
+    class LargestFirst(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.partition('::')[0]
-            return file if starts_nodes(config.rootpath / file) else nodeid
+            return nodeid.partition('::')[0]
 
         def _unit_for(self, node):
-            with_nodes = [scope for scope in self.workqueue if '::' not in scope]
-            if takes_nodes(node.gateway.id) and with_nodes:
-                return max(with_nodes, key=lambda scope: len(self.workqueue[scope]))
-            return next((scope for scope in self.workqueue if '::' in scope), None)
+            def order(file):
+                with_nodes = starts_nodes(config.rootpath / file)
+                return with_nodes, Path(file).name in LONG, len(self.workqueue[file])
+
+            files = sorted(self.workqueue, key=order)
+            if not takes_nodes(node.gateway.id):
+                files = [file for file in files if not starts_nodes(config.rootpath / file)]
+            return files[-1] if files else None
 
         def _assign_work_unit(self, node):
             unit = self._unit_for(node)
@@ -70,4 +75,4 @@ def pytest_xdist_make_scheduler(config, log):
             self.workqueue.move_to_end(unit, last=False)
             super()._assign_work_unit(node)
 
-    return FilesWithNodes(config, log)
+    return LargestFirst(config, log)

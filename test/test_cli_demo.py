@@ -326,13 +326,18 @@ def test_processor_time_is_measured(children, tmp_path):
     assert all(share >= 0.0 for share in shares.values())
 
 
-def test_a_domain_that_is_in_use_is_not_chosen(monkeypatch):
+def test_a_domain_that_is_in_use_or_chosen_already_is_not_chosen(monkeypatch):
+    monkeypatch.setattr(domain, '_claims', [])
+    free = domain.free_domain()
+    domain._claims.pop().close()
+    monkeypatch.setattr(domain, '_DOMAINS', range(free, free + 1))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(('', 7410 + 250 * 5))
-        monkeypatch.setattr(domain, '_DOMAINS', range(5, 6))
+        taken.bind(('', 7410 + 250 * free))
         with pytest.raises(RobodynError, match='in use'):
             domain.free_domain()
-    assert domain.free_domain() == 5
+    assert domain.free_domain() == free
+    with pytest.raises(RobodynError, match='in use'):
+        domain.free_domain()  # though it is as quiet as before
 
 
 @pytest.mark.parametrize('given', ['', '42'])

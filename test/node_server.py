@@ -8,6 +8,7 @@ context and no thread of its own when it forks, and it ends with its nodes as so
 process is gone.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -18,6 +19,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import traceback
 
 IMPORTED = ('robodyn_ros.nodes.controller.node', 'robodyn_ros.nodes.simulator.node',
             'robodyn_ros.nodes.guard.node', 'robodyn_ros.nodes.view.markers',
@@ -163,7 +166,7 @@ class _Server:
 
 
 def _run(module, arguments, environment, folder):
-    """Run a module as `python -m` does, in a new process."""
+    """Run a module as `python -m` does, in a new process; return the exit code."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -171,7 +174,25 @@ def _run(module, arguments, environment, folder):
                     if path not in sys.path]
     sys.argv[:] = [module, *arguments]
     sys.modules.pop(module, None)  # it is run, not imported
-    runpy.run_module(module, run_name='__main__', alter_sys=True)
+    try:
+        runpy.run_module(module, run_name='__main__', alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return 0 if end.code is None else end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _end(code):
+    """End as Python does, but for libraries that want to stop threads which a fork lacks."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def main():
@@ -182,7 +203,7 @@ def main():
     gc.freeze()  # what all share stays in shared memory
     request = _Server(connection).serve()
     if request is not None:
-        _run(*request)
+        _end(_run(*request))
 
 
 if __name__ == '__main__':

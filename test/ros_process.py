@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 30.0
 
 isolate()
+os.environ.setdefault('FASTDDS_DEFAULT_PROFILES_FILE', str(ROOT / 'test' / 'fastdds.xml'))
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 

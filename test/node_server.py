@@ -83,6 +83,7 @@ def spawn(module, arguments, environment, folder):
     global _server
     if _server is None:
         _server = _start(environment)
+        atexit.register(_stop)
     connection, _ = _server
     output, its_output = os.pipe()
     status, its_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -106,6 +107,12 @@ def _start(environment):
     return ours, process
 
 
+def _stop():
+    connection, process = _server
+    connection.close()
+    process.wait()
+
+
 class _Server:
     """Forks on request, and reports how each process ended."""
 
@@ -126,6 +133,7 @@ class _Server:
                 if not request:
                     for pid, _ in self._running.values():
                         os.kill(pid, signal.SIGKILL)
+                        os.waitpid(pid, 0)
                     return None
                 if self._fork(*handles):
                     return json.loads(request)

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 30.0
 
 isolate()
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says
 os.environ.setdefault('FASTDDS_DEFAULT_PROFILES_FILE', str(ROOT / 'test' / 'fastdds.xml'))
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 

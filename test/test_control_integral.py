@@ -98,3 +98,19 @@ def test_an_unstable_integral_gain_is_refused():
     with pytest.raises(ParameterError, match="ki of joint 'joint1' is 80000; the error dies out "
                                              'only below kp kd'):
         make_gains(Dynamics(MODEL), kp=1200.0, kd=60.0, ki=80000.0)
+
+
+# --- a gain that is taken away ------------------------------------------------------------------
+
+
+def test_the_integral_of_a_joint_whose_ki_becomes_zero_is_dropped_and_the_others_go_on():
+    """Protects from an integral torque that stays for good after `ki` of a joint is set to 0."""
+    dyn, integral = Dynamics(MODEL), Integral(7)
+    error, nothing = np.linspace(0.01, 0.07, 7), np.zeros(7)
+    for _ in range(100):
+        integral.advance(1e-3, error, nothing, make_gains(dyn, **TRIPLE))
+    np.testing.assert_allclose(integral.value, 0.1 * 8000.0 * error, rtol=1e-12)
+    some = np.array([8000.0, 0.0, 8000.0, 0.0, 0.0, 8000.0, 8000.0])
+    integral.advance(1e-3, error, nothing, make_gains(dyn, **{**TRIPLE, 'ki': some}))
+    np.testing.assert_allclose(integral.value, np.where(some, 0.101 * 8000.0 * error, 0.0),
+                               rtol=1e-12)

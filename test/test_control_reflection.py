@@ -4,6 +4,7 @@ from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, ReflectionSettings, Term
+from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
 
 FELT = np.zeros(7)
@@ -52,6 +53,18 @@ def test_no_more_than_the_limit():
     feel(loop, 1e3 * FELT, 0.2)
     assert shown(loop)[1] == pytest.approx(0.02 * MODEL.effort_limit[1], rel=1e-3)
     assert not loop.control.fault
+
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_no_more_than_the_limit_in_either_direction(side):
+    """Protects the lower bound of the reflected torque as well as the upper one."""
+    usable = np.array(MODEL.effort_limit)
+    reflection = Reflection(MODEL, usable, ReflectionSettings(gain=1.0, limit=0.1))
+    reflection.take(0.0, side * 1e3 * usable, timeout=1.0)
+    for k in range(500):
+        torque = reflection.torque(1e-3 * k, 1e-3)
+        assert (np.abs(torque) <= 0.1 * usable).all()
+    np.testing.assert_allclose(torque, 0.1 * side * usable, rtol=1e-9)
 
 
 def test_only_while_it_floats():

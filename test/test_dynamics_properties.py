@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_trees import Mixture, random_inertial, random_tree, vector
-from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
@@ -122,6 +122,22 @@ def test_forward_dynamics_of_a_large_tree():
         actual = large.forward_dynamics(q, qd, tau)
         assert_close(large.inverse_dynamics(q, qd, actual), tau, EXACT)
         assert_close(actual, qdd, EXACT * max(1.0, 0.1 * np.linalg.cond(large.mass_matrix(q))))
+
+
+@pytest.mark.parametrize('joints', [6, 20])
+def test_rotor_inertia_counts_in_both_algorithms_of_forward_dynamics(joints):
+    """
+    Protects the armature of the articulated-body algorithm, which serves above 15 joints.
+
+    Rotors take `armature qdd` of the torque: what is left moves the bodies.
+    """
+    model = RobotModel.from_urdf(random_tree(23, joints, Mixture(prismatic=0.4)), gravity=GRAVITY)
+    dyn = Dynamics(model, backend='python')
+    for q, qd, tau in states(dyn, count=3):
+        armature = np.linspace(0.1, 2.0, joints)
+        qdd = np.array(kernels.forward_dynamics(
+            dyn.tree, *(array.tolist() for array in (dyn.runtime, q, qd, tau, armature))))
+        assert_close(dyn.inverse_dynamics(q, qd, qdd) + armature * qdd, tau, EXACT, 10.0)
 
 
 # --- energy ---------------------------------------------------------------------------------

@@ -71,6 +71,21 @@ def test_going_on_after_turning_twice_does_not_overshoot():
     assert (np.diff(values) >= 0.0).all() and values[-1] == 1.0
 
 
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_a_target_just_ahead_of_a_moving_value_is_approached_from_one_side(side):
+    """
+    Protects the shorter duration of a ramp that is already fast.
+
+    Within the usual duration a cubic with this slope would pass the target by 0.18.
+    """
+    ramp = Ramp(1.0, value=0.5 - 0.5 * side)
+    ramp.toward(0.5 + 0.5 * side, 0.0)
+    ramp.toward(0.5 + 0.1 * side, 0.5)
+    values = np.array([ramp.value(now) for now in np.linspace(0.5, 1.6, 400)])
+    assert (side * np.diff(values) >= 0.0).all()
+    assert values[-1] == 0.5 + 0.1 * side
+
+
 @pytest.mark.parametrize('call', [
     lambda: Ramp(-1.0), lambda: Ramp(float('nan')), lambda: Ramp(float('inf')),
     lambda: Ramp(1.0, value=1.5), lambda: Ramp(1.0).jump(-0.1),

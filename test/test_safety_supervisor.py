@@ -134,6 +134,28 @@ def test_bounds_hold_for_any_input(cycles, initial, margin):
         last = torque.copy()
 
 
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_a_lowered_effort_limit_takes_the_torque_down_at_its_rate(side):
+    """
+    Protects from a step of torque where the effort limit falls below the torque being sent.
+
+    The law goes on asking for more; the bound follows the rate limit, and ends at the new limit.
+    """
+    desired = side * np.array([40.0, 15.0, 30.0])
+    supervisor = supervisor_at(desired)
+    lowered = np.array([10.0, 14.9, 29.0])
+    supervisor.change(lowered, RATE)
+    before = desired
+    for cycle in range(40):
+        torque, verdict = supervisor.supervise(desired, GRAVITY, DT)
+        bound = np.maximum(lowered, np.abs(desired) - RATE * DT * (cycle + 1))
+        np.testing.assert_allclose(torque, side * bound, rtol=1e-12)
+        assert (np.abs(torque - before) <= RATE * DT * (1.0 + 1e-9)).all()
+        assert verdict.saturated.all()
+        before = torque.copy()
+    np.testing.assert_array_equal(torque, side * lowered)
+
+
 @pytest.mark.parametrize('arguments, options, text', [
     (([1.0, -1.0], 1.0), {}, "effort limit of joint '1' is -1.0"),
     (([1.0, np.nan], 1.0), {'joint_names': ('a', 'b')}, "effort limit of joint 'b' is nan"),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.step import Constants
 from test_simulation_plant import finish, one_joint, run
 
 NO_FRICTION = {'damping': 0.0, 'friction': 0.0}
@@ -63,6 +64,17 @@ def test_a_gear_gives_back_no_more_than_it_got():
         plant_energy.append(0.5 * 0.5 * plant.qd[0]**2 + 0.5 * 0.1 * rotor**2)
     assert plant_energy[-1] <= 1.001 * plant_energy[0]
     assert max(plant_energy) <= 1.05 * plant_energy[0]
+
+
+def test_teeth_and_bristles_are_damped_for_body_and_rotor():
+    """Protects the rotor inertia in the damping of gears and bristles: 2 sqrt(k (I + A))."""
+    plant = geared(0.02, gear_stiffness=4e3, friction=2.0, presliding=1e-4)
+    constants = Constants(*plant.constants[:-1].reshape(-1, 1))
+    total = 0.5 + 0.1
+    np.testing.assert_allclose(constants.gear_damping, 2.0 * math.sqrt(4e3 * total), rtol=1e-12)
+    np.testing.assert_allclose(constants.bristle_stiffness, 2.0 / 1e-4, rtol=1e-12)
+    np.testing.assert_allclose(
+        constants.bristle_damping, 2.0 * math.sqrt(2e4 * total), rtol=1e-12)
 
 
 def test_without_backlash_the_gear_is_rigid():

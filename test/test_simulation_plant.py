@@ -173,6 +173,38 @@ def test_continuous_joints_keep_counting():
     assert plant.q[0] == pytest.approx(100.0, rel=1e-9)
 
 
+def test_brakes_hold_the_weight_less_what_pushes_the_arm():
+    """Protects the sign of the external torque in what closed brakes report as their torque."""
+    q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.3, 0.1])
+    wrench = np.array([10.0, -20.0, 30.0, 1.0, 2.0, -3.0])
+    plant = Plant(ARM, brakes=True)
+    plant.reset(q)
+    plant.push('tool0', wrench)
+    plant.step(np.zeros(7))
+    held = plant.applied.copy()
+    dynamics = Dynamics(ARM)
+    np.testing.assert_allclose(
+        held, dynamics.gravity(q) - dynamics.jacobian(q, 'tool0').T @ wrench, rtol=1e-12)
+    # motors that give the same in place of the brakes keep the arm at rest
+    plant.release()
+    plant.step(held)
+    np.testing.assert_allclose(plant.qdd, 0.0, atol=1e-9)
+
+
+def test_a_reset_ends_all_pushes():
+    """Protects from wrenches of an earlier run that go on pushing an arm after its reset."""
+    q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.3, 0.1])
+    pushed, fresh = Plant(ARM), Plant(ARM)
+    pushed.push('tool0', np.full(6, 20.0))
+    pushed.step(np.zeros(7))
+    for plant in (pushed, fresh):
+        plant.reset(q)
+        assert not plant.external.any()
+        finish(plant, 0.01)
+        assert not plant.external.any()
+    np.testing.assert_array_equal(pushed.q, fresh.q)
+
+
 # --- starting, ending, mistakes -----------------------------------------------------------------
 
 def test_starts_away_from_limits():

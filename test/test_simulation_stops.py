@@ -30,6 +30,20 @@ def test_a_stop_is_left_with_the_velocity_of_one_that_pushes_only(side):
     assert plant.qd[0] == pytest.approx(-2.0 * side * math.exp(-2.0), rel=0.02)
 
 
+def test_a_joint_with_a_heavy_rotor_does_not_bounce_off_its_stop():
+    """
+    Protects the rotor inertia in the damping of a stop: it is critical for body and rotor.
+
+    Damped for the body alone, a rotor of nine times its inertia would leave with 0.6 of its speed.
+    """
+    plant = Plant(one_joint('revolute', limit='<limit lower="-1" upper="1" effort="50" '
+                            'velocity="10"/>'), 2e-5, armature=9.0, **NO_FRICTION)
+    plant.reset([0.99])
+    plant.qd[0] = 2.0
+    finish(plant, 0.15)
+    assert plant.qd[0] == pytest.approx(-2.0 * math.exp(-2.0), rel=0.02)
+
+
 def test_stops_only_push_and_take_energy():
     plant = Plant(ARM, **NO_FRICTION)
     plant.reset([0.0, 0.2, 0.0, -1.0, 0.0, 0.3, 0.0])

@@ -1,0 +1,84 @@
+"""The brake in front of position limits: when it begins, and how hard it is."""
+
+from closed_loop import arm, BENT, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import CycleSettings
+from robodyn_ros.control.braking import LimitBrake
+from robodyn_ros.control.response import compile_response
+from robodyn_ros.dynamics import Dynamics
+
+DYN = Dynamics(MODEL)
+JOINT = 3
+ROTORS = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
+
+
+def braking(distance, speed, free, side=1.0, armature=ROTORS):
+    """Return the torque added to a joint that heads for a limit, and the state."""
+    limit = MODEL.upper if side > 0.0 else MODEL.lower
+    q, qd, torque = BENT.copy(), np.zeros(7), np.zeros(7)
+    q[JOINT], qd[JOINT] = limit[JOINT] - side * distance, side * speed
+    LimitBrake(MODEL, compile_response(DYN)).add(torque, q, qd, armature, free)
+    return torque, q
+
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_an_arm_that_something_else_drives_is_braked_four_times_earlier(side):
+    """
+    Protects the two distances of the brake: 0.1 s ahead of the limit, and 0.025 s.
+
+    Where a hand or linear feedback drives the arm nothing else brakes. A trajectory ends where it
+    should, and must not be disturbed on its way there.
+    """
+    speed = 2.0
+    for free, time in ((True, 0.1), (False, 0.025)):
+        assert not braking(1.01 * time * speed, speed, free, side)[0].any()
+        torque, _ = braking(0.9 * time * speed, speed, free, side)
+        assert side * torque[JOINT] < -1.0
+        assert not np.delete(torque, JOINT).any()
+
+
+def test_the_deceleration_is_that_of_the_joint_with_its_rotor_while_others_are_free():
+    """
+    Protects the scale of the brake: 160 /s of excess speed, whatever the inertia of the joint.
+
+    At the limit all of 1 rad/s is excess, less half the softness of 0.02 rad/s.
+    """
+    for armature in (0.0 * ROTORS, ROTORS, 100.0 * ROTORS):
+        torque, q = braking(0.0, 1.0, True, armature=armature)
+        M = DYN.mass_matrix(q) + np.diag(armature)
+        assert np.linalg.solve(M, torque)[JOINT] == pytest.approx(-160.0 * 0.99, rel=1e-9)
+
+
+def test_brakes_of_two_joints_add_to_the_torque_that_is_there():
+    """Protects other torques, and the brake of one joint from that of another."""
+    q, qd = BENT.copy(), np.zeros(7)
+    q[[1, 3]], qd[[1, 3]] = MODEL.upper[[1, 3]], 1.0
+    brake, before = LimitBrake(MODEL, compile_response(DYN)), np.arange(7.0)
+    torque = before.copy()
+    brake.add(torque, q, qd, ROTORS, True)
+    inverse = np.linalg.inv(DYN.mass_matrix(q) + np.diag(ROTORS))
+    expected = before.copy()
+    expected[[1, 3]] -= 160.0 * 0.99 / np.diag(inverse)[[1, 3]]
+    np.testing.assert_allclose(torque, expected, rtol=1e-9)
+
+
+def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():
+    """
+    Protects a motion that the controller leads from the early brake of a driven arm.
+
+    The last part of the way is faster than an arm may float there, so that an early brake would
+    cut the torque and cost accuracy.
+    """
+    goal = BENT.copy()
+    goal[JOINT] = MODEL.upper[JOINT] - 0.005
+    loop = arm(q=goal - np.eye(7)[JOINT], settings=CycleSettings(activation_time=0.02))
+    loop.run(0.05)
+    loop.follow(goal, 1.1)
+    begin, fast = len(loop.log), False
+    for _ in range(1200):
+        loop.cycle()
+        left = MODEL.upper[JOINT] - loop.plant.q[JOINT]
+        fast |= 0.1 * loop.plant.qd[JOINT] > 1.2 * left
+    assert fast, 'the motion is too slow to show anything'
+    assert np.abs(loop.error[begin:]).max() < 5e-4

@@ -13,10 +13,10 @@ TRIPLE = {'kp': 1200.0, 'kd': 60.0, 'ki': 8000.0}
 LAWS = ('computed_torque', 'feedforward_pd')
 
 
-def held(law, gains):
-    """Return a loop around an arm with an unknown load, after five seconds of holding it."""
+def held(law, gains, seconds=5.0):
+    """Return a loop around an arm with an unknown load that has been held for a while."""
     loop = Loop(MODEL, CycleSettings(tracking=law), gains, q=BENT, plant=HEAVY)
-    loop.run(5.0)
+    loop.run(seconds)
     return loop
 
 
@@ -92,6 +92,35 @@ def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
         assert not control._memory.integral.value.any() or control.mode is not Mode.FLOAT
         control.enter('computed_torque')
         loop.run(3.0)
+
+
+@pytest.mark.parametrize('without', [range(7), [1]])
+def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
+    loop = held('computed_torque', TRIPLE, 1.0)
+    control, ki = loop.control, np.full(7, TRIPLE['ki'])
+    before = control._memory.integral.value.copy()
+    assert (np.abs(before) > 0.1).all()
+    ki[without] = 0.0
+    control.set_gains(make_gains(loop.dynamics, friction_scale=False, **{**TRIPLE, 'ki': ki}))
+    begin = len(loop.log) - 1
+    loop.cycle()
+    # the integral is gone at once, its torque is not: it fades within transition_time (0.2 s)
+    np.testing.assert_array_equal(control._memory.integral.value, np.where(ki, before, 0.0))
+    loop.run(0.3)
+    torques = np.array([row[5] for row in loop.log[begin:]])
+    assert (np.abs(np.diff(torques, axis=0)) / MODEL.effort_limit).max() < 0.012
+    loop.run(1.2)
+    unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
+    # what remains is carried by the error alone: M kp e
+    error = loop.error[-1]
+    if len(without) == 7:
+        assert not control.terms[Term.INTEGRAL].any()
+        carried = loop.dynamics.mass_matrix(loop.plant.q) @ (TRIPLE['kp'] * error)
+        np.testing.assert_allclose(carried, unknown, atol=0.03 * np.abs(unknown).max())
+    else:
+        assert control._memory.integral.value[1] == 0.0
+        assert abs(error[1]) > 1e-3
+        assert np.abs(np.delete(error, 1)).max() < 1e-6
 
 
 def test_an_unstable_integral_gain_is_refused():

@@ -197,6 +197,11 @@ class ArmController(Reaching):
         """
         Use other gains from the next cycle on; the torque goes over smoothly.
 
+        The integral of a joint whose `ki` is 0 is zero from then on. Its torque, for example
+        the weight of an unknown load, fades within `settings.transition_time` (at once, but for
+        the torque rate limit, where that is 0), and the joint then settles beside its reference.
+        A change from one `ki` above 0 to another keeps the integral, and with it the torque.
+
         Raises
         ------
         ParameterError
@@ -206,6 +211,7 @@ class ArmController(Reaching):
         """
         self.check_gains(gains)
         self._law.gains = gains
+        self._memory.integral.keep(gains.ki)
         self._law.stiffness.change(gains.stiffness, self.settings.transition_time)
         self._transition.begin()
 

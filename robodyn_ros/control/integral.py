@@ -37,6 +37,10 @@ class Integral:
         """Forget the past."""
         self.value.fill(0.0)
 
+    def keep(self, ki: np.ndarray) -> None:
+        """Set the integral of joints without `ki`, (nv,), to zero; that of others stays."""
+        self.value[ki == 0.0] = 0.0
+
     def advance(self, dt: float, error: np.ndarray, cut: np.ndarray, gains: Gains) -> None:
         """
         Go on by a cycle.
@@ -50,11 +54,10 @@ class Integral:
         cut : (nv,)
             The acceleration that the torque lacks: M^-1 (sent - wanted).
         gains : Gains
-            Joints without `ki` integrate nothing, and forget what they have.
+            Joints without `ki` integrate nothing.
 
         """
         used = gains.ki > 0.0
-        self.value[~used] = 0.0
         # 1 / Tt, at most once per cycle
         rate = np.minimum(np.sqrt(gains.ki / np.maximum(gains.kd, 1e-12)), 1.0 / max(dt, 1e-9))
         self.value += dt * (gains.ki * error + rate * cut) * used

@@ -133,7 +133,34 @@ def test_followers_add_friction_and_narrow_limits():
     assert model.damping.tolist() == [0, 2 + 4 * 2]
     assert model.friction.tolist() == [0, 3 + 2 * 3]
     assert (model.lower[1], model.upper[1]) == ((3 - 0.5) / -2, (-1 - 0.5) / -2)
-    assert model.effort_limit[1] == 50
+
+
+@pytest.mark.parametrize('multiplier', [10, -10])
+def test_followers_lower_the_velocity_and_effort_limits_of_their_leader(multiplier):
+    leader = '<limit lower="-2" upper="2" effort="50" velocity="5"/>'
+    follower = '<limit lower="-99" upper="99" effort="1" velocity="1"/>'
+    parts = coupled((multiplier, 0.3), inside=follower)
+    model = RobotModel.from_urdf(arm(*parts, elbow_inside=leader))
+    # at 0.1 rad/s the follower turns with 1 rad/s; of 10 N m at the leader it gets 1 N m
+    assert model.velocity_limit.tolist() == [3, 0.1]
+    assert model.effort_limit.tolist() == [50, 10]
+    # by way of another follower: 1 / (0.5 * 10) of the limits in velocity
+    chained = RobotModel.from_urdf(
+        arm(*coupled((0.5, 0), (multiplier, 0), inside=follower), elbow_inside=leader))
+    assert chained.velocity_limit[1] == 0.2
+    assert chained.effort_limit[1] == 0.5
+
+
+def test_followers_with_more_room_or_no_motor_leave_the_limits_as_they_are():
+    leader = '<limit lower="-2" upper="2" effort="50" velocity="5"/>'
+    for limit in ('effort="500" velocity="50"', 'effort="0" velocity="0"'):
+        parts = coupled((0.5, 0), inside=f'<limit lower="-2" upper="2" {limit}/>')
+        model = RobotModel.from_urdf(arm(*parts, elbow_inside=leader))
+        assert (model.velocity_limit[1], model.effort_limit[1]) == (5, 50)
+        assert any('effort limit 0 of a joint that mimics another is taken as none' in line
+                   for line in model.warnings) == ('"0"' in limit)
+    still = RobotModel.from_urdf(arm(*coupled((0, 0), inside=LIMIT), elbow_inside=leader))
+    assert (still.velocity_limit[1], still.effort_limit[1]) == (5, 50)
 
 
 @pytest.mark.parametrize('multiplier, kind, turns', [

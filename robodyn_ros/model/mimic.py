@@ -62,11 +62,18 @@ def _chained(mimic: Mimic, resolved: dict[str, Mimic]) -> Mimic:
 
 
 class Coordinate:
-    """Limits and friction of one leading joint together with the joints that follow it."""
+    """
+    Limits and friction of one leading joint together with the joints that follow it.
+
+    Followers move by `multiplier` times the leader's velocity. One motor, at the leader, drives
+    them all: the torque of the coordinate is tau = tau_leader + multiplier * tau_follower. All
+    of it passes to the follower if nothing loads the leader, which then takes tau / multiplier.
+    """
 
     def __init__(self, leader: Joint) -> None:
         self.leader = leader
         self.lower, self.upper = leader.lower, leader.upper
+        self.velocity, self.effort = leader.velocity, leader.effort
         self.damping, self.friction = leader.damping, leader.friction
         self.continuous = leader.kind == 'continuous'
 
@@ -80,6 +87,7 @@ class Coordinate:
             self.continuous = False  # a full turn of the leader is another pose of the follower
         if factor > 0.0:
             self._narrow(follower, mimic)
+            self._slow_down(follower, factor, notes)
         elif not follower.lower <= mimic.offset <= follower.upper:
             notes.add('multiplier of <mimic> is 0 and its offset is outside the limits of the '
                       'joint', follower.name)
@@ -96,6 +104,19 @@ class Coordinate:
                 f'{follower.lower:g} .. {follower.upper:g}; correct limits or mimic',
                 joint=follower.name, mimic=self.leader.name)
         self.lower, self.upper = lower, upper
+
+
+    def _slow_down(self, follower: Joint, factor: float, notes: Notes) -> None:
+        """Lower velocity and effort to what a follower with this |multiplier| allows."""
+        # a follower has no motor of its own, and exporters then write limits of 0
+        for what, value in (('velocity', follower.velocity), ('effort', follower.effort)):
+            if value == 0.0:
+                notes.add(f'{what} limit 0 of a joint that mimics another is taken as none',
+                          follower.name)
+        if follower.velocity > 0.0:
+            self.velocity = min(self.velocity, follower.velocity / factor)
+        if follower.effort > 0.0:
+            self.effort = min(self.effort, follower.effort * factor)
 
 
 def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],

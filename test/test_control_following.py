@@ -49,6 +49,17 @@ def test_planned_ahead_it_leaves_from_where_the_reference_will_be(loop, prelude)
     assert steps.max() < 0.05, 'the reference velocity jumps'
 
 
+def test_a_motion_that_waits_has_not_the_code_of_the_one_before(loop):
+    assert begin(loop, ELSEWHERE, 0.6, 0.0)
+    loop.run(0.5)
+    assert begin(loop, BENT, 0.6, 0.2)
+    loop.run(0.15)
+    assert loop.control.message == 'the goal is reached', 'the one before has ended'
+    assert loop.control.following and loop.control.code is None
+    loop.run(0.7)
+    assert loop.control.code is ResultCode.SUCCESSFUL and not loop.control.following
+
+
 def test_a_departure_that_has_passed_is_missed(loop):
     control = loop.control
     departure = control.departure(0.05)

@@ -38,10 +38,12 @@ class Desk:
         self.acceptance = Acceptance(self.control)
         self.answers = []
 
-    def submit(self, *arguments, zero=None, **options):
-        self.acceptance.submit(Request(message(*arguments, **options),
-                                       lambda *answer: self.answers.append(answer), zero,
-                                       self.loop.now))
+    def submit(self, *arguments, zero=None, source='a newer goal', **options):
+        """Submit a motion; return its message."""
+        made = message(*arguments, **options)
+        self.acceptance.submit(Request(made, lambda *answer: self.answers.append(answer), zero,
+                                       self.loop.now, source=source))
+        return made
 
     def run(self, seconds, wait=True):
         """Run the loop as the node does, about as fast as time goes by."""
@@ -161,3 +163,47 @@ def test_in_lockstep_the_cycle_waits():
     desk.acceptance = Acceptance(desk.control, patient=True)
     desk.submit(1000)
     assert desk.answers[0][1] is None and desk.control.mode is Mode.TRACK
+
+
+def test_a_motion_that_is_followed_to_its_end_has_succeeded(desk):
+    goal = desk.submit(10, seconds=0.5)
+    desk.run(0.3, wait=False)
+    assert desk.acceptance.outcome(goal) is None
+    desk.run(0.3, wait=False)
+    assert desk.acceptance.outcome(goal) == (ResultCode.SUCCESSFUL, 'the goal is reached')
+
+
+@pytest.mark.parametrize('count', [2, 500])
+def test_a_motion_that_is_replaced_has_not_succeeded(desk, count):
+    goal = desk.submit(10)
+    desk.run(0.5, wait=False)
+    newer = desk.submit(count, goal=BENT + 0.1, seconds=0.5, source='a trajectory by topic')
+    assert desk.until_answered(2)[1] is None
+    replaced = (ResultCode.INVALID_GOAL, 'replaced by a trajectory by topic')
+    assert desk.acceptance.outcome(goal) == replaced
+    desk.run(1.0, wait=False)
+    assert desk.acceptance.outcome(newer)[0] is ResultCode.SUCCESSFUL
+    assert desk.acceptance.outcome(goal) == replaced
+
+
+def test_a_trajectory_that_is_refused_replaces_nothing(desk):
+    goal = desk.submit(10, seconds=0.5)
+    desk.submit(10, goal=BENT + 9.0)
+    assert desk.until_answered(2)[1] is not None
+    assert desk.acceptance.outcome(goal) is None
+    desk.run(0.6, wait=False)
+    assert desk.acceptance.outcome(goal)[0] is ResultCode.SUCCESSFUL
+
+
+@pytest.mark.parametrize('end, reason', [
+    (lambda control: control.hold(), 'hold was asked for'),
+    (lambda control: control.fail('broken'), 'broken'),
+    (lambda control: control.deactivate(), 'the controller is not active any more'),
+    (lambda control: control.reach([0.5, 0.0, 0.5], [0.0, 0.0, 0.0, 1.0]),
+     'replaced by a target pose')])
+def test_a_motion_that_is_broken_off_has_its_reason(desk, end, reason):
+    goal = desk.submit(10)
+    desk.run(0.5, wait=False)
+    end(desk.control)
+    desk.run(0.01)
+    assert desk.acceptance.outcome(goal) == (ResultCode.INVALID_GOAL, reason)

@@ -13,7 +13,8 @@ from builtin_interfaces.msg import Duration  # noqa: E402
 from control_msgs.action import FollowJointTrajectory  # noqa: E402
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState  # noqa: E402
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, simulator, trajectory, Wire)
+    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, simulator, trajectory,
+    wait_for_goal, Wire)
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
@@ -256,7 +257,7 @@ def test_a_newer_goal_takes_over(probe, arm, client, home):
     _, newer = client.start(trajectory(NAMES, HOME, seconds=2.0))
     status, code, text = client.end(older)
     assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
-    assert text == 'a newer goal has come'
+    assert text == 'replaced by a newer goal'
     assert client.end(newer)[:2] == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
     rest(probe, arm)
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
@@ -268,13 +269,15 @@ def test_a_rejected_goal_leaves_the_older_alone(arm, client, home):
     assert client.end(older)[1] == Result.SUCCESSFUL
 
 
-def test_what_comes_by_topic_replaces_the_motion_of_a_goal(probe, arm, client, controller, home):
+def test_a_goal_whose_motion_a_topic_replaces_is_aborted(probe, arm, client, controller, home):
     _, result = client.start(path(arm.q, FAR, 3.0))
     moving(probe, arm)
-    send(probe, controller, trajectory(NAMES, HOME, seconds=1.5))
-    assert not result.done()
-    # the goal is judged by the motion that took over
-    assert client.end(result)[:2] == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+    since = send(probe, controller, trajectory(NAMES, HOME, seconds=1.5))
+    assert client.end(result) == (
+        GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL,
+        'replaced by a trajectory on ~/joint_trajectory')
+    # the motion that took over is followed to its end
+    wait_for_goal(probe, controller, since)
     rest(probe, arm)
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
 

@@ -150,7 +150,9 @@ class Motion:
             status = self._tracker.update(now, q, qd)
             self.reference.assign(status.reference)
             if status.phase is Phase.SUCCEEDED:
-                self.mode, self.message, self.code = Mode.HOLD, status.message, status.code
+                self.mode, self.message = Mode.HOLD, status.message
+                if self._next is None:  # the code of the next trajectory, which has not ended
+                    self.code = status.code
             elif status.phase is Phase.ABORTED:
                 self.code = status.code
                 self.stop(status.message)

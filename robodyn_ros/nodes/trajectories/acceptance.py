@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
 from robodyn_ros.nodes.conversions import trajectory_points
-from robodyn_ros.trajectory import Tolerances, Trajectory
+from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 _AT_ONCE = 300       # points whose check, about 3 ms, fits between two states
 _LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s that a check may take; the machine may be busy
@@ -42,6 +42,8 @@ class Request:
         Time of the cycle at which it came.
     tolerances : Tolerances or None
         In place of the settings'.
+    source : str
+        Sender of the message, for the result of the motion that this one replaces.
 
     """
 
@@ -50,6 +52,7 @@ class Request:
     zero: float | None = None
     received: float = 0.0
     tolerances: Tolerances | None = None
+    source: str = 'a newer trajectory'
 
 
 class Acceptance:
@@ -69,6 +72,7 @@ class Acceptance:
         self._controller = controller
         self._at_once = math.inf if patient else _AT_ONCE
         self._job: _Job | None = None
+        self._newest: Request | None = None  # of those whose motion was accepted
 
     def submit(self, request: Request) -> None:
         """Check a trajectory; it takes the place of one that is still being checked."""
@@ -89,7 +93,38 @@ class Acceptance:
         if not controller.begin(departure, trajectory, request.tolerances):
             raise StateError('the arm went elsewhere while the trajectory was checked; send it '
                              'again')
+        self._accept(request, trajectory)
+
+    def _accept(self, request: Request, trajectory: Trajectory) -> None:
+        self._newest = request
         request.answer(trajectory, None)
+
+    def outcome(self, message: JointTrajectory) -> tuple[ResultCode, str] | None:
+        """
+        Return how the motion along an accepted trajectory ended.
+
+        Parameters
+        ----------
+        message : JointTrajectory
+            The object that was submitted.
+
+        Returns
+        -------
+        tuple of ResultCode and str, or None
+            Result code and its reason; None while the motion is under way, or about to begin.
+
+        """
+        controller, newest = self._controller, self._newest
+        if newest.message is not message:
+            return ResultCode.INVALID_GOAL, f'replaced by {newest.source}'
+        if controller.code is not None:
+            return controller.code, controller.message
+        if controller.following:
+            return None
+        if controller.mode is Mode.REACH:
+            return ResultCode.INVALID_GOAL, 'replaced by a target pose'
+        return ResultCode.INVALID_GOAL, (controller.fault or controller.message
+                                         or 'the controller is not active any more')
 
     def look(self) -> None:
         """Let what has been checked begin; to be called often."""
@@ -99,7 +134,7 @@ class Acceptance:
         self._job = None
         try:
             if job.begin():
-                job.request.answer(job.trajectory, None)
+                self._accept(job.request, job.trajectory)
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:

@@ -27,8 +27,6 @@ class _Goal:
     """A goal that has been accepted and has not ended."""
 
     handle: Any
-    tolerances: Tolerances
-    points: int
     result: Future = field(default_factory=Future)
     heard: bool = False
     next_feedback: float = 0.0
@@ -60,7 +58,7 @@ class TrajectoryAction:
     Attributes
     ----------
     goal : object or None
-        What is being done; its `tolerances` judge the motion.
+        The accepted goal that has not ended.
     server : ActionServer
         To be waited for by an `Inbox`; no executor does.
 
@@ -100,8 +98,8 @@ class TrajectoryAction:
         if self.goal.handle.is_cancel_requested:
             if controller.at_rest or controller.following:  # of another motion
                 self._end_cancelled()
-        elif not controller.following or controller.code is not None:
-            self._end()
+        elif outcome := self._doors.outcome(self.goal.handle.request.trajectory):
+            self._end(*outcome)
         elif now >= self.goal.next_feedback:
             self.goal.next_feedback = now + self._period
             self._tell()
@@ -116,8 +114,9 @@ class TrajectoryAction:
         except RobodynError as error:
             self._node.get_logger().error(f'trajectory refused: {error}')
             return GoalResponse.REJECT
-        self._doors.submit(goal.trajectory, tolerances,
-                           lambda _trajectory, error: verdict.set_result(error is None))
+        self._doors.submit(goal.trajectory, 'a newer goal',
+                           lambda _trajectory, error: verdict.set_result(error is None),
+                           tolerances)
         return GoalResponse.ACCEPT if await verdict else GoalResponse.REJECT
 
     def _tolerances(self, goal) -> Tolerances:
@@ -134,16 +133,14 @@ class TrajectoryAction:
 
     def _on_accepted(self, handle) -> None:
         """Take a goal whose motion has begun."""
-        if self.goal is not None and self.goal.handle.is_cancel_requested:
+        self.look()  # the goal before this one is replaced
+        if self.goal is not None:  # cancelled, and not yet at rest
             self._end_cancelled()
-        elif self.goal is not None:
-            self._abort(ResultCode.INVALID_GOAL, 'a newer goal has come')
-        request = handle.request
-        self.goal = self._last = _Goal(
-            handle, self._tolerances(request), len(request.trajectory.points))
+        self.goal = self._last = _Goal(handle)
         handle.execute(self.goal.wait)
 
     def _on_cancel(self, handle) -> CancelResponse:
+        self.look()  # its motion may have been replaced meanwhile
         if self.goal is None or self.goal.handle != handle:
             return CancelResponse.REJECT
         self._controller.come_to_rest('the goal is cancelled')
@@ -151,26 +148,17 @@ class TrajectoryAction:
 
     # --- ends -------------------------------------------------------------------------------
 
-    def _end(self) -> None:
+    def _end(self, code: ResultCode, text: str) -> None:
         """Pass on how the motion ended."""
-        controller = self._controller
-        code, text = controller.code, controller.message
         if code is ResultCode.SUCCESSFUL:
             self.goal.handle.succeed()
-            self._finish(code, text)
-        elif code is not None:
-            self._abort(code, text)
-        else:  # somebody else broke it off
-            self._abort(ResultCode.INVALID_GOAL,
-                        controller.fault or text or 'the controller is not active any more')
+        else:
+            self.goal.handle.abort()
+        self._finish(code, text)
 
     def _end_cancelled(self) -> None:
         self.goal.handle.canceled()
         self._finish(ResultCode.SUCCESSFUL, 'cancelled')
-
-    def _abort(self, code: ResultCode, text: str) -> None:
-        self.goal.handle.abort()
-        self._finish(code, text)
 
     def _finish(self, code: ResultCode, text: str) -> None:
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
@@ -190,7 +178,7 @@ class TrajectoryAction:
         message.error = point(*deviation(controller.model, reference, reader), time=elapsed)
         if hasattr(message, 'index'):  # not in every release
             ahead = sum(each > elapsed for each in trajectory.times)
-            message.index = max(self.goal.points - ahead, 0)
+            message.index = max(len(self.goal.handle.request.trajectory.points) - ahead, 0)
         self.goal.handle.publish_feedback(message)
 
 

@@ -19,7 +19,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.nodes.trajectories.inbox import Inbox
-from robodyn_ros.trajectory import Tolerances, Trajectory
+from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 
 class TrajectoryInterfaces:
@@ -103,9 +103,14 @@ class TrajectoryInterfaces:
         """Whether the end of a motion has still to be passed on."""
         return self._action is not None and self._action.unheard
 
-    def submit(self, message: JointTrajectory, tolerances: Tolerances | None,
-               answer: Callable[[Trajectory | None, RobodynError | None], None]) -> None:
-        """Ask for a trajectory to be followed; the answer may come later."""
+    def outcome(self, message: JointTrajectory) -> tuple[ResultCode, str] | None:
+        """Return how the motion along an accepted trajectory ended, see `Acceptance.outcome`."""
+        return self._acceptance.outcome(message)
+
+    def submit(self, message: JointTrajectory, source: str,
+               answer: Callable[[Trajectory | None, RobodynError | None], None],
+               tolerances: Tolerances | None = None) -> None:
+        """Ask for a trajectory to be followed; the answer may come later. As in `Request`."""
         stamp = seconds(message.header.stamp)
         now = self.now()
         zero = now + stamp - self._wall() if stamp else None
@@ -118,9 +123,7 @@ class TrajectoryInterfaces:
                 self._node.get_logger().error(f'trajectory refused: {error}')
             answer(trajectory, error)
 
-        self._acceptance.submit(Request(message, log, zero, now, tolerances))
+        self._acceptance.submit(Request(message, log, zero, now, tolerances, source))
 
     def _on_message(self, message: JointTrajectory) -> None:
-        # what comes by topic replaces the motion of a goal, which lives on and is judged by it
-        goal = self._action.goal if self._action is not None else None
-        self.submit(message, goal.tolerances if goal else None, lambda *_: None)
+        self.submit(message, 'a trajectory on ~/joint_trajectory', lambda *_: None)

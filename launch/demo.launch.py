@@ -49,12 +49,14 @@ def generate_launch_description():
                               'arm in the browser: robodyn view --control.'),
         DeclareLaunchArgument('robot_state_publisher', default_value=LaunchConfiguration('rviz'),
                               description='Whether to start robot_state_publisher.'),
+        DeclareLaunchArgument('simulate', default_value='true', choices=['true'], description='The '
+                              'demo simulates the arm; for a real one: controller.launch.py.'),
         include('simulation'),
         DeclareLaunchArgument(
             'use_sim_time', description='Whether the controller goes by /clock.',
             default_value=PythonExpression([
                 "'", real_time_factor, "' not in ('', '1', '1.0')"])),
-        include('controller'),
+        include('controller', launch_arguments={'simulate': 'false'}.items()),  # one is enough
         OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
         OpaqueFunction(function=view, condition=IfCondition(LaunchConfiguration('view'))),
         # with a guard the arm outlives its controller

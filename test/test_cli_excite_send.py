@@ -28,13 +28,19 @@ class Excite(NodeProcess):
 
 def test_a_motion_is_made_or_it_is_said_why_not(tmp_path):
     urdf = {'urdf_file': str(ARM)}
+    # friction that the model does not have keeps the arm from its goal, for ever
+    strict = {'friction_scale': 0.0, 'constraints.goal': [1e-7]}
     written = ('--output', str(tmp_path / 'excitation.yaml'))
-    with NodeProcess(SIMULATOR, urdf), NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller:
+    with NodeProcess(SIMULATOR, urdf), NodeProcess(
+            CONTROLLER, {**urdf, **PATIENT, **strict}) as controller:
         controller.wait_for_output('active')
         with Excite(str(ARM), *SHORT, *written, '--bag', str(tmp_path / 'run')) as excite:
             assert excite.wait() == 0, excite.output
+        assert "does not meet its goal tolerance: joint 'joint" in excite.output
+        assert controller.said("the goal is not reached 1.0 s after the last point: joint 'joint")
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
-        part = ('--bag', str(tmp_path / 'part'))
+        # the arm stands where the motion begins, and rests there for longer than it may hesitate
+        part = ('--bag', str(tmp_path / 'part'), '--approach', '4')
         with Probe() as probe, Excite(str(ARM), *SHORT, *written, *part) as excite:
             asked = probe.listen(JointState, 'computed_torque_controller/reference', qos.newest())
             probe.until(lambda: asked and max(map(abs, asked[-1].velocity)) > 0.05, 'a motion')

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
+from launch import LaunchContext  # noqa: E402
+from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 from ros_install import found, needs_install, needs_ros2  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe, ROOT, wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -72,6 +74,13 @@ def test_all_arguments_are_described(name):
     assert 'no description given' not in text
 
 
+def test_the_demo_is_described_as_one_that_simulates():
+    source = PythonLaunchDescriptionSource(str(ROOT / 'launch' / 'demo.launch.py'))
+    described = source.get_launch_description(LaunchContext()).get_launch_arguments()
+    simulate, = (each for each in described if each.name == 'simulate')
+    assert [each.text for each in simulate.default_value] == ['true']
+
+
 @pytest.mark.parametrize('arguments, complaint', [
     (['controller.launch.py', 'urdf:=/nowhere.urdf'], '/nowhere.urdf: there is no such file'),
     (['controller.launch.py', 'ros2_control:=true', 'ros2_control_file:=lost.yaml'],
@@ -96,11 +105,12 @@ def test_a_node_that_fails_ends_the_demo(tmp_path):
 
 
 def test_the_demo_outlives_its_page(tmp_path):
-    with Launched(tmp_path / 'log', 'demo.launch.py', 'view:=true') as demo, \
+    with Launched(tmp_path / 'log', 'demo.launch.py', 'view:=true', 'simulate:=true') as demo, \
             Probe('launch_probe') as probe:
         demo.until('active: the arm is held')
         started = processes(demo)
         assert set(started) == {'controller', 'simulator', 'view'}
+        assert demo.output.count('process started') == len(started)
         if alive(started['view']):  # or it has missed its library
             os.kill(started['view'], signal.SIGKILL)
         demo.until('[view-3]: process has died')

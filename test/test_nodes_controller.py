@@ -195,5 +195,6 @@ def test_the_silence_of_a_frozen_simulator_is_a_fault_until_it_is_reset(
         robot.process.send_signal(signal.SIGCONT)
     follow(HOME, seconds=2.0, words='trajectory refused: a fault is latched')
     probe.until(lambda: probe.call(Trigger, f'{NODE}/reset_fault').success, 'the reset')
+    controller.wait_for_output('fault cleared: joint states: no good data', since)
     since = follow(HOME, seconds=2.5)
     wait_for_goal(probe, controller, since)

@@ -206,7 +206,7 @@ class Cycle(CycleStatus):
         the last state seen and the torques since. What remains at rest is the weight.
         """
         if self._motion.moves:
-            self.come_to_rest('the joint states are silent')
+            self.come_to_rest('the joint states are silent', aborted=True)
         self._guests.leave()
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
         if self._coasting:
@@ -245,10 +245,10 @@ class Cycle(CycleStatus):
         self._guests.leave()
         if self.mode is Mode.FLOAT:
             return
-        message = ('the motion is given up after a pause'
-                   if self.mode in (Mode.TRACK, Mode.REACH) else self.message)
+        moved = self.mode in (Mode.TRACK, Mode.REACH)
+        message = 'the motion is given up after a pause' if moved else self.message
         self._motion.anchor(q, qd)
-        self._motion.stop(message)
+        self._motion.stop(message, aborted=moved or self.aborted)
         # feedback is not there yet to make up for what is left of another torque
         self._transition.cancel()
         self._memory.reset()
@@ -265,13 +265,13 @@ class Cycle(CycleStatus):
         self._guests.dismiss(message)
         self.come_to_rest(message)
 
-    def come_to_rest(self, message: str) -> None:
-        """Decelerate and hold with the law that is at work; never raises."""
+    def come_to_rest(self, message: str, aborted: bool = False) -> None:
+        """Decelerate and hold with the law that is at work, see `aborted`; never raises."""
         if self.mode is Mode.INACTIVE:
             return
         if self._motion.led:  # a motion goes over into a stop by itself
             self._transition.begin()
-        self._motion.stop(message)
+        self._motion.stop(message, aborted)
 
     def fail(self, fault: str) -> None:
         """Latch a fault and stop; the first fault stays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.pose.pose_motion import PoseMotion
+from robodyn_ros.control.pose.pose_motion import POSE_REACHED, PoseMotion
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import CycleSettings, Mode
 from robodyn_ros.dynamics import Dynamics
@@ -37,6 +37,8 @@ class Motion:
         `LINEAR_FEEDBACK` somebody else knows.
     message : str
         How the last motion ended.
+    aborted : bool
+        Whether it was ended by the controller: a tolerance, silence, a pose out of reach.
     code : ResultCode or None
         How the last trajectory ended; None while it runs, and if something else ended it.
     poses : PoseMotion
@@ -56,7 +58,7 @@ class Motion:
         self._stopping = 0.0
         self.reference = Reference.zeros(model.nv)
         self.mode = Mode.INACTIVE
-        self.message = ''
+        self.message, self.aborted = '', False
         self.code: ResultCode | None = None
         self.interruptions = 0
         self._next: tuple[Trajectory, float, Tolerances | None] | None = None
@@ -85,6 +87,11 @@ class Motion:
     def trajectory(self) -> tuple[Trajectory | None, float]:
         """Return the trajectory that is followed, and seconds since its start."""
         return self._tracker.trajectory, self._tracker.elapsed
+
+    @property
+    def unmet_goal(self) -> str:
+        """Goal tolerance that the trajectory does not meet after its last point, or ''."""
+        return self._tracker.unmet_goal
 
     def expected(self, ahead: float) -> Reference:
         """Return what will be asked of the joints in `ahead` seconds if nothing intervenes."""
@@ -115,18 +122,18 @@ class Motion:
         self.poses.aim(rotation, position)
         self.mode, self.message, self.code = Mode.REACH, '', None
 
-    def stop(self, message: str) -> None:
-        """Come to rest from the present reference, then hold."""
+    def stop(self, message: str, aborted: bool = False) -> None:
+        """Come to rest from the present reference, then hold; see `message` and `aborted`."""
         self._break_off()
         self._stop = StopProfile(self.reference, self._deceleration, self._model.lower,
                                  self._model.upper)
         self._stopping = 0.0
-        self.mode, self.message = Mode.STOP, message
+        self.mode, self.message, self.aborted = Mode.STOP, message, aborted
 
     def let_go(self, mode: Mode, message: str) -> None:
         """Ask for nothing any more."""
         self._break_off()
-        self.mode, self.message = mode, message
+        self.mode, self.message, self.aborted = mode, message, False
 
     def give_way(self, floating: bool, message: str, q, qd) -> None:
         """Stop from the measured motion, or float: where the reference leads something is."""
@@ -150,15 +157,15 @@ class Motion:
             status = self._tracker.update(now, q, qd)
             self.reference.assign(status.reference)
             if status.phase is Phase.SUCCEEDED:
-                self.mode, self.message = Mode.HOLD, status.message
+                self.mode, self.message, self.aborted = Mode.HOLD, status.message, False
                 if self._next is None:  # the code of the next trajectory, which has not ended
                     self.code = status.code
             elif status.phase is Phase.ABORTED:
                 self.code = status.code
-                self.stop(status.message)
+                self.stop(status.message, aborted=True)
         elif self.mode is Mode.REACH:
             if outcome := self.poses.advance(dt, self.reference, q):
-                self.stop(outcome)
+                self.stop(outcome, aborted=outcome != POSE_REACHED)
         elif self.mode is Mode.STOP:
             self._stopping += dt
             self._stop.sample(self._stopping, self.reference)

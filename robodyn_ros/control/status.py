@@ -22,6 +22,16 @@ class CycleStatus:
         return self._motion.message
 
     @property
+    def aborted(self) -> bool:
+        """Return whether the controller ended the last motion, see `Motion.aborted`."""
+        return self._motion.aborted
+
+    @property
+    def unmet_goal(self) -> str:
+        """Return the goal tolerance that a trajectory does not meet after its last point."""
+        return self._motion.unmet_goal
+
+    @property
     def code(self) -> ResultCode | None:
         """Return how the last trajectory ended, see `Motion.code`."""
         return self._motion.code

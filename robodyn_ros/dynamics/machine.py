@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 import hashlib
 import inspect
+import logging
 import os
 from pathlib import Path
 import stat
@@ -25,6 +26,7 @@ import llvmlite.binding as llvm
 
 from robodyn_ros.exceptions import KernelError
 
+LOGGER = logging.getLogger(__name__)  # a record at INFO before each compilation
 _MAGIC = b'robodyn-object-1\n'
 _DIGEST_SIZE = 32
 LONG = '; long'  # how the text of long code begins
@@ -80,6 +82,7 @@ def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
                 return Code(object_code, True)
             except (RuntimeError, KernelError):
                 pass  # of a sound digest but not loadable here: rebuilt below
+    LOGGER.info('compiling %s', key)
     object_code = compile_ir(make_ir())
     if path is not None:
         _write(path, object_code)

@@ -115,7 +115,7 @@ def wait_for_description(node: Node, timeout: float) -> str:
     Raises
     ------
     ParameterError
-        Nothing came in time; the message says who publishes there and what else could be set.
+        Nothing came in time; the message has the number of publishers, and what else could be set.
 
     """
     subscription = PolledSubscription(node, String, TOPIC, latched())
@@ -133,17 +133,12 @@ def wait_for_description(node: Node, timeout: float) -> str:
             if now >= remind:
                 remind = now + _REMIND
                 logger.info(f'waiting for a robot description on {subscription.topic} '
-                            f'({_publishers(node, subscription.topic)}), '
+                            f'(publishers: {node.count_publishers(subscription.topic)}), '
                             f'{timeout - (now - start):.0f} s more')
             time.sleep(_LOOK)
     finally:
         subscription.destroy()
     raise ParameterError(
         f'no robot description within {timeout:g} s on {subscription.topic} '
-        f'({_publishers(node, subscription.topic)}): set the parameter urdf_file or '
+        f'(publishers: {node.count_publishers(subscription.topic)}): set the parameter urdf_file or '
         'robot_description, or start robot_state_publisher', topic=subscription.topic)
-
-
-def _publishers(node: Node, topic: str) -> str:
-    count = node.count_publishers(topic)
-    return {0: 'nobody publishes there'}.get(count, f'{count} publishing there')

@@ -43,7 +43,7 @@ class TrackStatus:
     code : ResultCode or None
         None until the trajectory has ended, one way or the other.
     message : str
-        Why it ended.
+        Why it ended; while settling, which goal tolerance is not met.
     elapsed : float
         Seconds since the start, as far as the reference has come.
     reference : Reference

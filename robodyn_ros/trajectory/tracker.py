@@ -61,6 +61,11 @@ class Tracker:
         return self._status.phase in (Phase.TRACKING, Phase.SETTLING)
 
     @property
+    def unmet_goal(self) -> str:
+        """Goal tolerance that is not met after the last point: joint and numbers, or ''."""
+        return self._status.message if self._status.phase is Phase.SETTLING else ''
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the start, as far as the reference has come."""
         return self._status.elapsed
@@ -130,7 +135,7 @@ class Tracker:
                              f'{text}, {status.elapsed:.3f} s after the start')
             return
         status.phase = Phase.SETTLING
-        text = self._violation(self._goal_checks)
+        status.message = text = self._violation(self._goal_checks)
         if not text:
             self._finish(ResultCode.SUCCESSFUL, REACHED)
         elif late > self._goal_time:

@@ -165,8 +165,9 @@ def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: 
     with _sender(options, steps, model) as sender:
         try:
             with steps('make the motion') as step:
-                sender.make(sampled(motion, options.approach))
-                step.result = f'{motion.duration:g} s'
+                shortfall = sender.make(sampled(motion, options.approach))
+                step.result = f'{motion.duration:g} s' + (
+                    f'; the arm does not meet its goal tolerance: {shortfall}' if shortfall else '')
         finally:
             if options.bag and sender.began:
                 with steps('write the bag') as step:

@@ -160,7 +160,7 @@ class Guests:
         elif before == LINEAR or self._reason:
             silent = self.linear.silence if self.chosen == LINEAR else ''
             self._motion.anchor(*state[:2])
-            self._motion.stop(self._reason or silent)
+            self._motion.stop(self._reason or silent, aborted=bool(silent) and not self._reason)
         self._reason = ''
 
 

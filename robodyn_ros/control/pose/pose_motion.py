@@ -21,6 +21,7 @@ from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import Reference
 
+POSE_REACHED = 'the target pose is reached'
 _STEP = 2e-3        # s, at most
 _SMOOTHING = 5e-3   # s: time constant of accelerations
 _FADING = 0.1       # s: time constant with which the effort of a trajectory is let go
@@ -157,7 +158,7 @@ class PoseMotion:
         """Return how it ended: at the target, or without progress towards it."""
         linear, angular, distance, speed = self._numbers.tolist()
         if linear < _ARRIVED and angular < _ARRIVED and np.abs(qd).max() < _STILL:
-            return 'the target pose is reached'
+            return POSE_REACHED
         self._asked += h * speed
         self._since += h
         if self._nudging > 0.0:

@@ -164,7 +164,10 @@ class ControllerNode(LifecycleNode):
                 raise StateError(f'the cause is still there: joint states: {verdict.reason}')
             if wiring.guard.complaint:
                 raise StateError(f'the cause is still there: {wiring.guard.complaint}')
+            fault = controller.fault
             controller.reset_fault()
+            if fault:
+                self.get_logger().info(f'fault cleared: {fault}')
 
         requests = {'hold': controller.hold, 'float': controller.compensate_gravity,
                     'stop': lambda: controller.stop('stop was asked for'),

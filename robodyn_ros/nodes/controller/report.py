@@ -11,9 +11,12 @@ from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
+from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
+from robodyn_ros.trajectory import Trajectory
 
 _REPORT = 1.0  # s
+_LATE = 1.0    # s after the last point from which on an unmet goal tolerance is a warning
 
 
 class ControllerReport:
@@ -34,14 +37,19 @@ class ControllerReport:
         What it was told.
     guard : GuardLink
         What it knows of its guard.
+    trajectories : TrajectoryInterfaces
+        Which trajectories it refused.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 statistics: CycleStatistics, inputs: Inputs, guard: GuardLink):
+                 statistics: CycleStatistics, inputs: Inputs, guard: GuardLink,
+                 trajectories: TrajectoryInterfaces):
         self._node, self._controller, self._states = node, controller, states
         self._statistics, self._inputs, self._guard = statistics, inputs, guard
+        self._trajectories = trajectories
         self._told, self._collisions = '', 0
+        self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._timer = node.create_timer(_REPORT, self._report)
 
@@ -51,20 +59,36 @@ class ControllerReport:
         self._node.destroy_publisher(self._publisher)
 
     def tell(self) -> None:
-        """Log how a motion ended, and a new fault; once each."""
+        """Log how a motion ended, a goal that is not reached, and a new fault; once each."""
         controller, log = self._controller, self._node.get_logger()
         text = controller.fault or controller.message
         if text != self._told:
             self._told = text
             if controller.fault:
                 log.error(f'fault: {text}')
+            elif text and controller.aborted:
+                log.warning(f'motion aborted: {text}')
             elif text:
                 log.info(text)
+        trajectory, _ = controller.trajectory
+        if trajectory is not self._unmet and (unmet := self._unmet_goal()):
+            self._unmet = trajectory
+            log.warning(f'{unmet}; raise ki or the gains, switch on disturbance_observer, or widen '
+                        'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
         collision = controller.observation.collision
         if collision.count != self._collisions:
             self._collisions = collision.count
             if not controller.fault:
                 log.warning(f'collision: {collision.last}')
+
+    def _unmet_goal(self) -> str:
+        """Return which goal tolerance is not met some time after the last point, or ''."""
+        trajectory, elapsed = self._controller.trajectory
+        unmet = self._controller.unmet_goal
+        if not unmet or elapsed - trajectory.duration < _LATE:
+            return ''
+        return f'the goal is not reached {elapsed - trajectory.duration:.1f} s after the last ' \
+            f'point: {unmet}'
 
     def _report(self) -> None:
         node, states = self._node, self._states.verdict()
@@ -81,6 +105,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, f'joint states: {states.reason}'
         if self._guard.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
+        if unmet := self._unmet_goal():
+            return DiagnosticStatus.WARN, unmet
         return DiagnosticStatus.OK, controller.mode.value
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
@@ -88,7 +114,11 @@ class ControllerReport:
         return {
             'mode': controller.mode.value, 'law': controller.law_at_work,
             'fault': controller.fault, 'guard': self._guard.summary,
-            'last motion': controller.message, 'state age (ms)': f'{1e3 * states.age:.1f}',
+            'last motion': controller.message,
+            'last result': '' if controller.code is None else controller.code.name,
+            'unmet goal tolerance': controller.unmet_goal,
+            'trajectories refused': str(self._trajectories.refused),
+            'last refusal': self._trajectories.refusal, 'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.reader.refused), **self._statistics.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
             'saturated joints': ', '.join(controller.saturated_joints()),

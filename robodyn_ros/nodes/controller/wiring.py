@@ -12,6 +12,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.controller.clock import ControllerClock
@@ -84,16 +85,17 @@ class Wiring:
         table.add(for_joints(JOINT_PARAMETERS, model.joint_names))
         table.refuse_unknown()
         values = table.values
-        self.dynamics = dynamics = Dynamics(with_slots(model))
-        self.controller = ArmController(dynamics, gains_from(values, dynamics),
-                                        settings_from(values, model),
-                                        own_law_from(values, dynamics),
-                                        task_gains_from(values, dynamics))
+        with compilation_logged(node.get_logger(), model.name):
+            self.dynamics = dynamics = Dynamics(with_slots(model))
+            self.controller = ArmController(dynamics, gains_from(values, dynamics),
+                                            settings_from(values, model),
+                                            own_law_from(values, dynamics),
+                                            task_gains_from(values, dynamics))
         self._connect(node, values)
         self._listen(node, values)
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
-                                       self.inputs, self.guard)
+                                       self.inputs, self.guard, self.trajectories)
 
     def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the loop's own topics; what may be refused comes before the first of them."""

@@ -20,6 +20,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.commanders import GUARD
+from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.agreement import Agreement
 from robodyn_ros.nodes.guard.fallback import Fallback
@@ -59,7 +60,8 @@ class GuardNode(Node):
         self._table.refuse_unknown()
         values = self._table.values
         model = with_slots(load_robot(self, values).model)  # as the controller's
-        self.torque = GuardTorque(Dynamics(model), values)
+        with compilation_logged(self.get_logger(), model.name):
+            self.torque = GuardTorque(Dynamics(model), values)
         self.guard = Guard(values.timeout, values.patience)
         try:
             self._hearing = Hearing(self, model, values)

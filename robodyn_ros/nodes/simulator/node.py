@@ -23,6 +23,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -76,7 +77,8 @@ class SimulatorNode(Node):
         self._table.refuse_unknown()
         values = self._table.values
         self._robot = load_robot(self, values)
-        self.plant = plant_from(values, self._robot.model)
+        with compilation_logged(self.get_logger(), self._robot.model.name):
+            self.plant = plant_from(values, self._robot.model)
         for warning in self.plant.warnings:
             self.get_logger().warning(warning)
         self.adversary = Adversary(self._robot.model, values)

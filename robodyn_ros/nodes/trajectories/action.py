@@ -112,7 +112,7 @@ class TrajectoryAction:
         try:
             tolerances = self._tolerances(goal)
         except RobodynError as error:
-            self._node.get_logger().error(f'trajectory refused: {error}')
+            self._doors.refuse(error)
             return GoalResponse.REJECT
         self._doors.submit(goal.trajectory, 'a newer goal',
                            lambda _trajectory, error: verdict.set_result(error is None),

@@ -39,12 +39,20 @@ class TrajectoryInterfaces:
     now, wall : callable
         Time of the cycle, and of stamps.
 
+    Attributes
+    ----------
+    refused : int
+        Number of trajectories refused, on the topic or as goals.
+    refusal : str
+        Reason of the last refusal.
+
     """
 
     def __init__(self, node: LifecycleNode, controller: ArmController, reader: JointStateReader,
                  values: SimpleNamespace, now: Callable[[], float], wall: Callable[[], float]):
         self._node, self._controller = node, controller
         self.now, self._wall = now, wall
+        self.refused, self.refusal = 0, ''
         self._acceptance = Acceptance(controller, patient=values.lockstep)
         self._action = self._state = None
         if find_spec('control_msgs') is None:
@@ -107,6 +115,11 @@ class TrajectoryInterfaces:
         """Return how the motion along an accepted trajectory ended, see `Acceptance.outcome`."""
         return self._acceptance.outcome(message)
 
+    def refuse(self, error: RobodynError) -> None:
+        """Log and count a trajectory that is refused."""
+        self.refused, self.refusal = self.refused + 1, str(error)
+        self._node.get_logger().error(f'trajectory refused: {error}')
+
     def submit(self, message: JointTrajectory, source: str,
                answer: Callable[[Trajectory | None, RobodynError | None], None],
                tolerances: Tolerances | None = None) -> None:
@@ -120,7 +133,7 @@ class TrajectoryInterfaces:
                 self._node.get_logger().info(f'trajectory of {len(message.points)} points '
                                              f'accepted, {trajectory.duration:.3f} s')
             else:
-                self._node.get_logger().error(f'trajectory refused: {error}')
+                self.refuse(error)
             answer(trajectory, error)
 
         self._acceptance.submit(Request(message, log, zero, now, tolerances, source))

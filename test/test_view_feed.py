@@ -99,6 +99,23 @@ def test_pause_and_fault_of_the_simulator_are_its_figures(probe, feed):
         seen(probe, feed, lambda now: (now.paused, now.fault) == (paused, fault))
 
 
+def test_a_refused_trajectory_is_shown_once(probe, feed):
+    from robodyn_ros.nodes.view.commands import Commands
+    from robodyn_ros.nodes.view.names import Names
+    told = []
+    commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+    send = sender(probe, '/diagnostics', DiagnosticArray)
+    # the second is there before anybody looks, the last one is of a controller started anew
+    for count, reason, shown in (('2', 'old', 0), ('2', 'old', 0), ('3', 'too far', 1),
+                                 ('3', 'too far', 1), ('4', 'too far', 2), ('0', '', 2)):
+        send(diagnostic_array(
+            probe.node.get_clock().now().to_msg(), f'/{NODE}: controller', 'arm',
+            DiagnosticStatus.OK, '', {'trajectories refused': count, 'last refusal': reason}))
+        seen(probe, feed, lambda now: feed.refusal == (count, reason))
+        commands.note_refusal(feed.refusal)
+        assert told == [('move', 'refused by the controller: too far', False)] * shown
+
+
 def test_a_simulator_tells_of_pause_and_fault():
     from robodyn_ros.nodes.simulator.report import SimulatorReport
     node = MagicMock(paused=True, lockstep=None, total_steps=0)

@@ -104,7 +104,7 @@ def test_joints_that_are_not_told_stay(probe):
     (('/there/is/none.urdf',), 'none.urdf'), (('--timeout', '0.2'), 'robodyn view arm.urdf'),
     ((str(ARM), '--host', '203.0.113.1'), '--host'), ((str(ARM), '--pose', 'home:1,2'), '--pose'),
     ((str(ARM), '--namespace', 'a b'), '--namespace'),
-    ((str(ARM), '--port', '99999'), '--port')])
+    (('--port', '99999999'), 'port 99999999: ')])
 def test_a_mistake_is_one_message(arguments, words):
     with ViewProcess(*arguments) as view:
         assert view.wait() == 2, view.output
@@ -170,6 +170,13 @@ def test_orders_reach_controller_and_simulator(probe):
         seen(lambda now: not now.paused, 'time that goes on')
         probe.until(lambda: len(told) >= 6, 'answers')
         assert all(good for _, _, good in told), told
+
+        seen(lambda _: feed.refusal, 'diagnostics')
+        commands.note_refusal(feed.refusal)
+        commands.obey(orders.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
+        seen(lambda _: commands.note_refusal(feed.refusal) or not told[-1][2], 'the refusal')
+        assert told[-2][1].startswith('sent') and told[-1][0] == 'move'
+        assert 'refused by the controller' in told[-1][1] and 'upper limit' in told[-1][1]
 
 
 def test_a_payload_is_carried_and_told_of(probe):

@@ -41,7 +41,7 @@ def serve(host: str, port: int | None, title: str) -> Iterator[viser.ViserServer
         Nobody can listen there.
 
     """
-    port = _free_port(host, port)
+    port = free_port(host, port)
     with contextlib.redirect_stdout(io.StringIO()):  # it would announce itself in a frame
         server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width='large')
@@ -54,7 +54,8 @@ def serve(host: str, port: int | None, title: str) -> Iterator[viser.ViserServer
             server.stop()
 
 
-def _free_port(host: str, port: int | None) -> int:
+def free_port(host: str, port: int | None) -> int:
+    """Return the port to listen at (parameters and errors as of `serve`)."""
     wanted = range(FIRST_PORT, FIRST_PORT + _TRIED) if port is None else (port,)
     for number in wanted:
         try:

@@ -63,8 +63,9 @@ def run(options: argparse.Namespace) -> int:
     from robodyn_ros.nodes.process import StopRequest  # needs ROS
     from robodyn_ros.nodes.view.live import LiveView
     from robodyn_ros.view.page import Page
-    from robodyn_ros.view.server import serve
+    from robodyn_ros.view.server import free_port, serve
 
+    free_port(options.host, options.port)  # refused before the wait for a robot
     set_priority(LAST)
     stop = StopRequest()
     stop.install()

@@ -66,6 +66,7 @@ class Commands:
         # all at once: it takes a moment until the other side is found
         self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
+        self._refusal: tuple[str, str] | None = None
         self._obey = {orders.Ask: self._ask, orders.Pause: self._pause, orders.Step: self._step,
                       orders.Reset: self._reset, orders.Move: self._move,
                       orders.Wrench: self._push, orders.Carry: self._carry}
@@ -82,6 +83,14 @@ class Commands:
                 del self._calls[future]
                 client.remove_pending_request(future)
                 self._tell(what, f'no answer on {client.srv_name} within {_PATIENCE:g} s', False)
+
+    def note_refusal(self, refusal: tuple[str, str] | None) -> None:
+        """Show the refusal of a trajectory, see `Feed.refusal`, when it is new."""
+        if refusal is None or refusal == self._refusal:
+            return
+        known, self._refusal = self._refusal, refusal
+        if known is not None and refusal[1]:
+            self._tell('move', f'refused by the controller: {refusal[1]}', False)
 
     def _ask(self, order: orders.Ask) -> None:
         self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())

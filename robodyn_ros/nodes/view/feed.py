@@ -79,6 +79,14 @@ class Feed:
                 f'{self._names.controller}/torque_terms/{term.name.lower()}', qos.newest())
                 for term in Term}
 
+    @property
+    def refusal(self) -> tuple[str, str] | None:
+        """Number of trajectories that the controller has refused and last reason, if known."""
+        values = self._says(time.monotonic(), self._controller)
+        if 'trajectories refused' not in values:
+            return None
+        return values['trajectories refused'], values.get('last refusal', '')
+
     def look(self) -> Snapshot:
         """Take what has come, and return how things are."""
         now = time.monotonic()

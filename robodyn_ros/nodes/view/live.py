@@ -97,6 +97,8 @@ class LiveView:
                 due = max(due + PERIOD, time.monotonic())
                 self._obey(feed, commands, page.tell)
                 page.show(feed.look())
+                if commands is not None:
+                    commands.note_refusal(feed.refusal)
             return until()
 
         run(self._node, turn, patience=0.5 * PERIOD)

@@ -49,8 +49,9 @@ def generate_launch_description():
                               'arm in the browser: robodyn view --control.'),
         DeclareLaunchArgument('robot_state_publisher', default_value=LaunchConfiguration('rviz'),
                               description='Whether to start robot_state_publisher.'),
-        DeclareLaunchArgument('simulate', default_value='true', choices=['true'], description='The '
-                              'demo simulates the arm; for a real one: controller.launch.py.'),
+        DeclareLaunchArgument('simulate', default_value='true', choices=['true'],
+                              description='The demo simulates the arm; for a real one: '
+                              'controller.launch.py.'),
         include('simulation'),
         DeclareLaunchArgument(
             'use_sim_time', description='Whether the controller goes by /clock.',

@@ -54,7 +54,7 @@ def test_a_goal_tolerance_that_is_never_met_is_a_warning_with_joint_and_numbers(
     desk.run(1.0)
     (level, text), = desk.logged()
     assert level == 'WARN'
-    assert text.startswith('the goal is not reached 1.0 s after the last point: joint \'joint')
+    assert text.startswith("the goal is not reached 1.0 s after the last point: joint 'joint")
     assert 'position misses its reference by' in text and 'tolerance 1e-05' in text
     assert 'constraints.goal_time' in text
     desk.loop.follow(BENT, 0.5)

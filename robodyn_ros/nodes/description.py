@@ -140,5 +140,5 @@ def wait_for_description(node: Node, timeout: float) -> str:
         subscription.destroy()
     raise ParameterError(
         f'no robot description within {timeout:g} s on {subscription.topic} '
-        f'(publishers: {node.count_publishers(subscription.topic)}): set the parameter urdf_file or '
-        'robot_description, or start robot_state_publisher', topic=subscription.topic)
+        f'(publishers: {node.count_publishers(subscription.topic)}): set the parameter urdf_file '
+        'or robot_description, or start robot_state_publisher', topic=subscription.topic)

@@ -166,8 +166,9 @@ def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: 
         try:
             with steps('make the motion') as step:
                 shortfall = sender.make(sampled(motion, options.approach))
-                step.result = f'{motion.duration:g} s' + (
-                    f'; the arm does not meet its goal tolerance: {shortfall}' if shortfall else '')
+                step.result = f'{motion.duration:g} s'
+            if shortfall:
+                steps.say(f'the arm does not meet its goal tolerance: {shortfall}')
         finally:
             if options.bag and sender.began:
                 with steps('write the bag') as step:

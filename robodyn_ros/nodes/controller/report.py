@@ -73,7 +73,7 @@ class ControllerReport:
         trajectory, _ = controller.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
             self._unmet = trajectory
-            log.warning(f'{unmet}; raise ki or the gains, switch on disturbance_observer, or widen '
+            log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
         collision = controller.observation.collision
         if collision.count != self._collisions:
@@ -85,10 +85,9 @@ class ControllerReport:
         """Return which goal tolerance is not met some time after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
-        if not unmet or elapsed - trajectory.duration < _LATE:
-            return ''
-        return f'the goal is not reached {elapsed - trajectory.duration:.1f} s after the last ' \
-            f'point: {unmet}'
+        late = elapsed - trajectory.duration if unmet else 0.0
+        return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
+                if late >= _LATE else '')
 
     def _report(self) -> None:
         node, states = self._node, self._states.verdict()
@@ -118,7 +117,8 @@ class ControllerReport:
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
             'trajectories refused': str(self._trajectories.refused),
-            'last refusal': self._trajectories.refusal, 'state age (ms)': f'{1e3 * states.age:.1f}',
+            'last refusal': self._trajectories.refusal,
+            'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.reader.refused), **self._statistics.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
             'saturated joints': ', '.join(controller.saturated_joints()),

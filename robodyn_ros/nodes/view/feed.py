@@ -81,7 +81,7 @@ class Feed:
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """Number of trajectories that the controller has refused and last reason, if known."""
+        """Return how many trajectories the controller has refused and the last reason, or None."""
         values = self._says(time.monotonic(), self._controller)
         if 'trajectories refused' not in values:
             return None

@@ -1,11 +1,14 @@
 """`robodyn excite --send`: a running controller makes the motion, or it is said why not."""
+from threading import Thread
+
 import pytest
 
 pytest.importorskip('rclpy', reason='a controller needs ROS 2')
 pytest.importorskip('rosbags', reason='bags need the extra `record`')
 
-from controller_node import ARM, CONTROLLER, PATIENT, SIMULATOR  # noqa: E402
-from robodyn_ros.cli.main import USER_MISTAKE  # noqa: E402
+from controller_node import ARM, CONTROLLER, NODE, PATIENT, SIMULATOR  # noqa: E402
+from robodyn_ros.cli.excite import command  # noqa: E402
+from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -13,45 +16,58 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 SHORT = ('--duration', '3', '--frequency', '0.4', '--seconds', '0', '--approach', '2',
          '--velocity', '0.2', '--send')
+URDF = {'urdf_file': str(ARM)}
+# friction that the model does not have keeps the arm from such a goal for ever
+STRICT = {'friction_scale': 0.0, 'constraints.goal': [1e-7]}
 
 
-class Excite(NodeProcess):
-    """The command with some options, ended at the end of the `with` block."""
+@pytest.fixture
+def excite(tmp_path, capsys, monkeypatch):
+    """Return a function that runs the command; it returns exit code and output."""
+    monkeypatch.setattr(command, 'set_priority', lambda _: None)  # of all tests after this one
 
-    def __init__(self, *arguments):
-        super().__init__('robodyn_ros.cli.main', arguments=arguments)
+    def run(*arguments):
+        code = main(['excite', str(ARM), *SHORT, '--output', str(tmp_path / 'excitation.yaml'),
+                     *arguments])
+        return code, ''.join(capsys.readouterr())
+    return run
 
-    def command_line(self, settings, arguments):
-        """Return what comes after the module."""
-        return ['excite', *arguments]
+
+def hold_in_motion(probe):
+    """Return a thread that asks the controller to hold as soon as the arm moves."""
+    asked = probe.listen(JointState, f'{NODE}/reference', qos.newest())
+
+    def hold():
+        probe.until(lambda: asked and max(map(abs, asked[-1].velocity)) > 0.05, 'a motion')
+        assert probe.call(Trigger, f'{NODE}/hold').success
+
+    thread = Thread(target=hold, daemon=True)
+    thread.start()
+    return thread
 
 
-def test_a_motion_is_made_or_it_is_said_why_not(tmp_path):
-    urdf = {'urdf_file': str(ARM)}
-    # friction that the model does not have keeps the arm from its goal, for ever
-    strict = {'friction_scale': 0.0, 'constraints.goal': [1e-7]}
-    written = ('--output', str(tmp_path / 'excitation.yaml'))
-    with NodeProcess(SIMULATOR, urdf), NodeProcess(
-            CONTROLLER, {**urdf, **PATIENT, **strict}) as controller:
+def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
+    with NodeProcess(SIMULATOR, URDF), Probe() as probe, NodeProcess(
+            CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')
-        with Excite(str(ARM), *SHORT, *written, '--bag', str(tmp_path / 'run')) as excite:
-            assert excite.wait() == 0, excite.output
-        assert "does not meet its goal tolerance: joint 'joint" in excite.output
-        assert controller.said("the goal is not reached 1.0 s after the last point: joint 'joint")
+        code, output = excite('--bag', str(tmp_path / 'run'))
+        assert code == 0, output
+        assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
+        assert controller.said("the goal is not reached 1.0 s after the last point: joint 'joint")
+
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
-        part = ('--bag', str(tmp_path / 'part'), '--approach', '4')
-        with Probe() as probe, Excite(str(ARM), *SHORT, *written, *part) as excite:
-            asked = probe.listen(JointState, 'computed_torque_controller/reference', qos.newest())
-            probe.until(lambda: asked and max(map(abs, asked[-1].velocity)) > 0.05, 'a motion')
-            assert probe.call(Trigger, 'computed_torque_controller/hold').success
-            assert excite.wait() == USER_MISTAKE, excite.output
+        thread = hold_in_motion(probe)
+        code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '4')
+        thread.join()
+        assert code == USER_MISTAKE
+        assert 'not made to its end; hold was asked for' in output
         assert (tmp_path / 'part' / 'metadata.yaml').exists()
-        assert 'not made to its end; hold was asked for' in excite.output
-        with Probe() as probe:
-            assert probe.call(SetBool, 'robot_simulator/pause', data=True).success
-            controller.wait_for_output('fault')
-            assert probe.call(SetBool, 'robot_simulator/pause', data=False).success
-        with Excite(str(ARM), *SHORT, *written) as excite:
-            assert excite.wait() == USER_MISTAKE, excite.output
-        assert 'reset_fault' in excite.output
+
+        assert probe.call(SetBool, 'robot_simulator/pause', data=True).success
+        controller.wait_for_output('fault')
+        assert probe.call(SetBool, 'robot_simulator/pause', data=False).success
+        code, output = excite()
+        assert code == USER_MISTAKE
+        assert 'does not begin the motion; a fault is latched: joint states' in output
+        assert 'reset_fault' in output

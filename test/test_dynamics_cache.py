@@ -38,7 +38,7 @@ for result in (dyn.inverse_dynamics(q[0], qd[0], qdd[0]), dyn.inverse_dynamics(q
 def loaded(key, cache):
     """Return the code for a key, after a try that it answers, and how often it was made."""
     made = []
-    code = machine.load(key, lambda: made.append(key) or ANSWER, cache)
+    code = machine.load(key, lambda: made.append(key) or machine.Ir(ANSWER), cache)
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(code.address('answer'))() == 42
     assert code.from_cache != bool(made)
     return code.from_cache
@@ -107,7 +107,7 @@ def test_code_for_another_machine_is_not_found(tmp_path, change):
     turned = {'processor': 'llvm.get_host_cpu_name = lambda: "x86-64-v2"',
               'library': 'llvmlite.__version__ += ".post1"'}[change]
     load = ('from pathlib import Path\nfrom robodyn_ros.dynamics import machine\n'
-            f'machine.load("one", lambda: {ANSWER!r}, Path({str(tmp_path)!r}))')
+            f'machine.load("one", lambda: machine.Ir({ANSWER!r}), Path({str(tmp_path)!r}))')
     for first in ('', turned, turned):
         text = f'import llvmlite, llvmlite.binding as llvm\n{first}\n{load}'
         subprocess.run([sys.executable, '-c', text], check=True, timeout=100,

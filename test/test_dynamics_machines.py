@@ -56,8 +56,8 @@ def texts():
     tree = Dynamics(MODEL).tree
     program = trace(lambda *given: kernels.forward_dynamics(tree, *given), sizes)
     pointer = machine.pointer_type()
-    yield 'kernel', kernel_ir(program, pointer)
-    yield 'batch', batch_ir(program, pointer)
+    yield 'kernel', kernel_ir(program, pointer).text
+    yield 'batch', batch_ir(program, pointer).text
     yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,))
 
 

@@ -1,40 +1,46 @@
 """
 From a traced program to LLVM IR.
 
-The program has no loops and no branches, so its IR is one basic block: every node becomes one
-instruction on the type `double`. The same nodes on the type `<4 x double>` compute four states
-at once, for the loops of `loops`.
+Every node of a program becomes an instruction or a few on the type `double`. The same nodes on
+the type `<4 x double>` compute four states at once, for the loops of `loops`. Branches and loops
+are in `codegen_flow`, calls and tables in `codegen_tables`.
 
 Signatures (addresses are 64-bit integers, arrays are C-contiguous doubles):
 
-- `kernel(runtime, argument 0, ..., out)`: one state;
-- a vector function takes the same, but each element of arguments and result is a vector of four
-  states; `runtime` is shared by all.
+- `kernel(argument 0, ..., out 0, ...)`: one state. A table takes two places: its address, and how
+  many rows it has;
+- a vector function takes the same, but each element of arguments and results is a vector of four
+  states; argument 0, the runtime parameters, and tables are shared by all.
 
-All loads come before all stores, so that the result may lie on top of an argument.
+Where results may lie on top of arguments, all loads come before all stores.
 Multiplications and additions may fuse (`contract`); nothing else is left to the compiler's
-taste. Long code says so in its first line and is cut into blocks, in which the compiler keeps
-values in registers: it is then compiled quickly instead of well, see `machine.compile_ir`.
+taste. A long program is cut into blocks, in which the compiler keeps values in registers: it is
+compiled quickly instead of well, see `machine.compile_ir`.
 """
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.machine import LONG
+from collections.abc import Sequence
+
+from robodyn_ros.dynamics import codegen_flow, codegen_tables
+from robodyn_ros.dynamics.graph import Symbol
+from robodyn_ros.dynamics.machine import Ir
 from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.sines import constant, sincos_ir, splat, VECTOR, WIDTH
-from robodyn_ros.dynamics.trace import Symbol
 
-# nodes from which on a program is long, and of one of its blocks
-_LONG = 25_000
+# nodes of a block of a long program
 _BLOCK = 200
 
-_ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
-               'div': 'fdiv'}
+_BINARY = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract', 'div': 'fdiv'}
 _COMPARED = {'min': 'olt', 'max': 'ogt'}
-_INTRINSICS = {'sqrt': 'llvm.sqrt', 'abs': 'llvm.fabs'}
+_INTRINSICS = {'sqrt': 'llvm.sqrt', 'abs': 'llvm.fabs', 'nearest': 'llvm.rint',
+               'floor': 'llvm.floor'}
+_RELATIONS = {'above': 'ogt', 'at_least': 'oge', 'equal': 'oeq'}
+_LOGICAL = {'both': 'and', 'either': 'or'}
+_WRITERS = {**codegen_flow.WRITERS, **codegen_tables.WRITERS}
 
 
-def kernel_ir(program: Program, pointer: str) -> str:
+def kernel_ir(program: Program, pointer: str) -> Ir:
     """
     Return the IR of `kernel`: one state.
 
@@ -46,50 +52,47 @@ def kernel_ir(program: Program, pointer: str) -> str:
         How this LLVM writes a pointer to double: `double*`, or `ptr` from LLVM 16 on.
 
     """
-    return module_ir([program], function_ir('kernel', program, pointer))
+    return module_ir([program], function_ir('kernel', program, pointer), pointer)
 
 
-def module_ir(programs: list[Program], lines: list[str]) -> str:
-    """Return the text of a module that computes these programs."""
-    long = any(is_long(program) for program in programs)
-    return '\n'.join([LONG if long else '; short', *lines, *support_ir()])
-
-
-def is_long(program: Program) -> bool:
-    """Return whether compiling a program well would take seconds."""
-    return len(program.graph.nodes) > _LONG and program.operation_count() > _LONG
+def module_ir(programs: Sequence[Program], lines: list[str], pointer: str) -> Ir:
+    """Return a module that computes these programs, with what their functions call."""
+    text = '\n'.join(lines)
+    if '@sincos(' in text:
+        lines = [*lines, *sincos_ir()]
+    text = '\n'.join([*lines, *codegen_tables.support_ir(text, pointer)])
+    called = [line for name, line in _declarations().items() if f'@{name}(' in text]
+    return Ir('\n'.join([text, *called]), any(program.long for program in programs))
 
 
 def function_ir(name: str, program: Program, pointer: str) -> list[str]:
     """Return the IR lines of a function that computes one state (`pointer` as above)."""
-    return _function(name, _Body(program, 'double', pointer), pointer)
+    return _function(name, Body(program, 'double', pointer), pointer)
 
 
 def vector_function(name: str, program: Program, pointer: str) -> list[str]:
     """Return the IR lines of a function that computes four states (`pointer` as above)."""
-    body = _Body(program, VECTOR, pointer)
-    return _function(name, body, vector_pointer_type(pointer))
+    return _function(name, Body(program, VECTOR, pointer), vector_pointer_type(pointer))
 
 
-def _function(name: str, body: _Body, pointer: str) -> list[str]:
-    numbers = range(len(body.program.sizes))
-    arguments = ', '.join(f'i64 %a{k}' for k in numbers)
-    lines = [f'define {"" if name == "kernel" else "internal "}void @{name}({arguments}, '
-             'i64 %out) {']
-    for k in numbers:
-        # runtime parameters are plain numbers for all
-        lines.append(f'  %p{k} = inttoptr i64 %a{k} to {pointer if k else body.pointer}')
-    lines.append(f'  %pout = inttoptr i64 %out to {pointer}')
-    return [*lines, *body.compute(body.load, body.store), '  ret void', '}']
+def _function(name: str, body: Body, pointer: str) -> list[str]:
+    parameters = body.program.parameters()
+    # what is shared are plain numbers for all
+    pointers = [f'  %p{each} = inttoptr i64 %{each} to '
+                f'{body.pointer if each in body.program.shared else pointer}'
+                for each, size in parameters.items() if size is not None]
+    body.compute()
+    given = ', '.join(f'i64 %{each}' for each in parameters)
+    return [f'define {"" if name == "kernel" else "internal "}void @{name}({given}) {{', 'start:',
+            *pointers, *body.reserved, *body.lines, '  ret void', '}']
 
 
-def support_ir() -> list[str]:
-    """Return the IR of `sincos` and the declarations that functions may use."""
-    lines = ['declare double @llvm.sqrt.f64(double)', 'declare double @llvm.fabs.f64(double)',
-             f'declare {VECTOR} @llvm.sqrt.v{WIDTH}f64({VECTOR})',
-             f'declare {VECTOR} @llvm.fabs.v{WIDTH}f64({VECTOR})',
-             'declare double @sin(double)', 'declare double @cos(double)']
-    return [*lines, *sincos_ir()]
+def _declarations() -> dict[str, str]:
+    """Return the declarations of what the C library and LLVM bring, by name."""
+    functions = {'sin': 'double', 'cos': 'double'}
+    for name in _INTRINSICS.values():
+        functions[f'{name}.f64'], functions[f'{name}.v{WIDTH}f64'] = 'double', VECTOR
+    return {name: f'declare {kind} @{name}({kind})' for name, kind in functions.items()}
 
 
 def vector_pointer_type(pointer: str) -> str:
@@ -97,181 +100,234 @@ def vector_pointer_type(pointer: str) -> str:
     return pointer if pointer == 'ptr' else f'{VECTOR}*'
 
 
-class _Body:
-    """Writes the instructions of a program for one type of value."""
+class Body:
+    """
+    Writes the instructions of a program for one type of value.
+
+    Attributes
+    ----------
+    type, mask : str
+        Of a value, and of a condition.
+    lines, reserved : list of str
+        What is written; and room on the stack, which comes before.
+    names : dict of int to str
+        Where the value of each node is that is written already.
+    block : str
+        Label of the block that is being written.
+    active : str
+        Of vectors, in which lanes the region is wanted that is being written; empty: in all.
+
+    """
 
     def __init__(self, program: Program, value_type: str, pointer: str):
-        self.program = program
-        self.type = value_type
-        self.pointer = pointer
-        self.last = ''
-        self._names: dict[int, str] = {}
+        self.program, self.schedule = program, program.schedule
+        self.type, self.pointer = value_type, pointer
+        self.vector = value_type != 'double'
+        self.mask = f'<{WIDTH} x i1>' if self.vector else 'i1'
+        self.lines: list[str] = []
+        self.reserved: list[str] = []
+        self.names: dict[int, str] = {}
+        self.block, self.active = 'start', ''
         self._count = 0
+        self._depths = self._sine_depths()
+        self._waiting: dict[int, list[int]] = {}
+        self._places = [(k, offset) for k, size in enumerate(program.results)
+                        for offset in range(size)]
 
     def new(self) -> str:
-        """Return a fresh name, also kept as `last`."""
+        """Return a fresh name."""
         self._count += 1
-        self.last = f'%t{self._count}'
-        return self.last
+        return f'%t{self._count}'
+
+    def write(self, text: str) -> str:
+        """Write an instruction with a result; return its name."""
+        self._count += 1
+        name = f'%t{self._count}'
+        self.lines.append(f'  {name} = {text}')
+        return name
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self.lines.append(f'{name}:')
+        self.block = name
+
+    def new_labels(self, *names: str) -> list[str]:
+        """Return fresh labels."""
+        self._count += 1
+        return [f'{name}{self._count}' for name in names]
 
     def operand(self, value) -> str:
         """Return how an operand is written: a name or a constant."""
         if isinstance(value, Symbol):
-            return self._names[value.index]
-        return constant(value) if self.type == 'double' else splat(value)
+            return self.names[value.index]
+        return splat(value) if self.vector else constant(value)
 
-    def compute(self, load, store) -> list[str]:
+    def compute(self) -> None:
         """
-        Return the instructions of all nodes that are needed.
+        Write all nodes that are needed.
 
-        Results are stored as soon as they are known, so that few values wait in registers; the
-        inputs are the first nodes of a graph, so all loads still come before all stores.
+        Results are stored as soon as they are known, so that few values wait in registers.
         """
-        nodes, lines = self.program.graph.nodes, []
-        order = self.program.needed
-        for angles in self._angles(order):
-            # first the sines, together; what their angles need is mostly loads and couplings
-            before = self._ancestors(angles)
-            for index in order:
-                if index in before and index not in self._names:
-                    lines += self._instruction(index, load)
-            lines += self._sines(angles)
-        rest = [index for index in order if index not in self._names]
-        for index in rest:
-            if nodes[index][0] == 'input':
-                lines += self._instruction(index, load)
-        waiting: dict[int | None, list[int]] = {}
+        known = []
         for position, output in enumerate(self.program.outputs):
-            known = not isinstance(output, Symbol) or output.index in self._names
-            waiting.setdefault(None if known else output.index, []).append(position)
-        for position in waiting.get(None, ()):
-            lines += store(position)
-        block = _BLOCK if is_long(self.program) else len(rest) + 1
-        for count, index in enumerate(rest, 1):
+            if isinstance(output, Symbol):
+                self._waiting.setdefault(output.index, []).append(position)
+            else:
+                known.append(position)
+        root = self.program.graph.root
+        self._sines_first(root)
+        if self.program.in_place:
+            for index in self.schedule.inside[root]:
+                if self.program.graph.nodes[index][0] == 'input':
+                    self._node(index)
+        for index in list(self.names):
+            known += self._waiting.pop(index, ())
+        for position in known:
+            self._store(position)
+        self._rest(root)
+
+    def region(self, region) -> None:
+        """Write all nodes of a region."""
+        self._sines_first(region)
+        self._rest(region)
+
+    def _rest(self, region) -> None:
+        block = _BLOCK if self.program.long else len(self.program.graph.nodes) + 1
+        for count, index in enumerate(self.schedule.inside[region], 1):
             if count % block == 0:
-                lines += [f'  br label %block{count}', f'block{count}:']
-            if nodes[index][0] != 'input':
-                lines += self._instruction(index, load)
-                for position in waiting.get(index, ()):
-                    lines += store(position)
-        return lines
+                following, = self.new_labels('block')
+                self.lines.append(f'  br label %{following}')
+                self.label(following)
+            self._node(index)
+            if self._waiting:
+                for position in self._waiting.pop(index, ()):
+                    self._store(position)
 
-    def _angles(self, order: list[int]) -> list[list[int]]:
-        """Return the angles whose sines are needed, those that need other sines after these."""
-        nodes, depth = self.program.graph.nodes, {}
-        groups: dict[int, dict[int, None]] = {}
-        for index in order:
-            operation, *operands = nodes[index]
-            depth[index] = max((depth[each.index] for each in operands
-                                if isinstance(each, Symbol)), default=0)
-            if operation in ('sin', 'cos'):
-                groups.setdefault(depth[index], {})[operands[0].index] = None
-                depth[index] += 1
-        return [list(groups[level]) for level in sorted(groups)]
-
-    def _ancestors(self, indices) -> set[int]:
-        nodes, found, stack = self.program.graph.nodes, set(), list(indices)
-        while stack:
-            index = stack.pop()
-            if index not in found:
-                found.add(index)
-                stack += [each.index for each in nodes[index][1:] if isinstance(each, Symbol)]
-        return found
-
-    def _instruction(self, index: int, load) -> list[str]:
+    def _node(self, index: int) -> None:
+        if index in self.names:
+            return
         operation, *operands = self.program.graph.nodes[index]
-        if operation == 'input':
-            lines = load(*operands)
-            self._names[index] = self.last
-            return lines
-        values = [self.operand(each) for each in operands]
-        lines = []
-        if operation in _ARITHMETIC:
-            text = f'{_ARITHMETIC[operation]} {self.type} {values[0]}, {values[1]}'
-        elif operation == 'neg':
-            text = f'fneg {self.type} {values[0]}'
-        elif operation in _INTRINSICS:
-            suffix = 'f64' if self.type == 'double' else f'v{WIDTH}f64'
-            text = f'call {self.type} @{_INTRINSICS[operation]}.{suffix}({self.type} {values[0]})'
+        if operation in _BINARY:
+            text = (f'{_BINARY[operation]} {self.type} {self.operand(operands[0])}, '
+                    f'{self.operand(operands[1])}')
+        elif operation == 'input':
+            self.names[index] = self._load(*operands)
+            return
+        elif operation in _WRITERS:
+            _WRITERS[operation](self, index, *operands)
+            return
         else:
-            lines, text = self._choice(operation, values)
-        self._names[index] = self.new()
-        return [*lines, f'  {self.last} = {text}']
+            text = self._simple(operation, [self.operand(each) for each in operands])
+        self.names[index] = self.write(text)
 
-    def _choice(self, operation: str, values: list[str]) -> tuple[list[str], str]:
-        mask = 'i1' if self.type == 'double' else f'<{WIDTH} x i1>'
-        if operation == 'select':
-            zero = constant(0.0) if self.type == 'double' else splat(0.0)
-            relation, left, right, chosen = 'ogt', values[0], zero, values[1:]
-        else:
-            relation, left, right, chosen = _COMPARED[operation], *values, values
-        test = self.new()
-        return ([f'  {test} = fcmp {relation} {self.type} {left}, {right}'],
-                f'select {mask} {test}, {self.type} {chosen[0]}, {self.type} {chosen[1]}')
+    def _simple(self, operation: str, values: list[str]) -> str:
+        if operation == 'neg':
+            return f'fneg {self.type} {values[0]}'
+        if operation in _INTRINSICS:
+            suffix = f'v{WIDTH}f64' if self.vector else 'f64'
+            return f'call {self.type} @{_INTRINSICS[operation]}.{suffix}({self.type} {values[0]})'
+        if operation in _RELATIONS:
+            return f'fcmp {_RELATIONS[operation]} {self.type} {values[0]}, {values[1]}'
+        if operation in _LOGICAL:
+            return f'{_LOGICAL[operation]} {self.mask} {values[0]}, {values[1]}'
+        if operation == 'no':
+            true = f'<{", ".join(["i1 1"] * WIDTH)}>' if self.vector else '1'
+            return f'xor {self.mask} {values[0]}, {true}'
+        if operation == 'flag':
+            return f'uitofp {self.mask} {values[0]} to {self.type}'
+        if operation in _COMPARED:
+            a, b = values
+            values = [self.write(f'fcmp {_COMPARED[operation]} {self.type} {a}, {b}'), a, b]
+        return self.select(*values)
 
-    def _sines(self, angles: list[int]) -> list[str]:
-        if self.type != 'double':
-            return [line for angle in angles for line in self._sine_call(
-                self._names[angle], [(angle, None)])]
-        lines = []
-        for start in range(0, len(angles), WIDTH):
-            group = angles[start:start + WIDTH]
+    def select(self, condition: str, positive: str, otherwise: str) -> str:
+        """Return the text of a choice between two values."""
+        return (f'select {self.mask} {condition}, {self.type} {positive}, '
+                f'{self.type} {otherwise}')
+
+    # --- sines: four at a time, so together and before the rest -----------------------------
+
+    def _sine_depths(self) -> dict[int, int]:
+        """Return how many sines lie one after the other on the way to each node."""
+        nodes, needed = self.program.graph.nodes, self.program.needed
+        if not any(nodes[index][0] in ('sin', 'cos') for index in needed):
+            return {}
+        depths: dict[int, int] = {}
+        for index in needed:
+            depth = max((depths[each] for each in self.schedule.operands(index)), default=0)
+            depths[index] = depth + (nodes[index][0] in ('sin', 'cos'))
+        return depths
+
+    def _sines_first(self, region) -> None:
+        """Write the sines of a region, with what their angles need."""
+        if not self._depths:
+            return
+        nodes, order = self.program.graph.nodes, self.schedule.inside[region]
+        levels: dict[int, dict[int, list[int]]] = {}
+        for index in order:
+            if nodes[index][0] in ('sin', 'cos'):
+                level = levels.setdefault(self._depths[index], {})
+                level.setdefault(nodes[index][1].index, []).append(index)
+        for _, level in sorted(levels.items()):
+            before = self.schedule.ancestors(level)
+            for index in order:
+                if index in before:
+                    self._node(index)
+            self._sines(level)
+
+    def _sines(self, angles: dict[int, list[int]]) -> None:
+        if self.vector:
+            for angle, nodes in angles.items():
+                self._sine_call(self.names[angle], [(nodes, None)])
+            return
+        items = list(angles.items())
+        for start in range(0, len(items), WIDTH):
+            group = items[start:start + WIDTH]
             packed = 'zeroinitializer'
-            for lane, angle in enumerate(group):
-                lines.append(f'  {self.new()} = insertelement {VECTOR} {packed}, '
-                             f'double {self._names[angle]}, i32 {lane}')
-                packed = self.last
-            lines += self._sine_call(packed, [(a, lane) for lane, a in enumerate(group)])
-        return lines
+            for lane, (angle, _) in enumerate(group):
+                packed = self.write(f'insertelement {VECTOR} {packed}, '
+                                    f'double {self.names[angle]}, i32 {lane}')
+            self._sine_call(packed, [(nodes, lane) for lane, (_, nodes) in enumerate(group)])
 
-    def _sine_call(self, packed: str, targets) -> list[str]:
-        pair = self.new()
-        lines = [f'  {pair} = call {{{VECTOR}, {VECTOR}}} @sincos({VECTOR} {packed})']
+    def _sine_call(self, packed: str, targets) -> None:
+        pair = self.write(f'call {{{VECTOR}, {VECTOR}}} @sincos({VECTOR} {packed})')
         for number, operation in enumerate(('sin', 'cos')):
-            vector = self.new()
-            lines.append(f'  {vector} = extractvalue {{{VECTOR}, {VECTOR}}} {pair}, {number}')
-            for angle, lane in targets:
-                index = self._node_of(operation, angle)
-                if index is None:
-                    continue
-                self._names[index] = vector
-                if lane is not None:
-                    self._names[index] = self.new()
-                    lines.append(f'  {self.last} = extractelement {VECTOR} {vector}, i32 {lane}')
-        return lines
+            vector = self.write(f'extractvalue {{{VECTOR}, {VECTOR}}} {pair}, {number}')
+            for nodes, lane in targets:
+                for index in nodes:
+                    if self.program.graph.nodes[index][0] == operation:
+                        self.names[index] = vector if lane is None else self.write(
+                            f'extractelement {VECTOR} {vector}, i32 {lane}')
 
-    def _node_of(self, operation: str, angle: int) -> int | None:
-        symbol = self.program.graph.known(operation, angle)
-        return None if symbol is None else symbol.index
+    # --- memory -----------------------------------------------------------------------------
 
-    def load(self, argument: int, position: int) -> list[str]:
-        """Return the instructions that load one element of an argument."""
-        lines, source = self._address(f'p{argument}', position, argument > 0)
-        kind, pointer = self._kind(argument > 0)
-        lines.append(f'  {self.new()} = load {kind}, {pointer} {source}')
-        if kind == self.type:
-            return lines
-        value, packed = self.last, 'undef'
+    def _load(self, argument: int, position: int) -> str:
+        own = f'a{argument}' not in self.program.shared
+        kind, pointer = self._kind(own)
+        address = self._address(f'pa{argument}', position, own)
+        value = self.write(f'load {kind}, {pointer} {address}')
+        return value if kind == self.type else self.spread(value)
+
+    def spread(self, value: str) -> str:
+        """Write a vector with a double in all its lanes; return its name."""
+        packed = 'undef'
         for lane in range(WIDTH):
-            lines.append(f'  {self.new()} = insertelement {VECTOR} {packed}, double {value}, '
-                         f'i32 {lane}')
-            packed = self.last
-        return lines
+            packed = self.write(f'insertelement {VECTOR} {packed}, double {value}, i32 {lane}')
+        return packed
 
-    def store(self, position: int) -> list[str]:
-        """Return the instructions that store one result."""
-        value = self.operand(self.program.outputs[position])
-        lines, target = self._address('pout', position, True)
+    def _store(self, position: int) -> None:
+        result, offset = self._places[position]
         kind, pointer = self._kind(True)
-        return [*lines, f'  store {kind} {value}, {pointer} {target}']
+        value = self.operand(self.program.outputs[position])
+        target = self._address(f'pout{result}', offset, True)
+        self.lines.append(f'  store {kind} {value}, {pointer} {target}')
 
     def _kind(self, own: bool) -> tuple[str, str]:
         """Return the types of an element and of a pointer to it."""
-        if self.type == 'double' or not own:
+        if not self.vector or not own:
             return 'double', self.pointer
         return VECTOR, vector_pointer_type(self.pointer)
 
-    def _address(self, base: str, offset: int, own: bool) -> tuple[list[str], str]:
+    def _address(self, base: str, offset: int, own: bool) -> str:
         kind, pointer = self._kind(own)
-        name = self.new()
-        return [f'  {name} = getelementptr {kind}, {pointer} %{base}, i64 {offset}'], name
+        return self.write(f'getelementptr {kind}, {pointer} %{base}, i64 {offset}')

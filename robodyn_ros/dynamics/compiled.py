@@ -13,7 +13,9 @@ from robodyn_ros.dynamics.coriolis import coriolis_matrix, velocity_forces
 from robodyn_ros.dynamics.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
 from robodyn_ros.dynamics.entry import Entry, supported
+from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.kernel import Kernel, LARGEST_COMPILED
+from robodyn_ros.dynamics.program import Argument
 from robodyn_ros.dynamics.regressor import BODY_PARAMETERS, regressor
 from robodyn_ros.dynamics.rollout import Rollout
 from robodyn_ros.dynamics.tree import as_tuple, Tree
@@ -139,6 +141,24 @@ class CompiledMethods:
         return Kernel(self._bound(function), arguments, shape, self._runtime,
                       self._key(function, name, tuple(arguments.items()), shape), compiled,
                       self._cache, self.threads)
+
+    def function(self, body: Callable, arguments: Mapping[str, Argument],
+                 outputs: Mapping[str, int], name: str | None = None) -> Function:
+        """
+        Compile a function of your own with a C signature, for machine code to call.
+
+        Parameters
+        ----------
+        body : callable
+            `body(tree, *arguments)` over scalars, see `kernels` and `function.Function`; gravity
+            and payloads, should it need them, are among its arguments.
+        arguments, outputs, name
+            As for `Function`, and for `kernel`.
+
+        """
+        return Function(lambda *given: body(self.tree, *given), arguments, outputs,
+                        self._key(body, name, tuple(arguments.items()), tuple(outputs.items())),
+                        self._cache)
 
     def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
                 name: str | None = None, otherwise: Callable | None = None) -> Rollout:

@@ -144,7 +144,7 @@ class Entry:
 def _code(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool,
           cache: Path | None) -> machine.Code:
     key = f'entry|{machine.source_digest()}|{sizes}|{shape}|{of_link}'
-    return machine.load(key, lambda: entry_ir(sizes, shape, of_link), cache)
+    return machine.load(key, lambda: machine.Ir(entry_ir(sizes, shape, of_link)), cache)
 
 
 def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = False) -> str:

@@ -12,7 +12,8 @@ from typing import Callable, Mapping
 import numpy as np
 
 from robodyn_ros.dynamics import codegen, entry, loops, machine
-from robodyn_ros.dynamics.program import flatten, Program, trace
+from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.program import Program, trace
 from robodyn_ros.exceptions import ArgumentError
 
 # straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
@@ -179,7 +180,7 @@ class Kernel:
         for row in range(count):
             self._interpret(out[row], *(array[row] for array in arrays))
 
-    def _load(self, kind: str, make_ir: Callable[[], str]) -> machine.Code:
+    def _load(self, kind: str, make_ir: Callable[[], machine.Ir]) -> machine.Code:
         self._code[kind] = machine.load_kind(kind, self._key, make_ir, self._cache)
         return self._code[kind]
 

@@ -283,7 +283,7 @@ def solve(M, b):
 
 def is_zero(value):
     """Return whether a scalar is known to be zero."""
-    return isinstance(value, float) and value == 0.0
+    return value.__class__ is float and value == 0.0
 
 
 def articulated_body(tree, runtime, q, qd, tau, armature):

@@ -34,6 +34,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.codegen import (
     function_ir, module_ir, vector_function, vector_pointer_type)
+from robodyn_ros.dynamics.machine import Ir
 from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
 
@@ -41,25 +42,28 @@ _LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
 
 
-def batch_ir(program: Program, pointer: str) -> str:
+def batch_ir(program: Program, pointer: str) -> Ir:
     """Return the IR of `batch` (`pointer` as in `codegen.kernel_ir`)."""
-    sizes = {f'{k}': size for k, size in enumerate(program.sizes) if k}
-    sizes['out'] = len(program.outputs)
-    names = ', '.join(f'i64 %a{k}' for k in range(len(program.sizes)))
-    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}, i64 %aout) {{', 'entry:',
-             *_buffers(sizes), *_rows()]
-    for name, size in sizes.items():
-        if name != 'out':
-            lines += _move('gather', f'%a{name}', _starts(lines, name, size), size, name)
-    buffers = ', '.join(f'i64 %b{name}' for name in sizes)
-    lines.append(f'  call void @body(i64 %a0, {buffers})')
-    lines += _move('scatter', '%aout', _starts(lines, 'out', sizes['out']), sizes['out'], 'out')
+    parameters = program.parameters()
+    rows = {name: size for name, size in parameters.items()
+            if size is not None and name not in program.shared}
+    names = ', '.join(f'i64 %{name}' for name in parameters)
+    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
+             *_buffers(rows), *_rows()]
+    results = [f'out{k}' for k in range(len(program.results))]
+    for name, size in rows.items():
+        if name not in results:
+            lines += _move('gather', f'%{name}', _starts(lines, name, size), size, name)
+    given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
+    lines.append(f'  call void @body({given})')
+    for name in results:
+        lines += _move('scatter', f'%{name}', _starts(lines, name, rows[name]), rows[name], name)
     lines += ['  br label %tail', *_end_of_rows()]
     return module_ir([program], [*lines, *vector_function('body', program, pointer),
-                                 *_turns(pointer)])
+                                 *_turns(pointer)], pointer)
 
 
-def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> str:
+def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> Ir:
     """
     Return the IR of `rollout`.
 
@@ -73,7 +77,7 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
         As in `codegen.kernel_ir`.
 
     """
-    _, size, constants, inputs = first.sizes
+    _, size, constants, inputs = first.arguments
     sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'again': size}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
@@ -107,12 +111,13 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
     programs = {'first': first} if second is None else {'first': first, 'second': second}
     for name, program in programs.items():
         lines += vector_function(name, program, pointer)
-    return module_ir([*programs.values()], [*lines, *_turns(pointer), *_choose(pointer)])
+    return module_ir([*programs.values()], [*lines, *_turns(pointer), *_choose(pointer)],
+                     pointer)
 
 
-def rollout_one_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> str:
+def rollout_one_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> Ir:
     """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
-    size = first.sizes[1]
+    size = first.arguments[1]
     call = 'call void @{}(i64 %a0, i64 %state, i64 %constants, i64 %now, i64 %state)'
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
              'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out) {', 'entry:',
@@ -141,7 +146,7 @@ def rollout_one_ir(first: Program, second: Program | None, recorded: int, pointe
     programs = {'first': first} if second is None else {'first': first, 'second': second}
     for name, program in programs.items():
         lines += function_ir(name, program, pointer)
-    return module_ir([*programs.values()], [*lines, *_copy(pointer)])
+    return module_ir([*programs.values()], [*lines, *_copy(pointer)], pointer)
 
 
 def _copy(pointer: str) -> list[str]:

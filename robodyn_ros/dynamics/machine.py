@@ -19,7 +19,7 @@ from pathlib import Path
 import stat
 import sys
 import tempfile
-from typing import Callable
+from typing import Callable, NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -29,7 +29,23 @@ from robodyn_ros.exceptions import KernelError
 LOGGER = logging.getLogger(__name__)  # a record at INFO before each compilation
 _MAGIC = b'robodyn-object-1\n'
 _DIGEST_SIZE = 32
-LONG = '; long'  # how the text of long code begins
+
+
+class Ir(NamedTuple):
+    """
+    LLVM IR of a module.
+
+    Attributes
+    ----------
+    text : str
+        What LLVM parses.
+    long : bool
+        Whether it is compiled quickly instead of well.
+
+    """
+
+    text: str
+    long: bool = False
 
 
 class Code:
@@ -58,7 +74,7 @@ class Code:
         return address
 
 
-def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
+def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
     """
     Return machine code for a key, from the cache or from its IR.
 
@@ -89,28 +105,28 @@ def load(key: str, make_ir: Callable[[], str], cache: Path | None) -> Code:
     return Code(object_code, False)
 
 
-def load_kind(kind: str, key: str | None, make_ir: Callable[[], str],
+def load_kind(kind: str, key: str | None, make_ir: Callable[[], Ir],
               cache: Path | None) -> Code:
     """Return machine code of one kind for a key, as `load`; without one its IR is the key."""
     if key is None:
-        text = make_ir()
-        make_ir, key = lambda: text, hashlib.sha256(text.encode()).hexdigest()
+        made = make_ir()
+        make_ir, key = lambda: made, hashlib.sha256(made.text.encode()).hexdigest()
     return load(f'{kind}|{key}', make_ir, cache)
 
 
-def compile_ir(text: str) -> bytes:
+def compile_ir(ir: Ir) -> bytes:
     """
     Return the object file of a module.
 
-    Code that says it is long (see `codegen`) is compiled without optimisation: in a thirtieth of
-    the time, to code that takes about one and a half times as long.
+    A long one is compiled without optimisation: in a thirtieth of the time, to code that takes
+    about one and a half times as long.
     """
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(ir.text)
         module.verify()
     except RuntimeError as error:
         raise KernelError(f'LLVM refused a generated kernel: {error}') from error
-    return _target_machine(0 if text.startswith(LONG) else 1).emit_object(module)
+    return _target_machine(0 if ir.long else 1).emit_object(module)
 
 
 def source_digest(function: Callable | None = None) -> str:

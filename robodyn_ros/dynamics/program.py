@@ -1,33 +1,60 @@
-"""A traced kernel: the straight-line program of one algorithm for one robot."""
+"""A traced function: the program of one algorithm for one robot."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Callable, Sequence
+from typing import Callable, Sequence, Union
 
-from robodyn_ros.dynamics.trace import Graph, Scalar, Symbol
+from robodyn_ros.dynamics.flow import FunctionTable, Table, TracedTable
+from robodyn_ros.dynamics.graph import Graph, Scalar, Symbol
+from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.schedule import Schedule
+
+Argument = Union[int, Table, FunctionTable]
+
+# nodes from which on compiling a program well would take seconds
+LONG = 25_000
 
 
 @dataclass(frozen=True)
 class Program:
     """
-    What a kernel computes, ready to be emitted.
+    What a function computes, ready to be emitted.
 
     Attributes
     ----------
     graph : Graph
         All nodes of the trace, in an order of evaluation.
-    sizes : tuple of int
-        Number of doubles of each argument.
+    arguments : tuple of int, Table or FunctionTable
+        Number of doubles of each argument, or which table it is.
     outputs : list of float or Symbol
         The results, flattened in row-major order.
+    results : tuple of int
+        How many of them go into each array of results.
+    in_place : bool
+        Whether results may lie on top of arguments: all loads then come before all stores.
+    shared : tuple of str
+        Parameters that are the same for all states where many are computed side by side.
 
     """
 
     graph: Graph
-    sizes: tuple[int, ...]
+    arguments: tuple[Argument, ...]
     outputs: list[Scalar]
+    results: tuple[int, ...]
+    in_place: bool = True
+    shared: tuple[str, ...] = ('a0',)
+
+    def parameters(self) -> dict[str, int | None]:
+        """Return the parameters of its functions by name, with the length of what is an array."""
+        found: dict[str, int | None] = {}
+        for k, kind in enumerate(self.arguments):
+            if isinstance(kind, int):
+                found[f'a{k}'] = kind
+            else:
+                found[f'a{k}'] = found[f'n{k}'] = None
+        return {**found, **{f'out{k}': size for k, size in enumerate(self.results)}}
 
     @cached_property
     def needed(self) -> list[int]:
@@ -45,30 +72,42 @@ class Program:
                         used[operand.index] = 1
         return [index for index, use in enumerate(used) if use]
 
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Return where each of the nodes is computed."""
+        return Schedule(self.graph, self.needed, self.outputs, self.in_place)
+
+    @cached_property
+    def long(self) -> bool:
+        """Whether it is compiled quickly instead of well: without optimisation."""
+        return len(self.graph.nodes) > LONG and self.operation_count() > LONG
+
     def operation_count(self) -> int:
         """Return the number of arithmetic operations and function calls."""
         return sum(self.graph.nodes[index][0] != 'input' for index in self.needed)
 
 
-def trace(function: Callable, sizes: Sequence[int]) -> Program:
+def trace(function: Callable, arguments: Sequence[Argument], results: Sequence[int] = (),
+          in_place: bool = True, shared: Sequence[str] = ('a0',)) -> Program:
     """
-    Record a kernel.
+    Record a function of scalars.
 
     Parameters
     ----------
     function : callable
-        Takes one list of scalars per entry of `sizes`; returns scalars, nested in any way.
-    sizes : sequence of int
-        Length of each argument.
+        Takes one list of scalars per length in `arguments`, and a handle per table; returns
+        nested scalars.
+    arguments : sequence of int, Table or FunctionTable
+        Length of each argument, or which table it is.
+    results : sequence of int
+        Lengths of the arrays that the results go to; default one for all.
+    in_place, shared
+        As in `Program`.
 
     """
     graph = Graph()
-    arguments = [graph.inputs(number, size) for number, size in enumerate(sizes)]
-    return Program(graph, tuple(sizes), flatten(function(*arguments)))
-
-
-def flatten(values) -> list[Scalar]:
-    """Return nested lists and tuples of scalars as one list."""
-    if isinstance(values, (list, tuple)):
-        return [scalar for value in values for scalar in flatten(value)]
-    return [values if isinstance(values, Symbol) else float(values)]
+    given = [graph.inputs(number, kind) if isinstance(kind, int)
+             else TracedTable(graph, number, kind) for number, kind in enumerate(arguments)]
+    outputs = flatten(function(*given))
+    return Program(graph, tuple(arguments), outputs, tuple(results) or (len(outputs),), in_place,
+                   tuple(shared))

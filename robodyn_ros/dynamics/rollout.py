@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.dynamics import loops, machine
-from robodyn_ros.dynamics.program import flatten, trace
+from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.program import trace
 from robodyn_ros.exceptions import ArgumentError
 
 

@@ -1,0 +1,62 @@
+"""Floats that behave as the doubles of compiled code, to run a function as machine code does."""
+
+from __future__ import annotations
+
+import math
+
+_add, _sub, _mul, _div, _neg = (float.__add__, float.__sub__, float.__mul__, float.__truediv__,
+                                float.__neg__)
+
+
+class Ieee(float):
+    """
+    A double that is known at run time only; plain floats beside it are constants.
+
+    Division by zero gives an infinity or no number, as IEEE 754 has it, where Python raises. And
+    constants fold as in a trace: 0 times an infinity is 0 if the 0 is a plain float, and no
+    number if both are `Ieee`. What is computed from an `Ieee` is one.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        if other.__class__ is not Ieee and other == 0.0:
+            return self
+        return Ieee(_add(self, other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        if other is self:
+            return 0.0
+        return Ieee(_sub(self, other))
+
+    def __rsub__(self, other):
+        return Ieee(_sub(float(other), self) if other else _neg(self))
+
+    def __mul__(self, other):
+        if other.__class__ is not Ieee and other == 0.0:
+            return 0.0
+        return Ieee(_mul(self, other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return _quotient(self, other)
+
+    def __rtruediv__(self, other):
+        return _quotient(other, self) if other else 0.0
+
+    def __neg__(self):
+        return Ieee(_neg(self))
+
+    def __abs__(self):
+        return Ieee(float.__abs__(self))
+
+
+def _quotient(a: float, b: float) -> Ieee:
+    if b:
+        return Ieee(_div(float(a), b))
+    if a != a or not a:
+        return Ieee(math.nan)
+    return Ieee(math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b)))

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics, kernels
-from robodyn_ros.dynamics.trace import select
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+from robodyn_ros.simulation.contacts import JointContacts
 from robodyn_ros.simulation.spread import draw
+from robodyn_ros.simulation.step import Constants, State
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)
@@ -98,21 +99,35 @@ def test_joints_that_changed_roll_out_as_they_are_now():
     assert np.abs(changed.q - smooth.q).max() > 1e-3
 
 
-@pytest.mark.parametrize('backend', ['compiled', 'python'])
-@pytest.mark.parametrize('rows', [1, 5])
-def test_where_a_step_declines_the_other_one_is_made(backend, rows):
-    def count(tree, runtime, state, constants, inputs):
-        beyond = state[0] - constants[0]
-        return [select(beyond, state[0], state[0] + inputs[0]),
-                select(beyond, 0.0, state[1] + 1.0)]
+def test_contacts_that_change_are_found_by_trial(plant):
+    n = MODEL.nv
 
-    def back(tree, runtime, state, constants, inputs):
-        return [state[0] - inputs[0], state[1] + 10.0]
+    def rows(values):
+        return [values[k * n:(k + 1) * n] for k in range(len(values) // n)]
 
-    run = Dynamics(MODEL, backend=backend).rollout(count, 2, 1, 1, 1, None, back)
-    begin = np.array([[5.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [3.5, 1.0]])[:rows]
-    expected = np.array([[4.0, 22.0], [3.0, 4.0], [4.0, 4.0], [3.0, 5.0], [2.5, 22.0]])[:rows]
-    np.testing.assert_array_equal(run(begin, [3.0], np.ones((3, 1)))[0], expected)
+    def contacts(tree, runtime, state, force, constants):
+        s, c = State(*rows(state)), Constants(*rows(constants))
+        return JointContacts(kernels.mass_matrix(tree, runtime, s.position), force, s, c, 1e-3)
+
+    def both_ways(*given):
+        step = contacts(*given)
+        expected = step.attempt()
+        _, v = step.solve(expected)
+        return [v, step.settle()[2], [step.confirms(expected, v)] * n]
+
+    sizes = {'state': 9 * n, 'force': n, 'constants': 16 * n}
+    separate = Dynamics(MODEL).kernel(both_ways, sizes, (3, n))
+    made = Dynamics(MODEL).kernel(lambda *given: contacts(*given).resolve()[2], sizes, (n,))
+    rng = np.random.default_rng(3)
+    state = np.tile([*HOME, *np.zeros(8 * n)], (60, 1))
+    state[:, n:2 * n] = rng.normal(size=(60, n)) * rng.choice([0.0, 1.0], (60, 1), p=[0.8, 0.2])
+    force = rng.normal(size=(60, n)) * 10.0 ** rng.uniform(-5.0, 1.0, (60, 1))
+    given = state, force, np.tile(plant.constants[:-1], (60, 1))
+    expected, trial, confirmed = np.moveaxis(separate(*given), 1, 0)
+    assert 10 < confirmed[:, 0].sum() < 50
+    right = np.where(confirmed, expected, trial)
+    for found in (made(*given), [made(*row) for row in zip(*given)]):
+        np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-15)
 
 
 def test_an_arm_that_diverges_stays_in_its_last_good_state():

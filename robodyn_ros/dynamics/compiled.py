@@ -161,28 +161,26 @@ class CompiledMethods:
                         self._cache)
 
     def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
-                name: str | None = None, otherwise: Callable | None = None) -> Rollout:
+                name: str | None = None) -> Rollout:
         """
         Compile a loop that applies a step of your own many times, to many states.
 
         Parameters
         ----------
-        step, otherwise : callable
+        step : callable
             `step(tree, runtime, state, constants, inputs)` over lists of scalars returns the
-            next state. Where it declines, with 0 as the last number of the state and all else as
-            it was, `otherwise`, if given, is applied instead.
+            next state.
         state, constants, inputs : int
             Their lengths.
         recorded : int
             How many numbers at the beginning of the state are recorded.
         name : str, optional
-            As for `kernel`; both functions must be of the same module.
+            As for `kernel`.
 
         """
         sizes = (state, constants, inputs)
-        return Rollout(self._bound(step), otherwise and self._bound(otherwise), sizes, recorded,
-                       self._runtime, self._key(step, name, sizes, recorded), self.compiled,
-                       self._cache)
+        return Rollout(self._bound(step), sizes, recorded, self._runtime,
+                       self._key(step, name, sizes, recorded), self.compiled, self._cache)
 
     def _bound(self, function: Callable) -> Callable:
         return lambda runtime, *arrays: function(self.tree, runtime, *arrays)

@@ -17,12 +17,8 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
 - `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
   vectors.
 
-The last number of a state says whether it is good. A first program may decline: it returns 0
-there, and all else as it was. A second one then gets the same state again, with its last number
-as it was.
-
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
-a rollout, of state (twice), constants and inputs.
+a rollout, of state, constants and inputs.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ from robodyn_ros.dynamics.codegen import (
     function_ir, module_ir, vector_function, vector_pointer_type)
 from robodyn_ros.dynamics.machine import Ir
 from robodyn_ros.dynamics.program import Program
-from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
+from robodyn_ros.dynamics.sines import VECTOR, WIDTH
 
 _LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
@@ -63,22 +59,22 @@ def batch_ir(program: Program, pointer: str) -> Ir:
                                  *_turns(pointer)], pointer)
 
 
-def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> Ir:
+def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     """
     Return the IR of `rollout`.
 
     Parameters
     ----------
-    first, second : Program
-        Next state of runtime, state, constants and inputs; the second may be left out.
+    program : Program
+        Next state of runtime, state, constants and inputs.
     recorded : int
         How many numbers of the state are written to `out`.
     pointer : str
         As in `codegen.kernel_ir`.
 
     """
-    _, size, constants, inputs = first.arguments
-    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'again': size}
+    _, size, constants, inputs = program.arguments
+    sizes = {'state': size, 'constants': constants, 'inputs': inputs}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
              'i64 %aout) {', 'entry:', *_buffers(sizes), '  %records = sdiv i64 %steps, %every',
@@ -95,8 +91,9 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
               '  %ahead = mul i64 %k, %ofstep']
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
     lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
-    lines += _attempts(size, second is not None, pointer)
-    lines += ['  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
+    lines += ['  call void @step(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs, '
+              'i64 %bstate)',
+              '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
               '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
               'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
     lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'state')
@@ -108,45 +105,31 @@ def rollout_ir(first: Program, second: Program | None, recorded: int, pointer: s
               '  br i1 %again, label %step, label %ended', 'ended:']
     lines += _move('scatter', '%astate', state, size, 'state')
     lines += ['  br label %tail', *_end_of_rows()]
-    programs = {'first': first} if second is None else {'first': first, 'second': second}
-    for name, program in programs.items():
-        lines += vector_function(name, program, pointer)
-    return module_ir([*programs.values()], [*lines, *_turns(pointer), *_choose(pointer)],
-                     pointer)
+    return module_ir([program], [*lines, *vector_function('step', program, pointer),
+                                 *_turns(pointer)], pointer)
 
 
-def rollout_one_ir(first: Program, second: Program | None, recorded: int, pointer: str) -> Ir:
+def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
     """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
-    size = first.arguments[1]
-    call = 'call void @{}(i64 %a0, i64 %state, i64 %constants, i64 %now, i64 %state)'
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
              'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out) {', 'entry:',
-             f'  %flagat = add i64 %state, {8 * (size - 1)}',
-             f'  %flag = inttoptr i64 %flagat to {pointer}', '  %stride = mul i64 %ofstep, 8',
-             '  br label %step', 'step:', '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
+             '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
+             '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
              '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
              '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
              '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
-             f'  %before = load double, {pointer} %flag', '  ' + call.format('first')]
-    if second is not None:
-        lines += [f'  %after = load double, {pointer} %flag',
-                  f'  %bad = fcmp oeq double %after, {constant(0.0)}',
-                  '  br i1 %bad, label %repeat, label %made', 'repeat:',
-                  f'  store double %before, {pointer} %flag', '  ' + call.format('second'),
-                  '  br label %made', 'made:']
-    lines += ['  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
-              '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
-              '  br i1 %due, label %write, label %next', 'write:',
-              f'  call void @copy(i64 %state, i64 %to, i64 {recorded})', '  br label %stepped',
-              'next:', '  br label %stepped', 'stepped:',
-              f'  %moved = select i1 %due, i64 {8 * recorded}, i64 0',
-              '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
-              '  %again = icmp slt i64 %k1, %steps',
-              '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
-    programs = {'first': first} if second is None else {'first': first, 'second': second}
-    for name, program in programs.items():
-        lines += function_ir(name, program, pointer)
-    return module_ir([*programs.values()], [*lines, *_copy(pointer)], pointer)
+             '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now, i64 %state)',
+             '  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
+             '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
+             '  br i1 %due, label %write, label %next', 'write:',
+             f'  call void @copy(i64 %state, i64 %to, i64 {recorded})', '  br label %stepped',
+             'next:', '  br label %stepped', 'stepped:',
+             f'  %moved = select i1 %due, i64 {8 * recorded}, i64 0',
+             '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
+             '  %again = icmp slt i64 %k1, %steps',
+             '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
+    return module_ir([program], [*lines, *function_ir('step', program, pointer),
+                                 *_copy(pointer)], pointer)
 
 
 def _copy(pointer: str) -> list[str]:
@@ -160,28 +143,6 @@ def _copy(pointer: str) -> list[str]:
             f'  %x = load double, {pointer} %f', f'  store double %x, {pointer} %t',
             '  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
             '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
-
-
-def _attempts(size: int, two: bool, pointer: str) -> list[str]:
-    """Return the calls of the programs: the next state takes the place of the state."""
-    call = 'call void @{}(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs, i64 %b{})'
-    if not two:
-        return ['  ' + call.format('first', 'state')]
-    vectors = vector_pointer_type(pointer)
-    zero, mask = 'zeroinitializer', f'<{WIDTH} x i1>'
-    return [f'  %flagat = add i64 %bstate, {_BYTES * (size - 1)}',
-            f'  %flagp = inttoptr i64 %flagat to {vectors}',
-            f'  %before = load {VECTOR}, {vectors} %flagp',
-            '  ' + call.format('first', 'state'),
-            f'  %after = load {VECTOR}, {vectors} %flagp',
-            f'  %bad = fcmp oeq {VECTOR} %after, {zero}',
-            f'  %bits = bitcast {mask} %bad to i{WIDTH}', f'  %fine = icmp eq i{WIDTH} %bits, 0',
-            '  br i1 %fine, label %made, label %repeat', 'repeat:',
-            f'  store {VECTOR} %before, {vectors} %flagp', '  ' + call.format('second', 'again'),
-            # lanes that are fine keep what the first program made of theirs
-            f'  store {VECTOR} %after, {vectors} %flagp',
-            f'  call void @choose({mask} %bad, i64 %bagain, i64 %bstate, i64 {size})',
-            '  br label %made', 'made:']
 
 
 def _buffers(sizes: dict[str, int]) -> list[str]:
@@ -274,19 +235,3 @@ def _turns(pointer: str) -> list[str]:
         text += ['  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
                  '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
     return text
-
-
-def _choose(pointer: str) -> list[str]:
-    """Return `choose`: some lanes of a buffer take the values of another."""
-    vectors = vector_pointer_type(pointer)
-    return [f'define internal void @choose(<{WIDTH} x i1> %which, i64 %from, i64 %to, '
-            'i64 %size) {', 'start:', f'  %source = inttoptr i64 %from to {vectors}',
-            f'  %target = inttoptr i64 %to to {vectors}', '  br label %loop', 'loop:',
-            '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
-            f'  %f = getelementptr {VECTOR}, {vectors} %source, i64 %j',
-            f'  %t = getelementptr {VECTOR}, {vectors} %target, i64 %j',
-            f'  %new = load {VECTOR}, {vectors} %f', f'  %old = load {VECTOR}, {vectors} %t',
-            f'  %v = select <{WIDTH} x i1> %which, {VECTOR} %new, {VECTOR} %old',
-            f'  store {VECTOR} %v, {vectors} %t', '  %j1 = add i64 %j, 1',
-            '  %more = icmp slt i64 %j1, %size', '  br i1 %more, label %loop, label %end',
-            'end:', '  ret void', '}']

@@ -22,7 +22,7 @@ class Rollout:
 
     Parameters
     ----------
-    step, otherwise : callable
+    step : callable
         `step(runtime, state, constants, inputs)` over lists of scalars.
     sizes : (int, int, int)
         Lengths of state, constants and inputs.
@@ -35,11 +35,11 @@ class Rollout:
 
     """
 
-    def __init__(self, step: Callable, otherwise: Callable | None, sizes: tuple[int, int, int],
+    def __init__(self, step: Callable, sizes: tuple[int, int, int],
                  recorded: int, runtime: NDArray, key: str | None, compiled: bool,
                  cache: Path | None):
         self.sizes, self.recorded, self.runtime = sizes, recorded, runtime
-        self._steps = [step] + ([] if otherwise is None else [otherwise])
+        self._step = step
         self._key, self._cache = key, cache
         self._compiled: dict[str, Callable] = {}
         self._lock = Lock()
@@ -109,13 +109,11 @@ class Rollout:
 
     def _load(self, form: str, make_ir: Callable) -> machine.Code:
         def text():
-            programs = [trace(step, (len(self.runtime), *self.sizes)) for step in self._steps]
-            for program in programs:
-                if len(program.outputs) != self.sizes[0]:
-                    raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
-                                        f'the state has {self.sizes[0]}')
-            return make_ir(programs[0], programs[1] if len(programs) > 1 else None,
-                           self.recorded, machine.pointer_type())
+            program = trace(self._step, (len(self.runtime), *self.sizes))
+            if len(program.outputs) != self.sizes[0]:
+                raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
+                                    f'the state has {self.sizes[0]}')
+            return make_ir(program, self.recorded, machine.pointer_type())
 
         return machine.load_kind(form, self._key, text, self._cache)
 
@@ -154,11 +152,7 @@ class Rollout:
         runtime = self.runtime.tolist()
         for row, (values, fixed) in enumerate(zip(state, constants.tolist())):
             for k, given in enumerate((inputs if inputs.ndim == 2 else inputs[row]).tolist()):
-                before = values.tolist()
-                for step in self._steps:
-                    values[:] = flatten(step(runtime, before, fixed, given))
-                    if values[-1] != 0.0:
-                        break
+                values[:] = flatten(self._step(runtime, values.tolist(), fixed, given))
                 if (k + 1) % every == 0:
                     records[row, k // every] = values[:self.recorded]
 

@@ -72,17 +72,14 @@ class ClosedLoop:
         nv, nb, options = plant.nv, plant.model.nb, plant.options
         self._sizes = nv, state_size(nv) - 1, constants_size(nv), 10 * nb
 
-        def step(tree, runtime, state, constants, inputs, thorough=False):
-            return self._step(tree, runtime, state, constants, inputs, thorough, options)
-
-        def otherwise(*arguments):
-            return step(*arguments, thorough=True)
+        def step(tree, runtime, state, constants, inputs):
+            return self._step(tree, runtime, state, constants, inputs, options)
 
         self._run = plant.dynamics.rollout(
             step, state_size(nv) + 3 * nv, constants_size(nv) + 10 * nb + gains, 5 * nv, nv,
-            name and f'closed_loop|{options}|{gains}|{name}', otherwise)
+            name and f'closed_loop|{options}|{gains}|{name}')
 
-    def _step(self, tree, runtime, state, constants, inputs, thorough, options):
+    def _step(self, tree, runtime, state, constants, inputs, options):
         n, size, joints_end, inertias = self._sizes
         phi = constants[joints_end:joints_end + inertias]
         reference, noise = inputs[:3 * n], inputs[3 * n:]
@@ -93,7 +90,7 @@ class ClosedLoop:
         # the plant; payloads are part of its inertias
         own = tree.with_parameters(phi).without_payloads()
         after = plant_step(own, runtime, [*state[:size], state[-1]], torque, [0.0] * n,
-                           constants[:joints_end], thorough=thorough, **options)
+                           constants[:joints_end], **options)
         good = after[-1]
         kept = [state[size + k * n:size + (k + 1) * n] for k in range(3)]
         error = [state[i] - reference[i] for i in range(n)]

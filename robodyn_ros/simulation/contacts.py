@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.kernels import solve
 from robodyn_ros.dynamics.trace import absolute, select
 from robodyn_ros.simulation import friction, stops
@@ -82,6 +83,12 @@ class JointContacts:
                                    + touch * c.stop_stiffness[i] * x)
         qdd = solve(left, right)
         return qdd, [s.velocity[i] + dt * qdd[i] for i in self.joints]
+
+    def resolve(self):
+        """Return contacts that hold, with acceleration and velocity; by trial only if need be."""
+        expected = self.attempt()
+        qdd, v = self.solve(expected)
+        return choose(self.confirms(expected, v), [self.settle, lambda: (expected, qdd, v)])
 
     def attempt(self):
         """Return the contacts that the last step lets expect."""

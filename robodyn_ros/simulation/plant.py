@@ -98,9 +98,7 @@ class Plant:
         self.constants = self.joints.constants(self.step_size)
         options = self._needed()
         if options != self.options:
-            self._advance, self._advance_thoroughly = (
-                compile_step(self.dynamics, {**options, 'thorough': thorough})
-                for thorough in (False, True))
+            self._advance = compile_step(self.dynamics, options)
             self.options = options
 
     def _needed(self) -> dict[str, str | bool]:
@@ -249,21 +247,11 @@ class Plant:
         except ArgumentError:
             self._checked_torque(torque)
             raise
-        return self._counted() if state[-1] else self._step_thoroughly(torque)
-
-    def _counted(self) -> bool:
-        self.steps += 1
-        return True
-
-    def _step_thoroughly(self, torque) -> bool:
-        state = self._state
-        state[-1] = 1.0  # nothing else of it has changed
-        torque = self._checked_torque(torque)
-        self._advance_thoroughly(state, torque, self.external, self.constants, out=state)
         if state[-1]:
-            return self._counted()
-        state[-1] = 1.0
-        return self._diverged(torque)
+            self.steps += 1
+            return True
+        state[-1] = 1.0  # nothing else of it has changed
+        return self._diverged(self._checked_torque(torque))
 
     def _stand(self) -> bool:
         self._state[self.nv:-1] = 0.0

@@ -54,16 +54,13 @@ class PlantRollout:
         plant, nv, options = self.plant, self._nv, self.plant.options
         self._options = options
 
-        def step(tree, runtime, state, constants, torque, thorough=False):
+        def step(tree, runtime, state, constants, torque):
             return plant_step(tree, runtime, state, torque, constants[-nv:], constants[:-nv],
-                              thorough=thorough, **options)
-
-        def otherwise(*arguments):
-            return step(*arguments, thorough=True)
+                              **options)
 
         self._run: Rollout = plant.dynamics.rollout(
             step, state_size(nv), constants_size(nv) + nv, nv, len(State._fields[:4]) * nv,
-            f'plant_rollout|{options}', otherwise)
+            f'plant_rollout|{options}')
 
     def __call__(self, torques: ArrayLike, q: ArrayLike | None = None,
                  qd: ArrayLike | None = None, every: int = 1, threads: int = 1) -> Motion:

@@ -4,9 +4,8 @@ One step of a simulated arm, as one kernel.
 Motors and gears give the torque (`actuator`); the rigid bodies move as their integrator says
 (`integrators`); friction and stops are taken at the end of the step (`contacts`).
 
-There are two kernels. The short one expects every joint to go on sticking, slipping or touching
-its stop as it did, and declines where the solution says otherwise; then the long one finds out
-by trial, at three times the cost.
+A step first expects every joint to go on sticking, slipping or touching its stop as it did. Only
+where the solution says otherwise, contacts are found by trial.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def constants_size(nv: int) -> int:
 
 
 def plant_step(tree, runtime, state, torque, external, constants, integrator='midpoint',
-               friction=True, stops=True, backlash=True, thorough=True):
+               friction=True, stops=True, backlash=True):
     """
     Return the state at the end of a step; unchanged, but for its last number, if there is none.
 
@@ -88,8 +87,6 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     friction, stops, backlash : bool
         Whether any joint has dry friction, stops, or gears with backlash; what no joint has is
         left out of the equations.
-    thorough : bool
-        Whether contacts are found by trial. If not, the step declines where they change.
 
     """
     n, joints = tree.nv, range(tree.nv)
@@ -102,16 +99,10 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     M, bias, position = INTEGRATORS[integrator](
         tree, runtime, s.position, s.velocity, s.acceleration, force, inertia, dt)
     step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt, friction, stops)
-    good = state[-1]
-    if thorough:
-        contacts, qdd, v = step.settle()
-    else:
-        contacts = step.attempt()
-        qdd, v = step.solve(contacts)
-        good = select(step.confirms(contacts, v), good, 0.0)
+    contacts, qdd, v = step.resolve()
     gap, gap_rate = gears.after(qdd) if backlash else ([0.0] * n, [0.0] * n)
     after = State(position(qdd), v, qdd, applied, *step.torques(contacts, v), gap, gap_rate)
-    return _if_good(good, state, after, torque)
+    return _if_good(state[-1], state, after, torque)
 
 
 def _if_good(good, before, after, torque):

@@ -54,10 +54,11 @@ class Integral:
         cut : (nv,)
             The acceleration that the torque lacks: M^-1 (sent - wanted).
         gains : Gains
-            Joints without `ki` integrate nothing.
+            Joints without `ki` integrate nothing, and keep nothing.
 
         """
         used = gains.ki > 0.0
+        self.value[~used] = 0.0
         # 1 / Tt, at most once per cycle
         rate = np.minimum(np.sqrt(gains.ki / np.maximum(gains.kd, 1e-12)), 1.0 / max(dt, 1e-9))
         self.value += dt * (gains.ki * error + rate * cut) * used

@@ -19,7 +19,7 @@ from robodyn_ros.cli.domain import isolate
 
 ROOT = Path(__file__).resolve().parents[1]
 # Seconds that a node may take for something on a loaded machine, compilation included.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 isolate()
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says

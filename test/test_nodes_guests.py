@@ -169,6 +169,7 @@ def test_a_regulator_holds_and_leads_the_arm_and_its_death_ends_in_rest(probe, r
         assert controller.stop()[0] == 0 and 'Traceback' not in controller.output
 
 
+@pytest.mark.realtime
 def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot, tmp_path):
     page = (ROOT / 'docs' / 'linear_feedback.md').read_text(encoding='utf-8')
     script = tmp_path / 'regulator.py'
@@ -246,6 +247,7 @@ def test_what_cannot_work_ends_the_start(robot, parameters, words):
         assert re.search(words, controller.output), controller.output
 
 
+@pytest.mark.realtime
 def test_at_a_fixed_rate_torques_leave_between_the_states(probe):
     with FakeArm(probe, 'fixed/') as arm, fake_controller(
             'fixed', fixed_rate=500.0, **PATIENT) as process:

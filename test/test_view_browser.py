@@ -21,7 +21,7 @@ from view_browser import Browser, missing, PATIENCE  # noqa: E402
 from view_process import ViewProcess  # noqa: E402
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()),
-              pytest.mark.timeout(4 * PATIENCE)]
+              pytest.mark.realtime, pytest.mark.timeout(4 * PATIENCE)]
 
 DYNAMICS = Dynamics(MODEL)
 # a browser without a graphics processor takes most of a machine for itself

@@ -315,7 +315,8 @@ def test_without_visualization_msgs_the_marker_node_says_what_to_do(tmp_path, mo
         'util.find_spec = lambda name, *rest: None if name == "visualization_msgs" '
         'else find(name, *rest)\n')
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
-    with NodeProcess('robodyn_ros.nodes.view.markers', {'urdf_file': str(ARM)}) as node:
+    with NodeProcess('robodyn_ros.nodes.view.markers', {'urdf_file': str(ARM)},
+                     fresh=True) as node:
         assert node.wait() == 2, node.output
     assert 'visualization-msgs' in node.output
     assert 'Traceback' not in node.output

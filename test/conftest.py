@@ -29,7 +29,7 @@ def takes_nodes(worker):
 
 
 def pytest_configure(config):
-    """Give each process a ROS domain of its own, the first the one that is given, and its priority."""
+    """Give each process its priority, and a ROS domain: a given one to the first alone."""
     worker = getattr(config, 'workerinput', {}).get('workerid', 'gw0')
     if worker != 'gw0':
         os.environ.pop('ROS_DOMAIN_ID', None)

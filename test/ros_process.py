@@ -4,6 +4,7 @@ Nodes in processes of their own, and a probe that talks to them.
 Everything is on one ROS domain that this test process has for itself, or on ROS_DOMAIN_ID if that
 is given, and every wait is for a condition, with a limit.
 """
+from importlib.metadata import version
 import json
 import os
 from pathlib import Path
@@ -22,8 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60.0
 
 isolate()
-os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says
-os.environ.setdefault('FASTDDS_DEFAULT_PROFILES_FILE', str(ROOT / 'test' / 'fastdds.xml'))
+# releases before Kilted have another Fast DDS, which cannot read the profile
+if int(version('rclpy').partition('.')[0]) >= 9 and os.environ.get(
+        'RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp').startswith('rmw_fastrtps'):
+    os.environ['FASTDDS_DEFAULT_PROFILES_FILE'] = str(ROOT / 'test' / 'fastdds.xml')
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 

@@ -25,6 +25,22 @@ def test_the_first_and_what_has_no_stamp_are_not_late():
     assert lateness.received(5.003, 0.0) == 0.0
 
 
+def test_messages_without_a_stamp_are_not_late_and_do_not_count():
+    """Protects from a lateness that grows by the period of messages whose stamp is 0."""
+    lateness = Lateness()
+    lateness.received(0.0, 5.0)
+    assert [lateness.received(1e-3 * k, 0.0) for k in range(1, 20)] == [0.0] * 19
+    assert lateness.received(0.022, 5.02) == pytest.approx(2e-3, abs=1e-5)
+
+
+def test_time_that_starts_over_makes_nothing_late():
+    """Protects from lateness that a reset of simulated time would add for good."""
+    lateness = Lateness()
+    lateness.received(50.0, 50.0)
+    assert lateness.received(1.0, 1.0) == 0.0
+    assert lateness.received(1.001, 1.001) == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_drifting_clock_is_followed():
     lateness = Lateness()
     for k in range(60_000):  # a minute, in which the sender's clock loses 6 ms

@@ -46,6 +46,13 @@ def test_outward_is_braked_inward(q, qd, sign):
     assert np.sign(out[0]) == sign and out[1] == 0.0
 
 
+def test_a_buffer_with_an_earlier_brake_is_cleared():
+    """Protects from a brake that acts on after the joint has left the limit."""
+    out = np.full(2, 99.0)
+    np.testing.assert_array_equal(brake(0.5, 0.0, out=out), [0.0, 0.0])
+    np.testing.assert_array_equal(out, [0.0, 0.0])
+
+
 def test_brake_value_is_damping_times_the_excess_speed():
     # 0.05 from the limit 0.5 rad/s are free; 3 are 2.5 too many, less half the softness.
     assert brake(1.95, 3.0, time_constant=0.1, softness=0.02)[0] == pytest.approx(-10.0 * 2.49)

@@ -10,6 +10,7 @@ from robodyn_ros.safety import Ramp, smooth_step
 
 def test_smooth_step_ends_are_exact():
     assert [smooth_step(x) for x in (-1.0, 0.0, 0.5, 1.0, 7.0)] == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert smooth_step(float('nan')) == 0.0
 
 
 @pytest.mark.parametrize('target', [0.0, 1.0])

@@ -42,6 +42,15 @@ def test_starts_where_it_was_and_ends_at_rest():
     np.testing.assert_allclose(near.q, profile.end.q, atol=1e-9)
 
 
+def test_an_acceleration_that_fades_slowly_has_faded_when_the_stop_ends():
+    """Protects from a step at the end of a stop that is shorter than the fade."""
+    profile = StopProfile(stopping(qd=(0.0, 0.0, 0.0), qdd=(2.0, -5.0, 10.0)), MOST, fade=0.2)
+    assert profile.duration >= 0.4
+    near = profile.sample(np.nextafter(profile.duration, 0.0))
+    np.testing.assert_allclose(near.q, profile.end.q, atol=1e-9)
+    np.testing.assert_allclose(near.qd, 0.0, atol=1e-9)
+
+
 def test_the_slowest_joint_decides_and_uses_its_deceleration():
     profile = StopProfile(stopping(qd=(1.0, -2.0, 0.5)), MOST)
     assert profile.duration == pytest.approx(1.5 * 1.0 / 2.0)
@@ -93,6 +102,17 @@ def test_too_little_room_takes_more_deceleration():
     assert abs(profile.sample(0.0).qdd[0]) == 0.0
     assert abs(profile.sample(0.1).qdd[0]) > MOST[0]
     np.testing.assert_allclose(profile.end.q, [0.1, 0.0, 0.0])
+
+
+def test_in_a_tiny_room_the_velocity_steps_down_and_the_deceleration_stays_finite():
+    """Protects the shortest time of a stop next to a limit: 0.05 s, whatever the room."""
+    room = 1e-9
+    profile = StopProfile(stopping(qd=(1.0, 0.0, 0.0)), MOST, upper=[room, np.inf, np.inf])
+    _, path = sampled(profile)
+    speed = 2.0 * room / 0.05
+    assert max(abs(part.qd[0]) for part in path) == pytest.approx(speed)
+    assert max(abs(part.qdd[0]) for part in path) <= 1.5 * speed / 0.05 * (1.0 + 1e-9)
+    assert profile.end.q[0] == pytest.approx(room)
 
 
 def test_beyond_the_limit_goes_no_further_but_may_return():

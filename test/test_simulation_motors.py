@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.actuator import Gears, motor_torque
 from robodyn_ros.simulation.step import Constants
 from test_simulation_plant import finish, one_joint, run
 
@@ -66,15 +67,40 @@ def test_a_gear_gives_back_no_more_than_it_got():
     assert max(plant_energy) <= 1.05 * plant_energy[0]
 
 
-def test_teeth_and_bristles_are_damped_for_body_and_rotor():
-    """Protects the rotor inertia in the damping of gears and bristles: 2 sqrt(k (I + A))."""
-    plant = geared(0.02, gear_stiffness=4e3, friction=2.0, presliding=1e-4)
-    constants = Constants(*plant.constants[:-1].reshape(-1, 1))
-    total = 0.5 + 0.1
-    np.testing.assert_allclose(constants.gear_damping, 2.0 * math.sqrt(4e3 * total), rtol=1e-12)
-    np.testing.assert_allclose(constants.bristle_stiffness, 2.0 / 1e-4, rtol=1e-12)
-    np.testing.assert_allclose(
-        constants.bristle_damping, 2.0 * math.sqrt(2e4 * total), rtol=1e-12)
+def test_teeth_exchange_the_torque_of_a_spring_and_damper_at_the_end_of_the_step():
+    """
+    Protects the two bodies of a gear with backlash: action is reaction, and teeth only push.
+
+    The judge are the equations of rotor and joint with the tooth torque at the end of the step.
+    """
+    dt, inertia, armature, play, stiffness, damping = 1e-3, 0.5, 0.1, 0.02, 4e3, 30.0
+    constants = Constants(*[[0.0]] * len(Constants._fields))._replace(
+        armature=[armature], backlash=[play], gear_stiffness=[stiffness], gear_damping=[damping])
+    rng, touched = np.random.default_rng(4), 0
+    for _ in range(300):
+        torque, gap, rate = (rng.uniform(-most, most) for most in (5.0, 0.015, 2.0))
+        gears = Gears([torque], [gap], [rate], constants, dt)
+        qdd = gears.force[0] / (inertia + gears.inertia[0])
+        (gap_after,), (rate_after,) = gears.after([qdd])
+        assert gap_after == pytest.approx(gap + dt * rate_after, abs=1e-12)
+        tooth = torque - armature * (qdd + (rate_after - rate) / dt)
+        assert tooth == pytest.approx(inertia * qdd, abs=1e-9)
+        ahead = gap + dt * rate
+        depth = ahead - math.copysign(min(abs(ahead), 0.5 * play), ahead)
+        if depth * (stiffness * depth + damping * rate) > 0.0:
+            side = math.copysign(0.5 * play, ahead)
+            assert tooth == pytest.approx(
+                stiffness * (gap_after - side) + damping * rate_after, abs=1e-9)
+            touched += 1
+        else:
+            assert tooth == pytest.approx(0.0, abs=1e-9)
+    assert 60 < touched < 240
+
+
+def test_a_motor_is_limited_in_both_directions():
+    """Protects the lower bound of the torque as well as the upper one."""
+    assert [motor_torque(command, 0.0, 3.0, 1.0) for command in (-9.0, -2.0, 2.0, 9.0)] == [
+        -3.0, -2.0, 2.0, 3.0]
 
 
 def test_without_backlash_the_gear_is_rigid():

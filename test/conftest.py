@@ -37,6 +37,13 @@ def pytest_configure(config):
         os.nice(LOW_PRIORITY)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave files unread that have no test marked `realtime`, where only those are to run."""
+    if collection_path.suffix == '.py' and config.option.markexpr.endswith(' and realtime'):
+        return 'mark.realtime' not in collection_path.read_text(encoding='utf-8') or None
+    return None
+
+
 def pytest_collection_modifyitems(items):
     """Leave the tests with nodes to the end."""
     items.sort(key=lambda item: starts_nodes(item.path))

@@ -134,6 +134,7 @@ def test_brakes_hold_until_the_first_command_and_gravity_torque_holds_after(
     probe.until(lambda: np.max(abs(newest(states) - start)) > 0.1, 'the arm to fall')
 
 
+@pytest.mark.realtime
 def test_states_are_stamped_and_come_at_the_rate_of_the_steps(probe, states):
     probe.spin_for(1.0)
     stamps = np.array([seconds(state.header.stamp) for state in states])

@@ -37,8 +37,8 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from robodyn_ros import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.cdr import JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.controller.node import NAME  # noqa: E402
-from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 
 ECHO = str(HERE / 'echo.py')
@@ -86,9 +86,8 @@ class Contestant:
         """Send a state; return the seconds until the torque came, or None."""
         while self._torques.take() is not None:
             pass  # late answers, and what a controller says by itself
-        set_stamp(self.writer.message.header.stamp, time.time_ns())
         begin = time.perf_counter()
-        self._states.publish(self.writer.message)
+        self._states.publish(self.writer.write(time.time_ns()))
         while (took := time.perf_counter() - begin) <= patience:
             if self._torques.wait(patience - took) is not None:
                 return time.perf_counter() - begin

@@ -16,6 +16,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
@@ -37,6 +38,9 @@ NAMES = (['shoulder', 'elbow'], ['elbow', 'shoulder'], ['shoulder'], [], ['elbow
          ['x' * 9999, 'elbow'], ['shoulder', 'elbow'] * 40, ['s'] * 1000)
 SECONDS = (0, 0, 1, 2, 3, 100, -1, -100, 1_795_246_505, 2**31 - 1, -2**31)
 NANOSECONDS = (0, 0, 0, 1, 500_000_000, 999_999_999, 10**9, 2**32 - 1)
+
+
+DECODER = JointStateDecoder()
 
 
 def on_the_wire(message):
@@ -162,7 +166,7 @@ def states(choose):
     model = choose(MODELS)
     reader = JointStateReader(model.joint_names, model.continuous)
     clock = ControllerClock(None, choose([False, False, True]), choose([False, True]))
-    states = StateInput(SimpleNamespace(topic='joint_states'), reader,
+    states = StateInput(SimpleNamespace(topic='joint_states', problem=''), reader,
                         StaleMonitor(0.05, 0.2), clock)
     for turn in range(choose([1, 2, 4])):
         names = choose([NAMES[0], NAMES[0], *NAMES])
@@ -170,7 +174,7 @@ def states(choose):
             field: row(choose, len(names)) if choose([False, True]) else [0.1] * len(names)
             for field in ('position', 'velocity', 'effort')})
         stamp(choose, message.header.stamp)
-        message = on_the_wire(message)
+        message = DECODER.decode(serialize_message(message))
         before = (reader.q.copy(), reader.qd.copy(), reader.effort.copy(), reader.complete)
         now = clock.now(message) if clock.lockstep else 1000.0 + 0.01 * turn
         with np.errstate(over='ignore', invalid='ignore'):

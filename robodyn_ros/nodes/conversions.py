@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 import math
 import time
 
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.exceptions import ArgumentError, near_matches, ParameterError
+from robodyn_ros.nodes.cdr import DoublesWriter, JointStateSample
 from robodyn_ros.safety import ABSURD, Continuity
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -75,19 +74,19 @@ class JointStateReader:
         if self._continuity is not None:
             self._continuity.forget()
 
-    def read(self, message: JointState) -> bool:
+    def read(self, sample: JointStateSample) -> bool:
         """Take a message; return whether the state is now complete, and new."""
-        theirs, ours, repeated = self._columns(message.name)
+        theirs, ours, repeated = self._columns(sample.name)
         if repeated:
             return self._refuse(f"joint '{repeated}' is named twice in one message")
         if not ours.size:
             if not self.complete:  # later they are those of others
                 self.problem = "a message named none of the model's joints"
             return False
-        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        if position.size != len(message.name) or velocity.size != len(message.name):
+        position, velocity = sample.position, sample.velocity
+        if position.size != len(sample.name) or velocity.size != len(sample.name):
             return self._refuse(
-                f'{len(message.name)} names, {position.size} positions, {velocity.size} '
+                f'{len(sample.name)} names, {position.size} positions, {velocity.size} '
                 'velocities; the controller needs position and velocity of every joint')
         q, qd = position[theirs], velocity[theirs]
         # the squares are a quick look, the numbers decide
@@ -98,11 +97,11 @@ class JointStateReader:
                 return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
                                     f'velocity {qd[j]}')
         self._next_q[ours], self._next_qd[ours] = q, qd
-        told = len(message.effort) == len(message.name)
-        self._next_effort[ours] = np.asarray(message.effort)[theirs] if told else math.nan
+        told = sample.effort.size == len(sample.name)
+        self._next_effort[ours] = sample.effort[theirs] if told else math.nan
         if ours.size < self.q.size and not self._all_seen(ours):
             return False
-        return self._complete(message.header.stamp)
+        return self._complete(sample.stamp)
 
     def _all_seen(self, ours: np.ndarray) -> bool:
         """Take note of the joints in a message that has not all; return whether all have come."""
@@ -122,14 +121,14 @@ class JointStateReader:
             self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
         return self._layout[1:]
 
-    def _complete(self, stamp) -> bool:
+    def _complete(self, stamp: int) -> bool:
         self._seen.fill(False)
         if self.complete and self._continuous.size:
             c = self._continuous
             turns = np.round((self._next_q[c] - self.q[c]) / TURN)
             self._next_q[c] -= TURN * turns
         judge = self._continuity
-        if judge is not None and not judge.follows(seconds(stamp) or time.monotonic(),
+        if judge is not None and not judge.follows(in_seconds(stamp) or time.monotonic(),
                                                    self._next_q, self._next_qd):
             return self._refuse(judge.problem)
         self.q[:], self.qd[:] = self._next_q, self._next_qd
@@ -146,7 +145,7 @@ class JointStateReader:
 
 class EffortWriter:
     """
-    Writes torques into one message that is sent again and again.
+    Writes torques into messages in the order of the wire.
 
     Parameters
     ----------
@@ -178,26 +177,12 @@ class EffortWriter:
                 parameter='command_joints')
         self.joints = tuple(order)
         self._order = np.array([list(joint_names).index(name) for name in order], dtype=np.intp)
-        self.message = Float64MultiArray(data=array('d', bytes(8 * len(order))))
-        self._data = np.frombuffer(self.message.data)
+        self._message = DoublesWriter(len(order))
 
-    def write(self, torque: np.ndarray) -> Float64MultiArray:
-        """Return the message with these torques (model order)."""
-        self._data[:] = torque[self._order]
-        return self.message
-
-
-class JointStateWriter:
-    """One JointState message of the model's joints that is sent again and again."""
-
-    def __init__(self, joint_names: Sequence[str]):
-        size = 8 * len(joint_names)
-        self.message = JointState(
-            name=list(joint_names), position=array('d', bytes(size)),
-            velocity=array('d', bytes(size)), effort=array('d', bytes(size)))
-        self.position = np.frombuffer(self.message.position)
-        self.velocity = np.frombuffer(self.message.velocity)
-        self.effort = np.frombuffer(self.message.effort)
+    def write(self, torque: np.ndarray) -> bytes:
+        """Return the serialized Float64MultiArray of these torques, (nv,) in model order."""
+        np.take(torque, self._order, out=self._message.values, mode='clip')
+        return self._message.write()
 
 
 def efforts_by_name(message: JointState, joint_names: Sequence[str]) -> np.ndarray:
@@ -229,6 +214,12 @@ def trajectory_points(message: JointTrajectory) -> list[TrajectoryPoint]:
 def seconds(stamp) -> float:
     """Return a Time or Duration message in seconds."""
     return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def in_seconds(stamp: int) -> float:
+    """Return a time in ns in seconds, with the same rounding as `seconds`."""
+    whole, rest = divmod(stamp, 1_000_000_000)
+    return whole + 1e-9 * rest
 
 
 def nanoseconds(stamp) -> int:

@@ -8,6 +8,7 @@ inside itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -15,6 +16,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from robodyn_ros.exceptions import ArgumentError
 
 WaitSet = rclpy_implementation.WaitSet
 
@@ -48,22 +50,44 @@ class PolledSubscription:
         Topic name, relative to the node.
     qos : QoSProfile
         Its depth is how many messages can wait to be taken.
+    decode : callable, optional
+        Reads serialized messages (bytes), in a tenth of the time that a message object takes;
+        raises ArgumentError for what it cannot read, which is dropped.
+
+    Attributes
+    ----------
+    topic : str
+        Full name.
+    refused : int
+        Messages dropped.
+    problem : str
+        Reason why the last message was dropped; empty if it was not.
 
     """
 
-    def __init__(self, node: Node, message: type, topic: str, qos: QoSProfile):
-        self._node = node
+    def __init__(self, node: Node, message: type, topic: str, qos: QoSProfile,
+                 decode: Callable[[bytes], Any] | None = None):
+        self._node, self._decode = node, decode
         self._subscription = node.create_subscription(
             message, topic, _never, qos, callback_group=PolledGroup())
         self._handle = self._subscription.handle
         self._wait_set = WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
         self._type = message
         self.topic: str = self._subscription.topic_name
+        self.refused, self.problem = 0, ''
 
     def take(self) -> Any | None:
         """Return the oldest message that waits, or None at once."""
-        taken = self._handle.take_message(self._type, False)
-        return None if taken is None else taken[0]
+        taken = self._handle.take_message(self._type, self._decode is not None)
+        if taken is None or self._decode is None:
+            return None if taken is None else taken[0]
+        try:
+            sample, self.problem = self._decode(taken[0]), ''
+        except ArgumentError as error:
+            self.refused += 1
+            self.problem = str(error)
+            return None
+        return sample
 
     def wait(self, timeout: float) -> Any | None:
         """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from rclpy.clock import Clock
-from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.conversions import seconds
+from robodyn_ros.nodes.cdr import JointStateSample
+from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.safety import Lateness
 
 
@@ -35,37 +35,35 @@ class ControllerClock:
     Attributes
     ----------
     lockstep, simulated : bool
-    stamp : Time or None
-        In lockstep, of the last state; None before.
+    stamp : int or None
+        In lockstep, of the last state, in ns; None before.
 
     """
 
     def __init__(self, ros: Clock, lockstep: bool, simulated: bool):
         self.lockstep = lockstep
-        self.stamp = None
-        self._answered: tuple[int, int] | None = None
+        self.stamp: int | None = None
+        self._answered: int | None = None
         self.simulated = lockstep or simulated
         self._ros = ros
         self._offset = self._latest = 0.0
         self._lateness = Lateness()
 
-    def now(self, message: JointState | None = None) -> float:
-        """Return the time in s; in lockstep that of the message, if there is one."""
+    def now(self, sample: JointStateSample | None = None) -> float:
+        """Return the time in s; in lockstep that of the sample, if there is one."""
         if not self.lockstep:
             return time.monotonic()
-        if message is not None:
-            self.stamp = message.header.stamp
-        return 0.0 if self.stamp is None else seconds(self.stamp)
+        if sample is not None:
+            self.stamp = sample.stamp
+        return 0.0 if self.stamp is None else in_seconds(self.stamp)
 
     def answer(self) -> None:
         """Take note that the last state was answered."""
-        if self.stamp is not None:
-            self._answered = (self.stamp.sec, self.stamp.nanosec)
+        self._answered = self.stamp
 
     def was_answered(self) -> bool:
         """Return whether the last state repeats one that was answered."""
-        return (self.lockstep and self.stamp is not None
-                and self._answered == (self.stamp.sec, self.stamp.nanosec))
+        return self.lockstep and self.stamp is not None and self._answered == self.stamp
 
     def follow(self, now: float, stamp: float) -> None:
         """Take note of the stamp (s, 0 if there is none) of a good state that came `now`."""
@@ -86,6 +84,6 @@ class ControllerClock:
             return self.now()
         return 1e-9 * self._ros.now().nanoseconds if self.simulated else time.time()
 
-    def ros_stamp(self):
-        """Return the stamp of what answers no state."""
-        return self._ros.now().to_msg()
+    def ros_stamp(self) -> int:
+        """Return the stamp of what answers no state, in ns."""
+        return self._ros.now().nanoseconds

@@ -19,7 +19,7 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
-from robodyn_ros.nodes.conversions import seconds
+from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
 from robodyn_ros.safety import Freshness
 
@@ -84,21 +84,21 @@ class ControlCycle:
 
     def turn(self) -> None:
         """Answer the next joint state, or act on its absence."""
-        message = self._states.wait(self._patience())
+        sample = self._states.wait(self._patience())
         self._begun = time.monotonic()
         clock = self._clock
-        if message is None and clock.lockstep:
+        if sample is None and clock.lockstep:
             return
-        now = clock.now(message)
+        now = clock.now(sample)
         if self.active and clock.was_answered():
-            self._output.command(self._torque, message.header.stamp)
+            self._output.command(self._torque, sample.stamp)
             return
         if not self.active:  # whoever moves it meanwhile, or starts its driver anew, may do so
             self._states.reader.believe_next()
-        fresh = message is not None and self._states.read(message, now)
+        fresh = sample is not None and self._states.read(sample, now)
         if self._in_charge():
             if fresh:
-                self._respond(message.header.stamp, now)
+                self._respond(sample.stamp, now)
             else:
                 self._watch(now)
         self._guard.beat(self._commands)
@@ -143,7 +143,7 @@ class ControlCycle:
         if torque is not None:
             self._controller.start_from(torque)
 
-    def _respond(self, stamp, now: float) -> None:
+    def _respond(self, stamp: int, now: float) -> None:
         """Answer the state that was read."""
         controller, reader, moment = self._controller, self._states.reader, self._clock.moment(now)
         pause = now - self._answered
@@ -161,7 +161,7 @@ class ControlCycle:
                                       reader.effort)
         self._send(torque, stamp)
         self._answered, self._due = now, now + self._period
-        self._account(seconds(stamp), now)
+        self._account(in_seconds(stamp), now)
 
     def _account(self, measured: float, now: float) -> None:
         # the clock of a simulation stands while it waits
@@ -191,10 +191,12 @@ class ControlCycle:
         self._send(torque)
         self._due = max(self._due, now - self._period) + self._period
 
-    def _send(self, torque: np.ndarray, stamp=None) -> None:
-        """Let a torque out; `stamp` is that of the state it answers, if any."""
+    def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
+        """Let a torque out; `stamp` is that of the state it answers in ns, if any."""
         if self._guard.paused() and not self._clock.lockstep:
             return
         self._torque, self._commands = torque, True
         self._clock.answer()
-        self._output.send(torque, stamp or self._clock.stamp or self._clock.ros_stamp())
+        if stamp is None:
+            stamp = self._clock.stamp
+        self._output.send(torque, self._clock.ros_stamp() if stamp is None else stamp)

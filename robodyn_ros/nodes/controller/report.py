@@ -119,7 +119,7 @@ class ControllerReport:
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',
-            'states refused': str(self._states.reader.refused), **self._statistics.summary(),
+            'states refused': str(self._states.refused), **self._statistics.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
-from sensor_msgs.msg import JointState
-
+from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.conversions import in_seconds, JointStateReader
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Freshness, StaleMonitor, StaleVerdict
 
@@ -19,7 +18,7 @@ class StateInput:
     Parameters
     ----------
     subscription : PolledSubscription
-        Of joint states.
+        Of joint states; its messages are samples.
     reader : JointStateReader
         Assembles the arm's state from them.
     stale : StaleMonitor
@@ -48,15 +47,15 @@ class StateInput:
         """Close the topic."""
         self._subscription.destroy()
 
-    def wait(self, patience: float) -> JointState | None:
-        """Return the next message, or None after `patience` seconds."""
+    def wait(self, patience: float) -> JointStateSample | None:
+        """Return the next sample, or None after `patience` seconds."""
         return self._subscription.wait(patience)
 
-    def read(self, message: JointState, now: float) -> bool:
-        """Take a message; return whether the arm's state is complete, new and fresh now."""
-        if not self.reader.read(message):
+    def read(self, sample: JointStateSample, now: float) -> bool:
+        """Take a sample; return whether the arm's state is complete, new and fresh now."""
+        if not self.reader.read(sample):
             return False
-        stamp = seconds(message.header.stamp)
+        stamp = in_seconds(sample.stamp)
         if not self._stale.received(now, stamp, stamp if self._clock.simulated else time.time()):
             return False
         self._clock.follow(now, stamp)
@@ -65,9 +64,14 @@ class StateInput:
     def read_waiting(self) -> bool:
         """Take all that waits; return whether that makes a complete, new and fresh state."""
         fresh = False
-        while (message := self._subscription.take()) is not None:
-            fresh |= self.read(message, self._clock.now(message))
+        while (sample := self._subscription.take()) is not None:
+            fresh |= self.read(sample, self._clock.now(sample))
         return fresh
+
+    @property
+    def refused(self) -> int:
+        """Return how many messages could not be used."""
+        return self.reader.refused + self._subscription.refused
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is, at a time of the cycle."""
@@ -75,5 +79,5 @@ class StateInput:
 
     def silence(self, verdict: StaleVerdict) -> str:
         """Return why the joint states are stale, with what is wrong with those that come."""
-        problem = self.reader.problem
+        problem = self._subscription.problem or self.reader.problem
         return f'{verdict.reason} ({problem})' if problem else verdict.reason

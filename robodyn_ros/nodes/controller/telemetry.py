@@ -8,8 +8,9 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.controller.tool_telemetry import ToolTelemetry
-from robodyn_ros.nodes.conversions import JointStateWriter
+from robodyn_ros.nodes.conversions import set_stamp
 
 _DEPTH = 1000  # a recorder may look a few times a second
 
@@ -48,9 +49,8 @@ class Telemetry:
         self._wrench = publisher(WrenchStamped, '~/estimated_wrench', _DEPTH)
         self._told = (self._reference, *self._terms, self._external, self._wrench)
         self.commands = publisher(JointState, 'joint_commands') if joint_commands else None
-        self._names = list(joint_names)
         self._writer = JointStateWriter(joint_names)
-        self._term_message = JointState(name=self._names)
+        self._efforts = JointStateWriter(joint_names, only='effort')
         self._listened: list = []
 
     def destroy(self) -> None:
@@ -66,18 +66,18 @@ class Telemetry:
         self._listened = [publisher for publisher in self._told
                           if publisher.get_subscription_count()]
 
-    def command(self, stamp, controller: ArmController, torque) -> None:
+    def command(self, stamp: int, controller: ArmController, torque) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""
         self.commands.publish(self._filled(stamp, controller.reference, torque))
 
-    def publish(self, stamp, controller: ArmController, torque) -> None:
+    def publish(self, stamp: int, controller: ArmController, torque) -> None:
         """
         Publish one cycle.
 
         Parameters
         ----------
-        stamp : Time
-            Of the state that was answered, so that recordings line up.
+        stamp : int
+            Of the state that was answered, in ns, so that recordings line up.
         controller : ArmController
             Its reference, terms and observation.
         torque : (nv,)
@@ -91,27 +91,26 @@ class Telemetry:
             elif publisher is self._wrench:
                 publisher.publish(_wrench_message(stamp, controller))
             else:
-                self._term_message.header.stamp = stamp
-                self._term_message.effort = self._efforts(publisher, controller).tolist()
-                publisher.publish(self._term_message)
+                self._efforts.effort[:] = self._effort(publisher, controller)
+                publisher.publish(self._efforts.write(stamp))
 
-    def _efforts(self, publisher, controller: ArmController):
+    def _effort(self, publisher, controller: ArmController):
         if publisher is self._external:
             return controller.observation.torque
         return controller.terms[self._terms.index(publisher)]
 
-    def _filled(self, stamp, reference, torque) -> JointState:
+    def _filled(self, stamp: int, reference, torque) -> bytes:
         writer = self._writer
-        writer.message.header.stamp = stamp
         writer.position[:], writer.velocity[:] = reference.q, reference.qd
         writer.effort[:] = torque
-        return writer.message
+        return writer.write(stamp)
 
 
-def _wrench_message(stamp, controller: ArmController) -> WrenchStamped:
+def _wrench_message(stamp: int, controller: ArmController) -> WrenchStamped:
     """Return the estimated wrench, in the axes of the base."""
     message = WrenchStamped()
-    message.header.stamp, message.header.frame_id = stamp, controller.model.base_link
+    set_stamp(message.header.stamp, stamp)
+    message.header.frame_id = controller.model.base_link
     numbers = controller.observation.wrench().tolist()
     for vector, values in ((message.wrench.force, numbers[:3]),
                            (message.wrench.torque, numbers[3:])):

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import set_stamp
 
 
 class ToolTelemetry:
@@ -37,7 +38,7 @@ class ToolTelemetry:
         """Find out who listens; to be called now and then."""
         self._heard = [publisher.get_subscription_count() > 0 for publisher in self._publishers]
 
-    def publish(self, stamp, controller: ArmController) -> None:
+    def publish(self, stamp: int, controller: ArmController) -> None:
         """Publish one cycle; arguments as for `Telemetry.publish`."""
         if not any(self._heard):
             return
@@ -46,10 +47,11 @@ class ToolTelemetry:
                 publisher.publish(pose_message(stamp, controller.model.base_link, pose))
 
 
-def pose_message(stamp, frame: str, pose: np.ndarray) -> PoseStamped:
+def pose_message(stamp: int, frame: str, pose: np.ndarray) -> PoseStamped:
     """Return a pose, (4, 4), as a message."""
     message = PoseStamped()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    set_stamp(message.header.stamp, stamp)
+    message.header.frame_id = frame
     place, turn = message.pose.position, message.pose.orientation
     place.x, place.y, place.z = pose[:3, 3].tolist()
     turn.w, (turn.x, turn.y, turn.z) = quaternion(pose[:3, :3].tolist())

@@ -66,17 +66,18 @@ class TorqueOutput:
         self._telemetry.destroy()
         self._node.destroy_publisher(self._publisher)
 
-    def send(self, torque: np.ndarray, stamp) -> None:
-        """Command a torque that answers the state with this stamp, and tell of it."""
+    def send(self, torque: np.ndarray, stamp: int) -> None:
+        """Command a torque that answers the state with this stamp, in ns, and tell of it."""
         self.command(torque, stamp)
         self._telemetry.publish(stamp, self._controller, torque)
 
-    def command(self, torque: np.ndarray, stamp=None) -> None:
+    def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Command a torque without a word; `stamp` is that of the state it answers, if any."""
         if not self._clock.lockstep:  # there they would not say which state they answer
             self._publisher.publish(self._writer.write(torque))
         if self._telemetry.commands:
-            self._telemetry.command(stamp or self._clock.ros_stamp(), self._controller, torque)
+            self._telemetry.command(self._clock.ros_stamp() if stamp is None else stamp,
+                                    self._controller, torque)
 
     def wait_until_heard(self) -> None:
         """Give the last torque the time to arrive."""

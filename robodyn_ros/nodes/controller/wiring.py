@@ -11,6 +11,7 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
@@ -114,7 +115,8 @@ class Wiring:
             values.publish_joint_commands or values.lockstep, clock)
         # in lockstep every state is waited for on the other side
         subscription = PolledSubscription(node, JointState, 'joint_states',
-                                          qos.reliable(5) if values.lockstep else qos.newest())
+                                          qos.reliable(5) if values.lockstep else qos.newest(),
+                                          JointStateDecoder().decode)
         self.states = states = StateInput(subscription, reader, stale, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command_joints), values)

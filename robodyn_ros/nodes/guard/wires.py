@@ -15,9 +15,9 @@ from std_msgs.msg import Float64MultiArray, Header
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.conversions import (
-    EffortWriter, JointStateReader, JointStateWriter, seconds)
+from robodyn_ros.nodes.conversions import EffortWriter, in_seconds, JointStateReader
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -116,7 +116,8 @@ class Sight:
     """
 
     def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace):
-        self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_QUEUE))
+        self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_QUEUE),
+                                          JointStateDecoder().decode)
         self._stale = StaleMonitor(values.stale_hold, np.inf, values.stale_max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
         self.reader = JointStateReader(model.joint_names, model.continuous, Continuity(
@@ -124,21 +125,21 @@ class Sight:
 
     def look(self, patience: float = 0.0) -> bool:
         """Take what has come, wait for it at most so long; return whether there is a new state."""
-        message, new = self._states.wait(patience) if patience else self._states.take(), False
-        while message is not None:
-            new |= self._read(message)
-            message = self._states.take()
+        sample, new = self._states.wait(patience) if patience else self._states.take(), False
+        while sample is not None:
+            new |= self._read(sample)
+            sample = self._states.take()
         return new
 
     def verdict(self) -> StaleVerdict:
         """Return how old the state is."""
         return self._stale.check(time.monotonic())
 
-    def _read(self, message: JointState) -> bool:
-        if not self.reader.read(message):
+    def _read(self, sample: JointStateSample) -> bool:
+        if not self.reader.read(sample):
             return False
         clock = time.time() if self._ros is None else 1e-9 * self._ros.now().nanoseconds
-        return self._stale.received(time.monotonic(), seconds(message.header.stamp), clock)
+        return self._stale.received(time.monotonic(), in_seconds(sample.stamp), clock)
 
 
 class Voice:
@@ -185,8 +186,7 @@ class Voice:
         self._array.publish(self._writer.write(torque))
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
-            self._joints.message.header.stamp = self._node.get_clock().now().to_msg()
-            self._named.publish(self._joints.message)
+            self._named.publish(self._joints.write(self._node.get_clock().now().nanoseconds))
 
     def wait_until_heard(self) -> None:
         """Give what was said last the time to arrive."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
@@ -12,7 +10,8 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.conversions import JointStateWriter, set_stamp
+from robodyn_ros.nodes.cdr import JointStateWriter
+from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.simulator.adversary import Adversary
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
@@ -45,6 +44,7 @@ class StatePublisher:
         self._writer = JointStateWriter(model.body_joints)
         self._true = JointStateWriter(model.body_joints)
         self._names = tuple(model.body_joints)
+        self._last = b''
         self._coordinate, self._multiplier = model.coordinate, model.multiplier
         self._offset = model.offset
         self._leads = np.array([joint == model.joint_names[c] for joint, c in
@@ -78,26 +78,27 @@ class StatePublisher:
         self.tell_time(stamp)
         if self._listened:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
-            set_stamp(self._true.message.header.stamp, stamp)
-            self._truth.publish(self._true.message)
+            self._truth.publish(self._true.write(stamp))
         if not adversary.measure(plant):
             return False
         sensors, writer = adversary.sensors, self._writer
         self._fill(writer, sensors.position, sensors.velocity, sensors.effort)
         if adversary.honest:
-            set_stamp(writer.message.header.stamp, stamp)
-            self._states.publish(writer.message)
+            self._last = writer.write(stamp)
+            self._states.publish(self._last)
             return True
         reports = adversary.spoil(plant.time, StateReport(
             self._names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
             stamp))
         for report in reports:
-            self._states.publish(_message(report))
+            self._last = _message(report)
+            self._states.publish(self._last)
         return bool(reports)
 
     def repeat(self) -> None:
         """Publish the last state once more, for those who were not there yet."""
-        self._states.publish(self._writer.message)
+        if self._last:
+            self._states.publish(self._last)
 
     def tell_time(self, stamp: int) -> None:
         """Publish simulated time, if that is what stamps are and somebody wants to know."""
@@ -113,8 +114,8 @@ class StatePublisher:
         np.multiply(self._leads, effort[coordinate], out=writer.effort)
 
 
-def _message(report: StateReport) -> JointState:
-    message = JointState(name=list(report.names), position=array('d', report.position),
-                         velocity=array('d', report.velocity), effort=array('d', report.effort))
-    set_stamp(message.header.stamp, report.stamp)
-    return message
+def _message(report: StateReport) -> bytes:
+    writer = JointStateWriter(report.names)
+    writer.position[:], writer.velocity[:] = report.position, report.velocity
+    writer.effort[:] = report.effort
+    return writer.write(report.stamp)

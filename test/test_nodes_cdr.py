@@ -1,0 +1,157 @@
+"""Serialized messages: read as the middleware reads them, and never beyond their end."""
+
+import struct
+
+from hypothesis import given, settings, strategies as st
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from robodyn_ros.exceptions import ArgumentError  # noqa: E402
+from robodyn_ros.nodes.cdr import (  # noqa: E402
+    DoublesWriter, JointStateDecoder, JointStateWriter, LITTLE_ENDIAN)
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+NAMES = ['shoulder', 'elbow', 'Handgelenk-ä', 'x']
+TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9)
+NUMBERS = st.lists(st.floats(allow_nan=False), max_size=5)
+
+
+def message(names=NAMES, frame='', stamp=(7, 8), arrays=None):
+    """Return a JointState with different numbers everywhere."""
+    size = len(names)
+    arrays = arrays or [np.arange(size) + 10.0 * k for k in range(3)]
+    state = JointState(name=list(names), **dict(zip(('position', 'velocity', 'effort'), arrays)))
+    state.header.frame_id = frame
+    state.header.stamp.sec, state.header.stamp.nanosec = stamp
+    return state
+
+
+def assert_same(sample, state):
+    stamp = state.header.stamp
+    assert sample.stamp == 10**9 * stamp.sec + stamp.nanosec
+    assert sample.name == list(state.name)
+    for field in ('position', 'velocity', 'effort'):
+        np.testing.assert_array_equal(getattr(sample, field), getattr(state, field))
+
+
+def test_layouts_may_take_turns():
+    decoder = JointStateDecoder()
+    for state in [message(), message(NAMES[::-1]), message(NAMES[:1], 'base'), message([]),
+                  message(frame='world'), message(stamp=(-3, 5)),
+                  message(arrays=[[1.0] * 4, [], [2.0] * 3])] * 2:
+        assert_same(decoder.decode(serialize_message(state)), state)
+
+
+def test_names_of_one_layout_are_one_list():
+    decoder = JointStateDecoder()
+    first, second = (decoder.decode(serialize_message(message(stamp=(k, 0)))) for k in (1, 2))
+    assert first.name is second.name
+    # as long as before, and other joints
+    assert decoder.decode(serialize_message(message([*NAMES[:3], 'y']))).name[3] == 'y'
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(TEXT, max_size=4), TEXT, NUMBERS, NUMBERS, NUMBERS,
+       st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1))
+def test_any_message_is_read_as_the_middleware_reads_it(names, frame, q, qd, effort, sec, nanosec):
+    state = message(names, frame, (sec, nanosec), [q, qd, effort])
+    decoder = JointStateDecoder()
+    for _ in range(2):  # parsed, then compared
+        assert_same(decoder.decode(serialize_message(state)), state)
+
+
+def test_padding_says_nothing():
+    data = bytearray(serialize_message(message(['abc', 'abcdef'])))
+    decoder = JointStateDecoder()
+    names = decoder.decode(bytes(data)).name
+    place = data.index(b'abcdef\0') + 7
+    data[place] ^= 0xff
+    assert decoder.decode(bytes(data)).name is names
+
+
+def test_a_message_of_another_byte_order():
+    fields = [('iI', (5, 6)), ('I4s', (1, b'\0')), ('I', (1,)), ('I4s', (2, b'a\0')),
+              ('I', (1,)), ('d', (0.5,)), ('I4x', (1,)), ('d', (0.25,)), ('I4x', (1,)),
+              ('d', (0.125,))]
+    decoder = JointStateDecoder()
+    for order, kind in (('<', 1), ('>', 0), ('<', 1)):
+        data = bytes([0, kind, 0, 0]) + b''.join(
+            struct.pack(order + each, *values) for each, values in fields)
+        sample = decoder.decode(data)
+        assert (sample.stamp, sample.name) == (5_000_000_006, ['a'])
+        assert (*sample.position, *sample.velocity, *sample.effort) == (0.5, 0.25, 0.125)
+
+
+def test_what_ends_too_early_is_refused():
+    data = serialize_message(message())
+    for size in range(len(data)):
+        if size >= len(data) - 3:  # padding at the end
+            continue
+        with pytest.raises(ArgumentError, match='unknown encoding|ends after'):
+            JointStateDecoder().decode(data[:size])
+
+
+@pytest.mark.parametrize('encoding', [b'', b'\0\2\0\0', b'\1\1\0\0', b'\0'])
+def test_other_encodings_are_refused(encoding):
+    with pytest.raises(ArgumentError, match='unknown encoding'):
+        JointStateDecoder().decode(encoding)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_spoiled_bytes_are_read_or_refused(data):
+    good = serialize_message(message())
+    decoder = JointStateDecoder()
+    decoder.decode(good)
+    spoiled = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 4))):
+        spoiled[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        sample = decoder.decode(bytes(spoiled))
+    except ArgumentError:
+        pass
+    else:
+        assert sum(array.nbytes for array in (
+            sample.position, sample.velocity, sample.effort)) < len(good)
+    assert_same(decoder.decode(good), message())
+
+
+def test_many_layouts_are_forgotten_again():
+    decoder = JointStateDecoder()
+    for size in range(200):
+        state = message([str(k) for k in range(size)])
+        assert_same(decoder.decode(serialize_message(state)), state)
+    assert len(decoder._layouts) <= 64
+
+
+def test_joint_states_are_written_as_the_middleware_writes_them():
+    writer = JointStateWriter(NAMES)
+    writer.position[:], writer.effort[:] = [1.0, 2.0, 3.0, 4.0], 5.0
+    state = deserialize_message(writer.write(1_500_000_002), JointState)
+    assert list(state.name) == NAMES
+    assert list(state.position) == [1.0, 2.0, 3.0, 4.0]
+    assert list(state.velocity) == [0.0] * 4 and list(state.effort) == [5.0] * 4
+    assert (state.header.stamp.sec, state.header.stamp.nanosec) == (1, 500_000_002)
+    assert len(writer.write(0)) == len(serialize_message(state))
+
+
+def test_efforts_alone():
+    writer = JointStateWriter(NAMES, only='effort')
+    writer.effort[:] = range(4)
+    state = deserialize_message(writer.write(-1), JointState)
+    assert not len(state.position) and not len(state.velocity)
+    assert list(state.effort) == [0.0, 1.0, 2.0, 3.0]
+    assert (state.header.stamp.sec, state.header.stamp.nanosec) == (-1, 999_999_999)
+
+
+@pytest.mark.parametrize('size', [0, 1, 7])
+def test_arrays_of_doubles(size):
+    writer = DoublesWriter(size)
+    writer.values[:] = np.arange(size) - 0.5
+    data = writer.write()
+    assert data.startswith(LITTLE_ENDIAN)
+    assert list(deserialize_message(data, Float64MultiArray).data) == list(writer.values)

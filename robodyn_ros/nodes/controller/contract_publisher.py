@@ -15,8 +15,6 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.guard.contract import loads_of, terms_of, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
 
-_PERIOD = 0.05  # s between looks for what has changed
-
 
 class ContractPublisher:
     """
@@ -43,15 +41,14 @@ class ContractPublisher:
         self._terms: dict[str, Any] = {}
         self._learned = np.full_like(controller.adaptation.pseudo_inertia, np.nan)
         self._publisher = node.create_publisher(String, f'~/{TOPIC}', qos.latched())
-        self._timer = node.create_timer(_PERIOD, self._look)
-        self._look()
+        self.publish()
 
     def destroy(self) -> None:
         """Close the topic."""
-        self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
-    def _look(self) -> None:
+    def publish(self) -> None:
+        """Publish the contract if it has changed; to be called now and then."""
         controller = self._controller
         loads, learned = controller.loads, controller.adaptation.pseudo_inertia
         now = (loads.payloads, loads.gravity, controller.bounds, self._table.values)

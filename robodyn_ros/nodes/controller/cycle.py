@@ -23,7 +23,8 @@ from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
 from robodyn_ros.safety import Freshness
 
-COAST = 0.005  # s between torques while no state arrives
+COAST = 0.005     # s between torques while no state arrives
+_SMOOTHING = 0.1  # part by which a gap between states moves their expected one
 
 
 class ControlCycle:
@@ -68,6 +69,7 @@ class ControlCycle:
         self._begun = self._answered = self._latest = 0.0
         self._period = 1.0 / rate if rate else math.inf
         self._due, self._predicted = math.inf, -math.inf
+        self._came, self._gap = time.monotonic(), 0.0
         self._torque = np.zeros(controller.model.nv)
 
     def take_over(self) -> None:
@@ -89,6 +91,9 @@ class ControlCycle:
         clock = self._clock
         if sample is None and clock.lockstep:
             return
+        if sample is not None:
+            self._gap += _SMOOTHING * (self._begun - self._came - self._gap)
+            self._came = self._begun
         now = clock.now(sample)
         if self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
@@ -107,6 +112,12 @@ class ControlCycle:
         """Return how long to wait for a state: at most until a torque is due without one."""
         ahead = self._due - time.monotonic()
         return ahead if 0.0 < ahead < COAST else COAST
+
+    @property
+    def next_state(self) -> float:
+        """Time of the steady clock at which the next state is expected, in s."""
+        # in lockstep states wait for their answers
+        return math.inf if self._clock.lockstep or not self.active else self._came + self._gap
 
     def run(self, until: Callable[[], bool], timeout: float) -> None:
         """Go on until a condition holds, at most `timeout` seconds; from inside a callback."""

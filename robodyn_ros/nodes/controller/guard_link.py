@@ -118,8 +118,11 @@ class GuardLink:
         good = message is not None and self._reader.read_array(message)
         return self._reader.torque if good else None
 
-    def _look(self, now: float) -> None:
+    def look(self) -> None:
+        """Find out whether a guard listens; to be called now and then."""
         self._heartbeat.look()
+
+    def _look(self, now: float) -> None:
         message = self._words.take()
         if message is not None and message.frame_id in _WORDS:
             self._deference.told(now, _WORDS[message.frame_id], nanoseconds(message.stamp))

@@ -8,6 +8,7 @@ it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped, WrenchStamped
 from rclpy.node import Node
@@ -39,7 +40,7 @@ class Inputs:
         The controller node.
     controller : ArmController
         Who is told.
-    time : callable
+    moment : callable
         Returns the time of the cycle.
 
     Attributes
@@ -49,8 +50,8 @@ class Inputs:
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, time: Callable[[], float]):
-        self._node, self._controller, self._time = node, controller, time
+    def __init__(self, node: Node, controller: ArmController, moment: Callable[[], float]):
+        self._node, self._controller, self._moment = node, controller, moment
         self.refusals = Refusals()
         self._seldom = [
             (PolledSubscription(node, InertiaStamped, '~/payload', qos.reliable(10)),
@@ -65,9 +66,9 @@ class Inputs:
             (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
              self._pose, 'target pose'),
             (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest()),
-             self._reflect, 'reflected torque'),
-            (PolledSubscription(node, Float64MultiArray, '~/linear_feedback', qos.newest()),
-             self._linear_feedback, 'linear feedback')]
+             self._reflect, 'reflected torque')]
+        self._feedback = PolledSubscription(node, Float64MultiArray, '~/linear_feedback',
+                                            qos.newest())
         self._linear = LinearFeedbackReader(controller.model.joint_names)
         self._next = self._telling = 0.0
 
@@ -75,9 +76,17 @@ class Inputs:
         """Close the topics."""
         for subscription, _, _ in (*self._seldom, *self._often):
             subscription.destroy()
+        self._feedback.destroy()
 
-    def poll(self, now: float) -> None:
-        """Take what has come; to be called after every cycle, `now` on the local clock."""
+    def poll_feedback(self) -> None:
+        """Take a command of linear feedback; to be called after every cycle."""
+        message = self._feedback.take()
+        if message is not None:
+            self._take(self._linear_feedback, message, 'linear feedback')
+
+    def poll(self) -> None:
+        """Take what has come besides; to be called every few milliseconds."""
+        now = time.monotonic()
         for subscription, take, kind in self._often:
             for _ in range(_MOST):
                 message = subscription.take()
@@ -116,7 +125,7 @@ class Inputs:
             self.refusals.add(kind, f'refused on ~/{kind.replace(" ", "_")}: {error}')
 
     def _linear_feedback(self, message: Float64MultiArray) -> None:
-        self._controller.take_linear_feedback(self._time(), self._linear.read(message))
+        self._controller.take_linear_feedback(self._moment(), self._linear.read(message))
 
     def _payload(self, message: InertiaStamped) -> None:
         payload = payload_from(message)
@@ -132,17 +141,17 @@ class Inputs:
 
     def _wrench(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'it acts on')
-        self._controller.apply_wrench(self._time(), link,
+        self._controller.apply_wrench(self._moment(), link,
                                       [*vector(wrench.force), *vector(wrench.torque)])
 
     def _press(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'is to press')
-        self._controller.press(self._time(), link,
+        self._controller.press(self._moment(), link,
                                [*vector(wrench.force), *vector(wrench.torque)])
 
     def _reflect(self, message: JointState) -> None:
         self._controller.reflect(
-            self._time(), efforts_by_name(message, self._controller.model.joint_names))
+            self._moment(), efforts_by_name(message, self._controller.model.joint_names))
 
     def _pose(self, message: PoseStamped) -> None:
         self._controller.reach(*pose_from(message, self._controller.model.base_link))

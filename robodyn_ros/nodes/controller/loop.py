@@ -2,7 +2,7 @@
 The loop of the controller node: the cycle, and right after it everything else.
 
 A state triggers the cycle: it is waited for alone, and answered at once. Services, trajectories
-and diagnostics get their turn right after an answer, while the next state is on its way.
+and periodic tasks have their turn between an answer and the next state.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from rclpy.executors import SingleThreadedExecutor
 
 from robodyn_ros.nodes.controller.cycle import COAST
 from robodyn_ros.nodes.process import StopRequest
+from robodyn_ros.nodes.tasks import CallbackProbe
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.node import ControllerNode
 
-_CHORES = 0.01   # s between looks at services, timers and other topics
+_SERVE = 0.01    # s between looks at services and trajectories
 _ATTEMPT = 0.1   # s between two attempts to activate
 _PART = 0.2      # s in which the end of a goal is passed on
 
@@ -36,32 +37,32 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
 
 
 def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
-    chores = attempt = time.monotonic()
+    probe, serve = CallbackProbe(node), time.monotonic()
+    attempt = serve
     while not stop.requested:
         wiring = node.wiring
-        if wiring is not None:
-            wiring.cycle.turn()
-            wiring.inputs.poll(time.monotonic())
+        if wiring is None:
+            executor.spin_once(timeout_sec=_SERVE)
+            continue
+        wiring.cycle.turn()
+        wiring.inputs.poll_feedback()
+        wiring.tasks.run(wiring.cycle.next_state)
         now = time.monotonic()
-        if now >= chores or wiring is None or wiring.trajectories.called:
-            chores = now + _CHORES
-            _attend(node, executor)
+        if now >= serve or wiring.trajectories.called:
+            serve = now + _SERVE
+            _serve(node, executor, probe)
         if node.starting and now >= attempt:
             attempt = now + _ATTEMPT
             node.attempt_activation()
 
 
-def _attend(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
-    """Do one of the things that wait."""
-    if node.wiring is None:
-        executor.spin_once(timeout_sec=_CHORES)
-        return
+def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
+    """Pass on how motions stand, and call back for requests that wait."""
     trajectories = node.wiring.trajectories
     trajectories.look()
-    for _ in range(trajectories.turns()):
+    turns = trajectories.turns()
+    for _ in range(turns if turns or not probe.ready() else 1):
         executor.spin_once(timeout_sec=0.0)
-    if node.wiring is not None:  # that may have been its cleanup
-        node.wiring.report.tell()
 
 
 def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
@@ -74,5 +75,6 @@ def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
         return
     end = time.monotonic() + _PART  # all of it: what is sent last needs time to get out
     while time.monotonic() < end:
-        _attend(node, executor)
+        trajectories.look()
+        executor.spin_once(timeout_sec=0.0)
         time.sleep(COAST)

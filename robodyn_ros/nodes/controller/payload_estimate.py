@@ -9,7 +9,6 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.load_messages import payload_message
 
-_PERIOD = 0.1  # s
 
 
 class PayloadEstimate:
@@ -32,14 +31,13 @@ class PayloadEstimate:
         self._node, self._controller = node, controller
         self._publisher = node.create_publisher(InertiaStamped, '~/payload_estimate',
                                                 qos.reliable())
-        self._timer = node.create_timer(_PERIOD, self._publish)
 
     def destroy(self) -> None:
         """Close the topic."""
-        self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
+        """Publish what is carried; to be called now and then."""
         if self._publisher.get_subscription_count():
             message = payload_message(self._controller.adaptation.payload)
             message.header.stamp = self._node.get_clock().now().to_msg()

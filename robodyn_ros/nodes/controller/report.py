@@ -15,13 +15,12 @@ from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
-_REPORT = 1.0  # s
 _LATE = 1.0    # s after the last point from which on an unmet goal tolerance is a warning
 
 
 class ControllerReport:
     """
-    Reports once a second.
+    Publishes diagnostics, and logs what has changed.
 
     Parameters
     ----------
@@ -51,11 +50,9 @@ class ControllerReport:
         self._told, self._collisions = '', 0
         self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
-        self._timer = node.create_timer(_REPORT, self._report)
 
     def destroy(self) -> None:
         """Close the topic."""
-        self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
     def tell(self) -> None:
@@ -89,7 +86,8 @@ class ControllerReport:
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
 
-    def _report(self) -> None:
+    def publish(self) -> None:
+        """Publish diagnostics; to be called about once a second."""
         node, states = self._node, self._states.verdict()
         level, message = self._verdict(states)
         self._publisher.publish(diagnostic_array(

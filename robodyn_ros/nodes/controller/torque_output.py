@@ -16,7 +16,6 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.telemetry import Telemetry
 from robodyn_ros.nodes.conversions import EffortWriter
 
-_LOOK = 0.1     # s between looks at who listens
 _ARRIVE = 0.2   # s that the last torque may take to arrive
 
 
@@ -58,13 +57,15 @@ class TorqueOutput:
         self._publisher = _publisher(node, topic)
         self.topic: str = self._publisher.topic_name
         self._telemetry = Telemetry(node, controller.model.joint_names, named)
-        self._timer = node.create_timer(_LOOK, self._telemetry.look)
 
     def destroy(self) -> None:
         """Close the topics."""
-        self._node.destroy_timer(self._timer)
         self._telemetry.destroy()
         self._node.destroy_publisher(self._publisher)
+
+    def look(self) -> None:
+        """Find out who listens; to be called now and then."""
+        self._telemetry.look()
 
     def send(self, torque: np.ndarray, stamp: int) -> None:
         """Command a torque that answers the state with this stamp, in ns, and tell of it."""

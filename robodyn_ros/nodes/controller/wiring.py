@@ -33,11 +33,14 @@ from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import for_joints, Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.tasks import PeriodicTasks
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Continuity, StaleMonitor
 
 # s that a fault for states which jump is latched before they are believed
 BELIEVED = 0.05
+# s between runs of the periodic tasks
+_SOON, _OFTEN, _SELDOM, _REPORT = 0.005, 0.01, 0.05, 1.0
 
 
 class Wiring:
@@ -73,6 +76,8 @@ class Wiring:
         What else the law has to reckon with.
     report : ControllerReport
         What is told about all this.
+    tasks : PeriodicTasks
+        What is done between two states.
 
     Raises
     ------
@@ -97,6 +102,7 @@ class Wiring:
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
                                        self.inputs, self.guard, self.trajectories)
+        self.tasks = self._periodic()
 
     def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the loop's own topics; what may be refused comes before the first of them."""
@@ -139,3 +145,11 @@ class Wiring:
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
                      self._estimate, self._contract, self.report):
             part.destroy()
+
+    def _periodic(self) -> PeriodicTasks:
+        """Return what has its turn between two states."""
+        report, output, guard = self.report, self._output, self.guard
+        return PeriodicTasks([
+            (report.tell, _OFTEN), (self.inputs.poll, _SOON), (guard.look, _SELDOM),
+            (output.look, _SELDOM), (self._contract.publish, _SELDOM),
+            (self._estimate.publish, _SELDOM), (report.publish, _REPORT)])

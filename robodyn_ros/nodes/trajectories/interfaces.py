@@ -104,7 +104,7 @@ class TrajectoryInterfaces:
         called, self._inbox.called = self._inbox.called, False
         # a goal that waits for the end of its motion takes every other turn
         waiting = self._action is not None and self._action.goal is not None
-        return (3 if called else 1) + waiting
+        return 3 * called + 2 * waiting
 
     @property
     def unheard(self) -> bool:

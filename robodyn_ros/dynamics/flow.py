@@ -190,6 +190,9 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     inputs = [flatten(each) for each in inputs]
     if not isinstance(functions, TracedTable):
         known = 0.0 <= index < len(functions) and functions[int(index)] is not None
+        # constants are no constants any more behind a call
+        examples = [index, *(x for row in inputs for x in row if x.__class__ is not float)]
+        inputs = [[of_kind(each, *examples[:2]) for each in row] for row in inputs]
         values = flatten(functions[int(index)](*inputs)) if known else [math.nan] * outputs
         _check_call((outputs,), (len(values),))
         return [of_kind(each, index) for each in values]

@@ -105,7 +105,6 @@ class Coordinate:
                 joint=follower.name, mimic=self.leader.name)
         self.lower, self.upper = lower, upper
 
-
     def _slow_down(self, follower: Joint, factor: float, notes: Notes) -> None:
         """Lower velocity and effort to what a follower with this |multiplier| allows."""
         # a follower has no motor of its own, and exporters then write limits of 0

@@ -68,3 +68,9 @@ def difference(a, b):
 def product(a, b):
     """Return a times b, joint by joint."""
     return [x * y for x, y in zip(a, b)]
+
+
+def rows_of(terms):
+    """Return terms that stand behind each other as rows, see `Term`."""
+    n = len(terms) // len(Term)
+    return [terms[k * n:(k + 1) * n] for k in range(len(Term))]

@@ -85,10 +85,7 @@ class PoseMotion:
                  settings: ReachSettings):
         model, n = dynamics.model, dynamics.nv
         self.link, self.settings, self._reach = link, settings, np.array(reach)
-        self._joints = np.concatenate([
-            np.maximum(model.lower + _MARGIN, -_NO_LIMIT),
-            np.minimum(model.upper - _MARGIN, _NO_LIMIT),
-            speeds(model), acceleration])
+        self._joints = np.concatenate([*joint_bounds(model), acceleration])
         self._target, self._pace, self._next = np.zeros(12), np.zeros(9), np.zeros(3 * n + 4)
         self._target[:9:4] = 1.0
         self._motion, self._numbers = self._next[:3 * n].reshape(3, n), self._next[3 * n:]
@@ -174,3 +171,9 @@ class PoseMotion:
         if stuck:  # at the edge of what can be reached, or where a straight arm sees no way
             self._nudging, self._nudged = _WINDOW, True
         return ''
+
+
+def joint_bounds(model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lower and upper position and velocity within which the reference stays."""
+    return (np.maximum(model.lower + _MARGIN, -_NO_LIMIT),
+            np.minimum(model.upper - _MARGIN, _NO_LIMIT), speeds(model))

@@ -10,7 +10,6 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.load_messages import payload_message
 
 
-
 class PayloadEstimate:
     """
     Publishes `~/payload_estimate` while somebody listens.

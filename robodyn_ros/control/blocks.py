@@ -1,0 +1,205 @@
+"""
+Blocks of numbers with names: what the control cycle is given, and what it keeps.
+
+The fields of a block are declared beside the function that uses them, with their unit and meaning.
+From the declaration come the scalars that the function reads, named NumPy views for all who look
+from outside, and tables for documentation and other languages.
+
+    @block
+    class State:
+        offset: list = joints('N m', 'Difference to the torque of the law.')
+        elapsed: float = scalar('s', 'Time since the transition began.')
+
+Blocks nest: a field may be another block (`part`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, Field, field, fields
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.exceptions import ArgumentError
+
+_SCALAR = ''  # dimension of a field that is one number
+
+
+class Entry(NamedTuple):
+    """
+    One field of a block, with all blocks around it.
+
+    Attributes
+    ----------
+    name : str
+        Names of the blocks and of the field, joined by dots.
+    begin, size : int
+        Place of its first number, and how many there are.
+    scalar : bool
+        Whether it is a number rather than a list.
+    unit, meaning : str
+        As declared.
+
+    """
+
+    name: str
+    begin: int
+    size: int
+    scalar: bool
+    unit: str
+    meaning: str
+
+
+def block(cls: type) -> type:
+    """Return a class whose annotated fields are a block: a frozen dataclass."""
+    return dataclass(frozen=True, eq=False)(cls)
+
+
+def scalar(unit: str, meaning: str) -> Any:
+    """Declare a field that is one number; flags and counters have the unit ''."""
+    return field(metadata={'dimension': _SCALAR, 'unit': unit, 'meaning': meaning})
+
+
+def joints(unit: str, meaning: str) -> Any:
+    """Declare a list with a number for each joint; N m stands for N m or N, rad for rad or m."""
+    return numbers('joints', unit, meaning)
+
+
+def numbers(dimension: str, unit: str, meaning: str) -> Any:
+    """Declare a list whose length is a dimension of the robot, such as 'bodies'."""
+    return field(metadata={'dimension': dimension, 'unit': unit, 'meaning': meaning})
+
+
+def part(cls: type) -> Any:
+    """Declare a field that is a block itself."""
+    return field(metadata={'part': cls})
+
+
+def entries(cls: type, dimensions: Mapping[str, int]) -> list[Entry]:
+    """
+    Return the fields of a block, nested ones included, in order.
+
+    Parameters
+    ----------
+    cls : type
+        The block.
+    dimensions : mapping of str to int
+        Length of each dimension that its fields name.
+
+    """
+    return list(_entries(cls, dimensions, '', 0))
+
+
+def _entries(cls: type, dimensions, prefix: str, begin: int) -> Iterator[Entry]:
+    for each in fields(cls):
+        inner = each.metadata.get('part')
+        if inner is not None:
+            nested = list(_entries(inner, dimensions, f'{prefix}{each.name}.', begin))
+            yield from nested
+            begin += sum(entry.size for entry in nested)
+            continue
+        entry = _entry(each, dimensions, prefix, begin)
+        yield entry
+        begin += entry.size
+
+
+def _entry(each: Field, dimensions, prefix: str, begin: int) -> Entry:
+    dimension = each.metadata['dimension']
+    return Entry(f'{prefix}{each.name}', begin, dimensions[dimension] if dimension else 1,
+                 not dimension, each.metadata['unit'], each.metadata['meaning'])
+
+
+def size(cls: type, dimensions: Mapping[str, int]) -> int:
+    """Return how many numbers a block has."""
+    return sum(entry.size for entry in entries(cls, dimensions))
+
+
+def unpack(cls: type, scalars: Iterable, dimensions: Mapping[str, int]) -> Any:
+    """
+    Return a block made of scalars: numbers, and lists of them.
+
+    Raises
+    ------
+    ArgumentError
+        There are more or fewer scalars than the block has.
+
+    """
+    rest = list(scalars)
+    wanted = size(cls, dimensions)
+    if len(rest) != wanted:
+        raise ArgumentError(f'{len(rest)} scalars for the {wanted} of block {cls.__module__}')
+    return _unpacked(cls, iter(rest), dimensions)
+
+
+def _unpacked(cls: type, rest: Iterator, dimensions) -> Any:
+    values = {}
+    for each in fields(cls):
+        inner = each.metadata.get('part')
+        if inner is not None:
+            values[each.name] = _unpacked(inner, rest, dimensions)
+        elif not each.metadata['dimension']:
+            values[each.name] = next(rest)
+        else:
+            values[each.name] = [next(rest) for _ in range(
+                dimensions[each.metadata['dimension']])]
+    return cls(**values)
+
+
+def views(cls: type, array: np.ndarray, dimensions: Mapping[str, int]) -> SimpleNamespace:
+    """
+    Return the fields of a block that an array holds, as attributes, nested ones included.
+
+    Each is a view of the array, numbers as arrays of shape (): what is written there is written
+    into the block.
+    """
+    result = SimpleNamespace()
+    for entry in entries(cls, dimensions):
+        *path, name = entry.name.split('.')
+        place = result
+        for step in path:
+            if not hasattr(place, step):
+                setattr(place, step, SimpleNamespace())
+            place = getattr(place, step)
+        values = array[entry.begin:entry.begin + entry.size]
+        setattr(place, name, values.reshape(()) if entry.scalar else values)
+    return result
+
+
+def differences(cls: type, a: np.ndarray, b: np.ndarray, dimensions: Mapping[str, int],
+                same: Callable[[float, float], bool] = lambda x, y: x == y or x != x and y != y
+                ) -> list[str]:
+    """
+    Return a line for each number in which two blocks differ: name, both values, unit.
+
+    Parameters
+    ----------
+    cls : type
+        The block.
+    a, b : (size,) array
+        Its numbers.
+    dimensions : mapping of str to int
+        As for `entries`.
+    same : callable
+        Whether two numbers count as the same.
+
+    """
+    lines = []
+    for entry in entries(cls, dimensions):
+        for k in range(entry.size):
+            x, y = float(a[entry.begin + k]), float(b[entry.begin + k])
+            if not same(x, y):
+                index = '' if entry.scalar else f'[{k}]'
+                lines.append(f'{entry.name}{index}: {x:.17g} and {y:.17g} {entry.unit}'.rstrip())
+    return lines
+
+
+def explain(cls: type, values: np.ndarray, dimensions: Mapping[str, int]) -> str:
+    """Return a block as text: a line for each field, with its numbers, unit and meaning."""
+    lines = []
+    for entry in entries(cls, dimensions):
+        numbers_ = ', '.join(f'{x:.6g}' for x in values[entry.begin:entry.begin + entry.size])
+        lines.append(f'{entry.name} = {numbers_}{entry.unit and " " + entry.unit}  '
+                     f'# {entry.meaning}')
+    return '\n'.join(lines)

@@ -1,0 +1,151 @@
+"""
+The robot as the steps of a cycle see it: structure, rotors, limits, and present loads.
+
+What is long is a function of its own (`PARTS`), compiled alone and called: the cycle itself stays
+short, however many joints there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robodyn_ros.control.contact.feedback import stable_part
+from robodyn_ros.control.contact.momentum_observer import observe
+from robodyn_ros.control.external import carried_wrenches
+from robodyn_ros.control.pose.resolved_rate import reach_step
+from robodyn_ros.control.prediction import predict
+from robodyn_ros.control.response import response
+from robodyn_ros.dynamics import kernels
+from robodyn_ros.dynamics.flow import call
+from robodyn_ros.dynamics.nested import flatten
+
+
+class Part(NamedTuple):
+    """
+    A function that is compiled alone.
+
+    Attributes
+    ----------
+    function : callable
+        `function(robot, runtime, *inputs)` over lists of scalars; returns nested scalars.
+    inputs : tuple of str
+        Dimension of each input, or its length.
+    outputs : str or int
+        Dimension of the result, or its length; see `length`.
+
+    """
+
+    function: Callable
+    inputs: tuple
+    outputs: object
+
+
+def length(size, dimensions) -> int:
+    """Return a length that is a number, a dimension, or (factor, dimension, more)."""
+    if isinstance(size, tuple):
+        factor, name, *more = size
+        return factor * dimensions[name] + sum(more)
+    return size if isinstance(size, int) else dimensions[size]
+
+
+def _gravity(robot, runtime, q):
+    return kernels.gravity(robot.tree, runtime, q)
+
+
+def _response(robot, runtime, q, armature, torque):
+    return response(robot.tree, runtime, q, armature, torque)
+
+
+def _apparent_inertia(robot, runtime, q, armature):
+    """Return 1 over the diagonal of M^-1: the inertia of a joint while the others are free."""
+    M = kernels.add_to_diagonal(kernels.mass_matrix(robot.tree, runtime, q), armature)
+    joints = range(robot.tree.nv)
+    return [1.0 / kernels.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
+
+
+def _predict(robot, runtime, *state):
+    return predict(robot.tree, runtime, *state)
+
+
+def _observe(robot, runtime, q, qd, torque, known, motion, limit, gains, step, memory):
+    n = robot.tree.nv
+    return observe(robot.tree, runtime, q, qd, torque, known, *_rows(motion, n), limit,
+                   *_rows(gains, n), step, memory)
+
+
+def _carried(robot, runtime, q, wrenches):
+    return carried_wrenches(robot.tree, runtime, q, wrenches)
+
+
+def _stable_part(robot, runtime, *given):
+    return stable_part(robot.tree, runtime, *given)
+
+
+def _reach(robot, runtime, *given):
+    return reach_step(robot.tree, runtime, *given, robot.frame)
+
+
+def _rows(values, n):
+    return [values[k:k + n] for k in range(0, len(values), n)]
+
+
+_J = 'joints'
+PARTS = {
+    'gravity': Part(_gravity, (_J,), _J),
+    'response': Part(_response, (_J, _J, _J), _J),
+    'apparent_inertia': Part(_apparent_inertia, (_J, _J), _J),
+    'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
+    'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), _J, (8, _J), 2, (7, _J)), (7, _J)),
+    'carried': Part(_carried, (_J, 'wrenches'), _J),
+    'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),
+    'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 9), (3, _J, 4)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """
+    The robot of one cycle.
+
+    Attributes
+    ----------
+    robot : Robot
+        Structure, inertias and position limits.
+    functions : namespace of tables of functions
+        Compiled parts and laws.
+    runtime : list of scalar
+        Gravity and payload parameters, blended.
+    gains : Gains of scalars
+        Friction, rotors and gravity scale among them.
+
+    """
+
+    robot: object
+    functions: object
+    runtime: list
+    gains: object
+
+    @property
+    def nv(self) -> int:
+        """Return the number of joints."""
+        return self.robot.tree.nv
+
+    def part(self, name, *inputs):
+        """Return the result of a function of `PARTS`, as one list."""
+        outputs = length(PARTS[name].outputs, self.robot.dimensions)
+        return call(getattr(self.functions, name), 0.0, self.runtime, *map(flatten, inputs),
+                    outputs=outputs)
+
+    def rows(self, name, *inputs):
+        """Return the result of a function of `PARTS` in rows of one number per joint."""
+        return _rows(self.part(name, *inputs), self.nv)
+
+    def response(self, q, torque):
+        """Return the accelerations that torques above the weight cause at rest: M^-1 torque."""
+        return self.part('response', q, self.gains.armature, torque)
+
+    def safe_gravity(self, q):
+        """Return the part of g(q) that is commanded in safe states."""
+        return [s * g for s, g in zip(self.gains.weight_scale, self.part('gravity', q))]

@@ -1,0 +1,91 @@
+"""
+The laws as a table of functions of one signature, each compiled alone.
+
+Row 0 floats; the others follow a reference. A law gets `INPUTS` and returns the rows of `Term`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+from robodyn_ros.control.blocks import size, unpack
+from robodyn_ros.control.law import floating_terms, tracking_terms
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.pose.task_report import SIZE as REPORT
+from robodyn_ros.control.steps.gains import Program as Gains, Task
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.flags import any_of, equal, when
+from robodyn_ros.dynamics.flow import call
+from robodyn_ros.dynamics.nested import flatten
+
+NAMES = ('gravity_compensation', *TRACKING)
+ROWS = {name: float(k) for k, name in enumerate(NAMES)}
+OWN = float(len(NAMES))  # the row of a law of the user
+INTEGRATE, SPRING, SHAPE, ADAPT, CARTESIAN = (
+    tuple(name for name in TRACKING if getattr(TRACKING[name], each))
+    for each in ('integrates', 'springs', 'shapes', 'adapts', 'cartesian'))
+_COASTING = 20.0  # rad/s, of the error while no state comes
+COASTING_RATES = 2.0 * _COASTING, 0.5 * _COASTING
+# after the runtime: state, reference, and torques and accelerations from elsewhere
+_ARRAYS = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'effort', 'external', 'integral',
+           'disturbance', 'contact')
+INPUTS = ('runtime', 'arrays', 'gains', 'task', 'share', 'limit')
+
+
+def sizes(dimensions) -> tuple[int, ...]:
+    """Return the lengths of the `INPUTS` of a law."""
+    n = dimensions['joints']
+    return (dimensions['runtime'], len(_ARRAYS) * n, size(Gains, dimensions),
+            size(Task, dimensions), 1, n)
+
+
+def output_size(dimensions) -> int:
+    """Return how many numbers a law returns: its terms, then the report of a Cartesian one."""
+    return dimensions['terms'] + REPORT
+
+
+def body_of(name, tree, frame, dimensions):
+    """Return a law as a function of its inputs, over scalars."""
+    n = dimensions['joints']
+
+    def law(runtime, arrays, gains, task, share, limit):
+        rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(_ARRAYS)}
+        numbers = vars(unpack(Gains, gains, dimensions))
+        task = vars(unpack(Task, task, dimensions))
+        task = SimpleNamespace(**{key: value if isinstance(value, list) else [value]
+                                  for key, value in task.items()})
+        x = SimpleNamespace(**{**numbers, **rows}, task=task, authority=share, limit=limit)
+        if name == NAMES[0]:
+            return [floating_terms(tree, runtime, x), [0.0] * REPORT]
+        of_law = TRACKING[name]
+        terms = tracking_terms(of_law, tree, runtime, x, frame if of_law.cartesian else None)
+        return terms if of_law.cartesian else [terms, [0.0] * REPORT]
+
+    return law
+
+
+def answer(laws, row, body, x, gains, task, share, limit):
+    """
+    Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian one.
+
+    x: state, reference and what comes from elsewhere, by the names of `_ARRAYS`.
+    """
+    n = body.nv
+    values = call(laws, row, body.runtime, [getattr(x, each) for each in _ARRAYS],
+                  flatten(gains), flatten(task), [share], limit, outputs=len(Term) * n + REPORT)
+    return [values[k * n:(k + 1) * n] for k in range(len(Term))], values[len(Term) * n:]
+
+
+def one_of(row, names):
+    """Return whether the law of a row is one of these."""
+    return any_of([equal(row, ROWS[name]) for name in names])
+
+
+def coasting(gains, silent):
+    """Return the gains that count: those of the law, or softer ones while no state comes."""
+    n = gains.kp
+    return replace(
+        gains, kp=when(silent, [_COASTING ** 2 for _ in n], gains.kp),
+        kd=when(silent, [2.0 * _COASTING for _ in n], gains.kd),
+        gravity_scale=when(silent, gains.weight_scale, gains.gravity_scale))

@@ -1,0 +1,63 @@
+"""Learning of a payload by the adaptive law, on top of the payloads that are known."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from robodyn_ros.control.adaptive.adaptation_step import ESTIMATE, PARAMETERS, STATE, step
+from robodyn_ros.control.blocks import block, numbers, scalar
+from robodyn_ros.dynamics.flags import all_finite, when
+from robodyn_ros.dynamics.flow import call
+from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.trace import minimum
+
+_LONGEST = 0.02  # s that a step may count for: a pause is no evidence
+
+
+@block
+class Program:
+    change: float = scalar('', 'Number of the last change of these numbers.')
+    forget: float = scalar('', 'Number of the last request to begin anew.')
+    rate: float = scalar('kg s/(N m rad)', 'Rate of the adaptation.')
+    dead_zone: float = scalar('rad/s', 'Norm of s below which nothing is learned.')
+    largest_mass: float = scalar('kg', 'Bound of the estimate.')
+    size: float = scalar('m', 'Length over which the payload extends.')
+
+
+@block
+class Memory:
+    change: float = scalar('', 'Last change that was looked at.')
+    forget: float = scalar('', 'Last request to begin anew that was looked at.')
+    estimate: list = numbers('pseudo_inertia', 'kg m^2, kg m, kg', 'Pseudo-inertia of the '
+                             'payload in the axes of its link, row by row.')
+    active: float = scalar('', 'Flag: the last cycle could have changed it.')
+
+
+def sizes(dimensions):
+    """Return the lengths of the inputs of a step, besides the runtime."""
+    return len(STATE) * dimensions['joints'], 16, 4
+
+
+def body_of(tree, frame, n):
+    """Return a step as a function of its inputs, over scalars; n: number of joints."""
+    def learn(runtime, state, estimate, values):
+        x = SimpleNamespace(**{name: state[k * n:(k + 1) * n] for k, name in enumerate(STATE)})
+        return step(tree, runtime, x, estimate, values, frame)
+
+    return learn
+
+
+def advance(functions, body, m, p, dt, state, learned, slot):
+    """
+    Return the memory after `dt` seconds, and the parameters that all payload slots learned.
+
+    state: rows by the names of `STATE`. slot: place of the ten numbers in the runtime.
+    """
+    answer = call(functions, 0.0, body.runtime, flatten(state), m.estimate,
+                  [p.rate * minimum(dt, _LONGEST), p.dead_zone, p.largest_mass, p.size],
+                  outputs=PARAMETERS.stop)
+    good = all_finite(answer)
+    place = slice(slot, slot + 10)
+    result = list(learned)
+    result[place] = when(good, answer[PARAMETERS], learned[place])
+    return Memory(m.change, m.forget, when(good, answer[ESTIMATE], m.estimate), m.active), result

@@ -1,0 +1,100 @@
+"""
+Limits of the torque: brakes at position limits, rate and effort limits, the finite check.
+
+Whatever the law returns, what is sent is finite, within the effort limits, and no further from the
+last torque than the rate allows.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import element, first_where, magnitudes, scaled
+from robodyn_ros.dynamics.flags import above, all_finite, any_above, finite, no, when
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+
+_DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
+_TIME = 0.1        # s in which a joint that is moved by hand may reach its limit
+_SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake sets in
+_ROUNDING = 1e-9   # of the effort limit
+_LONGEST = 0.05    # s that the rate limit credits: a pause permits no jump
+
+
+@block
+class Program:
+    effort: list = joints('N m', 'Largest torque that may be sent.')
+    rate: list = joints('N m/s', 'Largest change of the torque.')
+
+
+def brake_speed(q, qd, lower, upper, time):
+    """
+    Return the speed that a joint is to lose in front of its limit, pointing inwards.
+
+    A joint may approach a limit at distance / time; what is faster is excess. Excess below
+    `_SOFTNESS` is rounded off as a parabola, so that the torque has no kink.
+    """
+    headed = q + time * qd
+    beyond = headed - minimum(maximum(headed, lower), upper)
+    excess = absolute(beyond) / time
+    blend = minimum(excess, _SOFTNESS)
+    excess = blend * (excess - 0.5 * blend) / _SOFTNESS
+    return when(above(beyond, 0.0), -excess, excess)
+
+
+def brake(body, torque, q, qd, externally_driven):
+    """
+    Return the torque with what stops joints in front of their position limits.
+
+    The inertia is that of the joint in its present pose while the others are free, 1 over the
+    diagonal of M^-1. Where something else than the reference moves the arm it begins earlier.
+    """
+    time = when(externally_driven, _TIME, 0.25 * _TIME)
+    speeds = [brake_speed(*each, time) for each in zip(
+        q, qd, body.robot.lower, body.robot.upper)]
+
+    def braked():
+        inertia = body.part('apparent_inertia', q, body.gains.armature)
+        return [t + when(absolute(s), _DAMPING * s * m, 0.0)
+                for t, s, m in zip(torque, speeds, inertia)]
+
+    return choose(any_above(magnitudes(speeds), 0.0), [lambda: list(torque), braked])
+
+
+@block
+class Verdict:
+    """What supervision did to the torque of a cycle."""
+
+    saturated: list = joints('', 'Flag: cut to the effort limit.')
+    rate_limited: list = joints('', 'Flag: held back by the rate limit.')
+    not_finite: float = scalar('', 'Torque that was not finite: 0 none; 1 law; 2 law and '
+                               'fallback, so that the last torque was sent again.')
+    joint: float = scalar('', 'Joint whose torque was not finite.')
+    value: float = scalar('N m', 'That torque.')
+
+
+def supervise(desired, fallback, sent, dt, p):
+    """
+    Return the torque to send, and what was done to it.
+
+    desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
+    then; a period that is not above 0 keeps the last torque. A torque above an effort limit that
+    was lowered comes down no faster than the rate allows.
+    """
+    good, second = all_finite(desired), all_finite(fallback)
+    torque = when(good, desired, when(second, fallback, sent))
+    bad = first_where([no(finite(each)) for each in desired])
+    span = when(above(dt, 0.0), minimum(dt, _LONGEST), 0.0)
+    step = scaled(span, p.rate)
+    slowed = [minimum(maximum(t, s - d), s + d) for t, s, d in zip(torque, sent, step)]
+    bound = [maximum(most, absolute(s) - d) for most, s, d in zip(p.effort, sent, step)]
+    out = [minimum(maximum(t, -most), most) for t, most in zip(slowed, bound)]
+    verdict = Verdict(
+        _changed(slowed, out, p), _changed(torque, slowed, p),
+        when(good, 0.0, when(second, 1.0, 2.0)), bad, element(desired, bad))
+    return out, verdict
+
+
+def _changed(before, after, p):
+    """Return which torques were changed by more than rounding."""
+    return [above(absolute(b - a), _ROUNDING * most)
+            for a, b, most in zip(before, after, p.effort)]

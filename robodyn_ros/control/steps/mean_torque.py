@@ -1,0 +1,28 @@
+"""Mean of the torques that the arm was given from one state to the next."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import positive, zeros
+from robodyn_ros.dynamics.flags import flag, when
+from robodyn_ros.dynamics.trace import maximum
+
+
+@block
+class Memory:
+    impulse: list = joints('N m s', 'Integral of the torques sent while no state came.')
+    elapsed: float = scalar('s', 'Time that it covers.')
+
+
+def added(m, dt, torque):
+    """Return the memory after a torque that acted for `dt` seconds."""
+    return Memory([i + dt * t for i, t in zip(m.impulse, torque)], m.elapsed + dt)
+
+
+def finished(m, dt, torque):
+    """Return time and mean torque since the last state, the last torque included; new memory."""
+    several = flag(m.elapsed)
+    whole = added(m, maximum(dt, 0.0), torque)
+    mean = [i / positive(whole.elapsed) for i in whole.impulse]
+    return (when(several, whole.elapsed, dt), when(several, mean, torque),
+            Memory(zeros(m.impulse), 0.0))

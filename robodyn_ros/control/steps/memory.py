@@ -1,0 +1,39 @@
+"""What the next cycle must know."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
+from robodyn_ros.control.steps import (
+    collision, external_law, feedback_share, law_state, learning, limits, loads, mean_torque,
+    motion, observer, predict, reflection, transition, wrenches)
+
+
+@block
+class Memory:
+    before: float = scalar('s', 'Time of the law at the last cycle.')
+    q: list = joints('rad', 'Position at the last state.')
+    qd: list = joints('rad/s', 'Velocity at the last state.')
+    coasting: float = scalar('', 'Flag: the last cycle was one of silence.')
+    guess: predict.Memory = part(predict.Memory)
+    given: mean_torque.Memory = part(mean_torque.Memory)
+    loads: loads.Memory = part(loads.Memory)
+    external: wrenches.Memory = part(wrenches.Memory)
+    target: wrenches.Memory = part(wrenches.Memory)
+    external_law: external_law.Memory = part(external_law.Memory)
+    learning: learning.Memory = part(learning.Memory)
+    schedule: list = joints('', 'Factor of the gain schedule on the natural frequency.')
+    reflection: reflection.Memory = part(reflection.Memory)
+    observer: observer.Memory = part(observer.Memory)
+    collision: collision.Memory = part(collision.Memory)
+    motion: motion.Memory = part(motion.Memory)
+    share: feedback_share.Memory = part(feedback_share.Memory)
+    transition: transition.Memory = part(transition.Memory)
+    switch: float = scalar('', 'Change of law, gains or limits that is under way, or made.')
+    integral: list = joints('rad/s^2', 'Integral of the error.')
+    springs: law_state.Springs = part(law_state.Springs)
+    task_springs: law_state.TaskSprings = part(law_state.TaskSprings)
+    report: list = numbers('report', 'SI', 'Report of a Cartesian law, see `TaskReport`.')
+    terms: list = numbers('terms', 'N m', 'Terms of the torque sent, row by row as in `Term`.')
+    sent: list = joints('N m', 'Torque sent last.')
+    start: float = scalar('', 'Last torque to go on from that was looked at.')
+    verdict: limits.Verdict = part(limits.Verdict)

@@ -1,0 +1,253 @@
+"""
+What is asked of the joints: the modes of an arm under control, and what leads to the next.
+
+There is one state machine, in two tables. `decide` looks at requests, at the measured state and at
+collisions, before the reference moves on; `conclude` looks at how far the reference has come. The
+first row counts whose condition holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+
+from robodyn_ros.control.blocks import block, joints, part, scalar
+from robodyn_ros.control.steps import path, pose_motion, stop_profile
+from robodyn_ros.control.steps.vectors import zeros
+from robodyn_ros.dynamics.flags import (
+    above, any_of, at_least, both, either, equal, first_of, flag, no, when)
+from robodyn_ros.dynamics.flow import choose
+
+INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR = map(float, range(7))
+# what a row of a table does to the reference
+(KEEP, RELEASE, RELEASE_AT_STATE, STOP_FROM_REFERENCE, STOP_FROM_STATE, FOLLOW, AIM) = map(
+    float, range(7))
+# requests
+(NO_REQUEST, TO_REST, TO_FLOAT, TO_FOLLOW, TO_TAKE_OVER, TO_GIVE_UP, TO_RESUME,
+ TO_REACH) = map(float, range(8))
+# results of a trajectory, as in control_msgs; RUNNING: none yet, or something else ended it
+RUNNING = 1.0
+SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
+
+
+@block
+class Event:
+    """Why something happened: a code of `messages`, and what shows it."""
+
+    code: float = scalar('', 'Code; 0: nothing.')
+    joint: float = scalar('', 'Joint.')
+    value: float = scalar('', 'Value, in the unit of the code.')
+    bound: float = scalar('', 'Bound that it exceeds.')
+    time: float = scalar('s', 'Time, as the code has it.')
+
+
+NOTHING = Event(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def event(code):
+    """Return an event that its code says all about."""
+    return Event(code, 0.0, 0.0, 0.0, 0.0)
+
+
+(SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, GIVEN_UP, UNUSABLE,
+ LAW_NOT_FINITE, TORQUE_NOT_FINITE, COLLIDED, AT_POSE, OUT_OF_REACH, NO_LINEAR_FEEDBACK,
+ OWN_LAW) = map(float, range(1, 16))
+REQUESTED = 1000.0  # codes from here on name texts of the requests
+
+
+@block
+class Reference:
+    q: list = joints('rad', 'Position.')
+    qd: list = joints('rad/s', 'Velocity.')
+    qdd: list = joints('rad/s^2', 'Acceleration.')
+    effort: list = joints('N m', 'Added effort.')
+
+
+@block
+class Program:
+    request: float = scalar('', 'Number of the last request.')
+    kind: float = scalar('', 'Kind of that request.')
+    code: float = scalar('', 'Code of its text.')
+    disables: float = scalar('', 'External laws that it disables: 0 none, 1 linear feedback, '
+                             '2 all.')
+    floats: float = scalar('', 'Flag: an arm that is taken over floats.')
+    fault: float = scalar('', 'Number of the last fault found elsewhere.')
+    fault_code: float = scalar('', 'Code of its text.')
+    reset: float = scalar('', 'Number of the last reset of faults.')
+    current: path.Path = part(path.Path)
+    upcoming: path.Path = part(path.Path)
+    pose: pose_motion.Program = part(pose_motion.Program)
+    deceleration: list = joints('rad/s^2', 'Largest deceleration of a stop.')
+
+
+@block
+class Memory:
+    mode: float = scalar('', 'Mode.')
+    message: Event = part(Event)
+    result: float = scalar('', 'Result of the last trajectory.')
+    fault: Event = part(Event)
+    interruptions: float = scalar('', 'Motions broken off, or forbidden to begin.')
+    request: float = scalar('', 'Last request that was looked at.')
+    fault_request: float = scalar('', 'Last fault from elsewhere that was looked at.')
+    reset: float = scalar('', 'Last reset that was looked at.')
+    dropped: float = scalar('', 'Last trajectory that does not begin any more.')
+    reference: Reference = part(Reference)
+    path: path.Memory = part(path.Memory)
+    stop: stop_profile.Memory = part(stop_profile.Memory)
+    pose: pose_motion.Memory = part(pose_motion.Memory)
+
+
+def free(m):
+    """Return whether nothing is asked of the joints."""
+    return either(equal(m.mode, FLOAT), equal(m.mode, INACTIVE))
+
+
+def externally_driven(m):
+    """Return whether something else than the reference moves the arm: a hand, linear feedback."""
+    return either(equal(m.mode, FLOAT), equal(m.mode, LINEAR))
+
+
+def pending(m, p):
+    """Return whether a trajectory is about to begin."""
+    return both(above(p.upcoming.number, m.path.number), above(p.upcoming.number, m.dropped))
+
+
+def moves(m, p):
+    """Return whether a motion is under way, or about to begin, that a stop would end."""
+    return any_of([equal(m.mode, TRACK), equal(m.mode, REACH), externally_driven(m),
+                   pending(m, p)])
+
+
+def decide(m, p, what):
+    """
+    Return the next mode before the reference moves on: mode, action, message.
+
+    what: flags and events of this cycle, see `cycle`.
+    """
+    new = no(equal(p.request, m.request))
+
+    def asked(kind):
+        return both(new, equal(p.kind, kind))
+
+    inactive = equal(m.mode, INACTIVE)
+    text = event(p.code)
+    moving = moves(m, p)
+    begins = both(pending(m, p), at_least(what.now, p.upcoming.moment))
+    given_up = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(GIVEN_UP),
+                    m.message)
+    return first_of(
+        # condition                              mode      action               message
+        (both(asked(TO_TAKE_OVER), p.floats),    FLOAT,    RELEASE_AT_STATE,    NOTHING),
+        (asked(TO_TAKE_OVER),                    STOP,     STOP_FROM_STATE,     NOTHING),
+        (asked(TO_GIVE_UP),                      INACTIVE, RELEASE,             m.message),
+        (inactive,                               INACTIVE, KEEP,                m.message),
+        (both(what.fails, moving),               STOP,     STOP_FROM_REFERENCE, what.failure),
+        (both(asked(TO_RESUME), equal(m.mode, FLOAT)), FLOAT, KEEP,             m.message),
+        (asked(TO_RESUME),                       STOP,     STOP_FROM_STATE,     given_up),
+        (asked(TO_REST),                         STOP,     STOP_FROM_REFERENCE, text),
+        (asked(TO_FLOAT),                        FLOAT,    RELEASE,             text),
+        (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, event(SILENT)),
+        (both(what.hit, what.hit_floats),        FLOAT,    RELEASE_AT_STATE,    what.collision),
+        (what.hit,                               STOP,     STOP_FROM_STATE,     what.collision),
+        (asked(TO_REACH),                        REACH,    AIM,                 NOTHING),
+        (begins,                                 TRACK,    FOLLOW,              NOTHING),
+        otherwise=(m.mode, KEEP, when(asked(TO_FOLLOW), NOTHING, m.message)))
+
+
+def conclude(m, outcome):
+    """Return the next mode once the reference has moved on: mode, action, message, result."""
+    track, reach, time = equal(m.mode, TRACK), equal(m.mode, REACH), m.path.elapsed
+    seen = [outcome.joint, outcome.error, outcome.tolerance, time]
+    off_path, off_goal = (
+        Event(when(outcome.velocity, speed, position), *seen)
+        for position, speed in ((OFF_PATH, OFF_PATH_SPEED), (OFF_GOAL, OFF_GOAL_SPEED)))
+    rests = at_least(m.stop.elapsed, m.stop.duration)
+    return first_of(
+        # condition                                              mode  action
+        (both(track, equal(outcome.kind, path.REACHED)),         HOLD, KEEP,
+         event(AT_GOAL), SUCCESSFUL),
+        (both(track, equal(outcome.kind, path.PATH_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
+         off_path, PATH_TOLERANCE_VIOLATED),
+        (both(track, equal(outcome.kind, path.GOAL_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
+         off_goal, GOAL_TOLERANCE_VIOLATED),
+        (both(reach, equal(m.pose.outcome, pose_motion.REACHED)), STOP, STOP_FROM_REFERENCE,
+         event(AT_POSE), m.result),
+        (both(reach, equal(m.pose.outcome, pose_motion.OUT_OF_REACH)), STOP,
+         STOP_FROM_REFERENCE, Event(OUT_OF_REACH, 0.0, m.pose.linear, m.pose.angular, 0.0),
+         m.result),
+        (both(equal(m.mode, STOP), rests),                       HOLD, KEEP,
+         m.message, m.result),
+        otherwise=(m.mode, KEEP, m.message, m.result))
+
+
+def act(robot, m, p, mode, action, message, q, qd):
+    """Return the memory after a row of a table has done what it does to the reference."""
+    reaching = equal(m.mode, REACH)
+    m = replace(m, mode=mode, message=message)
+    here = Reference(q, qd, zeros(q), zeros(q))
+
+    def broken_off(reference):
+        return replace(m, interruptions=m.interruptions + 1.0, reference=reference,
+                       dropped=p.upcoming.number, path=path.Memory(0.0, 0.0, 0.0))
+
+    def stopped(reference):
+        return replace(broken_off(reference), stop=stop_profile.plan(
+            reference, p.deceleration, robot.lower, robot.upper))
+
+    def followed():
+        return replace(m, result=RUNNING, path=path.started(p.upcoming))
+
+    def aimed():
+        after = replace(broken_off(m.reference), result=RUNNING)
+        after = when(reaching, replace(m, result=RUNNING), after)
+        return replace(after, pose=pose_motion.aimed(math.inf))
+
+    return choose(action, [
+        lambda: m,
+        lambda: broken_off(m.reference),
+        lambda: broken_off(here),
+        lambda: stopped(m.reference),
+        lambda: stopped(here),
+        followed,
+        aimed])
+
+
+def advance(body, reach, table, m, p, now, dt, q, qd):
+    """Return the memory with the reference moved on, and how a trajectory stands."""
+    chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming, p.current)
+    running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0)
+
+    def tracked():
+        state = path.advance(m.path, now, body.robot.longest_pause)
+        reference = Reference(*path.sample(table, chosen, state.elapsed))
+        return (replace(m, path=state, reference=reference),
+                path.judge(state, chosen, reference, q, qd))
+
+    def stopping():
+        stop = replace(m.stop, elapsed=m.stop.elapsed + dt)
+        return replace(m, stop=stop, reference=Reference(*stop_profile.sample(stop))), running
+
+    def reaching():
+        rows, pose = pose_motion.advance(body, m.reference, q, p.pose, m.pose, reach, dt)
+        return replace(m, pose=pose, reference=Reference(*rows)), running
+
+    def driven():
+        return replace(m, reference=Reference(q, qd, zeros(q), zeros(q))), running
+
+    # inactive, hold, float, track, stop, reach, linear feedback
+    nothing = (m, running)
+    return choose(m.mode, [driven, lambda: nothing, driven, tracked, stopping, reaching,
+                           lambda: nothing])
+
+
+def seen(m, p):
+    """Return the memory in which all requests of the program have been looked at."""
+    new = no(equal(p.request, m.request))
+    follows = both(new, equal(p.kind, TO_FOLLOW))
+    return replace(m, request=p.request, fault_request=p.fault, reset=p.reset,
+                   result=when(follows, RUNNING, m.result))
+
+
+def latched(m, fails, failure):
+    """Return the memory with a fault latched, where one has happened; the first stays."""
+    return replace(m, fault=when(both(fails, no(flag(m.fault.code))), failure, m.fault))

@@ -1,0 +1,115 @@
+"""
+Trajectories: the reference on a path of quintic segments, and the tolerances about it.
+
+Segments are rows of a table: the time of their begin, then six coefficients of rising powers for
+position, velocity, acceleration and effort of each joint.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import (
+    difference, element, first_where, magnitudes, zeros)
+from robodyn_ros.dynamics.flags import above, any_of, at_least, below, finite, no, when
+from robodyn_ros.dynamics.flow import last_not_after, lookup
+from robodyn_ros.dynamics.trace import maximum, minimum
+
+POWERS = 6
+KINDS = 4  # position, velocity, acceleration, effort
+
+
+def columns(nv: int) -> int:
+    """Return the length of a row of the table of segments."""
+    return 1 + KINDS * POWERS * nv
+
+
+@block
+class Path:
+    number: float = scalar('', 'Number of the trajectory; 0: none.')
+    moment: float = scalar('s', 'Time of the law at which it begins.')
+    row: float = scalar('', 'First of its segments in the table.')
+    rows: float = scalar('', 'Number of its segments.')
+    first: float = scalar('s', 'Time of its first point, since its begin.')
+    last: float = scalar('s', 'Time of its last point, since its begin.')
+    first_q: list = joints('rad', 'Position until the first point.')
+    first_effort: list = joints('N m', 'Added effort until the first point.')
+    last_q: list = joints('rad', 'Position from the last point on.')
+    last_effort: list = joints('N m', 'Added effort from the last point on.')
+    path_q: list = joints('rad', 'Position tolerance while moving; infinite: none.')
+    path_qd: list = joints('rad/s', 'Velocity tolerance while moving; infinite: none.')
+    goal_q: list = joints('rad', 'Position tolerance at the goal; infinite: none.')
+    goal_qd: list = joints('rad/s', 'Velocity tolerance at the goal; infinite: none.')
+    goal_time: float = scalar('s', 'Time after the last point in which the goal must be met.')
+
+
+@block
+class Memory:
+    number: float = scalar('', 'Trajectory that is followed, or was followed last; 0: none.')
+    elapsed: float = scalar('s', 'Time since its begin, as far as the reference has come.')
+    before: float = scalar('s', 'Time of the law at the last cycle.')
+
+
+NOT_ENDED, REACHED, PATH_VIOLATED, GOAL_VIOLATED = 0.0, 1.0, 2.0, 3.0
+
+
+@block
+class Outcome:
+    """How a trajectory ended, if it did, and what shows it."""
+
+    kind: float = scalar('', 'Outcome: 0 not ended, 1 reached, 2 path, 3 goal tolerance violated.')
+    velocity: float = scalar('', 'Flag: it was the velocity, not the position.')
+    joint: float = scalar('', 'Joint beyond its tolerance.')
+    error: float = scalar('rad', 'Its distance from the reference.')
+    tolerance: float = scalar('rad', 'Its tolerance.')
+
+
+def started(path):
+    """Return the memory of a trajectory that begins."""
+    return Memory(path.number, 0.0, path.moment)
+
+
+def advance(m, now, longest_step):
+    """Return the memory at a time; the reference neither jumps nor goes back."""
+    ahead = now - m.before
+    known = finite(ahead)
+    step = minimum(maximum(ahead, 0.0), longest_step)
+    return Memory(m.number, when(known, m.elapsed + step, m.elapsed),
+                  when(known, now, m.before))
+
+
+def sample(table, path, t):
+    """Return position, velocity, acceleration and effort at `t` seconds since the begin."""
+    nv = len(path.first_q)
+    row = last_not_after(table, t, count=path.rows, first=path.row)
+    begin, *values = lookup(table, row, range(columns(nv)))
+    s = t - begin
+    result = []
+    for k in range(KINDS):
+        result.append([])
+        for j in range(nv):
+            value = 0.0
+            for power in reversed(range(POWERS)):
+                value = value * s + values[(power * KINDS + k) * nv + j]
+            result[k].append(value)
+    after, before = at_least(t, path.last), no(at_least(t, path.first))
+    still = zeros(path.first_q)
+    ends = [path.last_q, still, still, path.last_effort]
+    begins = [path.first_q, still, still, path.first_effort]
+    return when(after, ends, when(before, begins, result))
+
+
+def judge(m, path, reference, q, qd):
+    """Return how the trajectory stands, for a measured state."""
+    late = m.elapsed - path.last
+    moving = below(late, 0.0)
+    errors = [*magnitudes(difference(reference.q, q)), *magnitudes(difference(reference.qd, qd))]
+    tolerances = when(moving, [*path.path_q, *path.path_qd], [*path.goal_q, *path.goal_qd])
+    beyond = [no(at_least(bound, error)) for error, bound in zip(errors, tolerances)]
+    violated, which = any_of(beyond), first_where(beyond)
+    kind = when(moving, when(violated, PATH_VIOLATED, NOT_ENDED),
+                when(no(violated), REACHED,
+                     when(above(late, path.goal_time), GOAL_VIOLATED, NOT_ENDED)))
+    nv = float(len(q))
+    of_velocity = at_least(which, nv)
+    return Outcome(kind, of_velocity, when(of_velocity, which - nv, which),
+                   element(errors, which), element(tolerances, which))

@@ -1,0 +1,94 @@
+"""Motion of the reference to a pose of a link: a step of `resolved_rate`, and its end."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, numbers, scalar
+from robodyn_ros.control.steps.vectors import exponential, magnitudes
+from robodyn_ros.dynamics.flags import (
+    above, all_of, any_above, below, both, flag, no, when)
+from robodyn_ros.dynamics.flow import iterate
+from robodyn_ros.dynamics.trace import floor, maximum
+
+_STEP = 2e-3        # s, at most
+_SMOOTHING = 5e-3   # s: time constant of accelerations
+_FADING = 0.1       # s: time constant with which the effort of a trajectory is let go
+_ARRIVED = 1e-5     # m and rad
+_STILL = 2e-4       # rad/s or m/s
+_WINDOW = 0.5       # s in which there has to be progress,
+_PROGRESS = 0.05    # of what was asked for
+ON_THE_WAY, REACHED, OUT_OF_REACH = 0.0, 1.0, 2.0
+
+
+@block
+class Program:
+    target: list = numbers('pose', '1, m', 'Rotation matrix by rows, and position, in the base.')
+    pace: list = numbers('task', 'm/s, rad/s, m/s^2, rad/s^2, m, rad', 'Largest velocity and '
+                         'acceleration of the link, and distance of the arm from the reference '
+                         'at which that waits.')
+    acceleration: list = joints('rad/s^2', 'Largest acceleration of the joints.')
+
+
+@block
+class Memory:
+    nudging: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
+    nudged: float = scalar('', 'Flag: that has been tried.')
+    begin: float = scalar('s', 'Distance at the begin of the window.')
+    asked: float = scalar('s', 'Way that was asked for since then.')
+    since: float = scalar('s', 'Time since then.')
+    linear: float = scalar('m', 'Distance that is left.')
+    angular: float = scalar('rad', 'Angle that is left.')
+    outcome: float = scalar('', 'Outcome: 0 on the way, 1 reached, 2 out of reach.')
+
+
+def aimed(far):
+    """Return the memory of a motion that begins."""
+    return Memory(0.0, 0.0, far, 0.0, 0.0, 0.0, 0.0, ON_THE_WAY)
+
+
+def advance(body, reference, measured, p, m, reach, dt):
+    """Return position, velocity, acceleration and effort of the reference, and the memory."""
+    robot = body.robot
+    steps = maximum(-floor(-(dt / _STEP - 1e-9)), 1.0)
+    h = dt / steps
+    smoothing = 1.0 - exponential(-h / _SMOOTHING)
+    fade = exponential(-dt / _FADING)
+
+    def step(state):
+        (q, qd, qdd), m = state
+        pace = [*p.pace, flag(m.nudging), h, smoothing]
+        result = body.part(
+            'reach', q, qd, qdd, measured, p.target, reach,
+            [robot.reach_lower, robot.reach_upper, robot.speeds, p.acceleration], pace)
+        n = body.nv
+        q2, qd2, qdd2 = (result[k * n:(k + 1) * n] for k in range(3))
+        numbers_ = result[3 * n:]
+        ended = flag(m.outcome)
+        return when(ended, ((q, qd, qdd), m), ((q2, qd2, qdd2), judged(m, h, qd2, *numbers_)))
+
+    moves = above(dt, 0.0)
+    begin = ((reference.q, reference.qd, reference.qdd), m)
+    (q, qd, qdd), after = iterate(when(moves, steps, 0.0), step, begin,
+                                  limit=int(robot.longest_pause / _STEP) + 1)
+    effort = when(moves, [fade * e for e in reference.effort], reference.effort)
+    return [q, qd, qdd, effort], after
+
+
+def judged(m, h, qd, linear, angular, distance, speed):
+    """Return the memory after a step: on the way, at the target, or without progress."""
+    arrived = all_of([below(linear, _ARRIVED), below(angular, _ARRIVED),
+                      no(any_above(magnitudes(qd), _STILL))])
+    asked, since = m.asked + h * speed, m.since + h
+    bending = flag(m.nudging)
+    nudging = when(bending, m.nudging - h, m.nudging)
+    begin = when(bending, distance, m.begin)
+    asked, since = when(bending, 0.0, asked), when(bending, 0.0, since)
+    looks = no(below(since, _WINDOW))
+    stuck = all_of([looks, above(asked, 0.0), below(begin - distance, _PROGRESS * asked)])
+    lost = both(stuck, flag(m.nudged))
+    tries = both(stuck, no(flag(m.nudged)))
+    outcome = when(arrived, REACHED, when(lost, OUT_OF_REACH, ON_THE_WAY))
+    after = Memory(when(tries, _WINDOW, nudging), when(tries, 1.0, m.nudged),
+                   when(looks, distance, begin), when(looks, 0.0, asked),
+                   when(looks, 0.0, since), linear, angular, outcome)
+    return when(arrived, Memory(m.nudging, m.nudged, m.begin, m.asked, m.since, linear, angular,
+                                REACHED), after)

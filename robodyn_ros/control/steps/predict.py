@@ -1,0 +1,44 @@
+"""Prediction of the state where none came: the model, moved by the torques that were sent."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints
+from robodyn_ros.control.steps.vectors import difference, magnitudes
+from robodyn_ros.dynamics.flags import above, all_finite, all_of, below, no
+from robodyn_ros.dynamics.flow import iterate
+from robodyn_ros.dynamics.trace import floor, maximum
+
+_STEP = 2e-3    # s, at most
+_LONGEST = 0.2  # s for which one torque determines where an arm is
+_FAR = 0.3      # rad or m from the reference; an arm that was followed is nearer
+
+
+@block
+class Memory:
+    q: list = joints('rad', 'Predicted position; measured where a state came.')
+    qd: list = joints('rad/s', 'Predicted velocity.')
+
+
+def advance(body, m, torque, dt, longest_pause):
+    """Return the state after a torque has acted for `dt` seconds."""
+    g = body.gains
+    count = -floor(-dt / _STEP)
+    h = dt / maximum(count, 1.0)
+
+    def step(state):
+        return body.rows('predict', *state, torque, g.viscous, g.coulomb, g.armature,
+                         g.weight_scale, [h])
+
+    q, qd = iterate(count, step, [m.q, m.qd], limit=int(longest_pause / _STEP) + 1)
+    return Memory(q, qd)
+
+
+def plausible(m, dt, reference):
+    """
+    Return whether the arm may well be there, after a step of `dt`.
+
+    The torque does not determine for long where an arm is, least of all far from its reference:
+    brakes may hold it. A joint that moves no mass in the model gives no finite numbers.
+    """
+    near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
+    return all_of([no(above(dt, _LONGEST)), *near, all_finite(m.qd)])

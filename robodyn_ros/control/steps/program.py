@@ -1,0 +1,36 @@
+"""What people decide: the program of a cycle, replaced as a whole."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, part, scalar
+from robodyn_ros.control.steps import (
+    collision, external_law, feedback_share, gains, learning, limits, loads, motion, observer,
+    reflection, transition, wrenches)
+from robodyn_ros.control.steps.gains import Task
+
+
+@block
+class Program:
+    motion: motion.Program = part(motion.Program)
+    law: float = scalar('', 'Row of the law that follows references.')
+    law_damping: float = scalar('1/s', 'Largest kd of that law.')
+    law_stiffness: float = scalar('1/s', 'Largest kp / kd of that law.')
+    gains: gains.Program = part(gains.Program)
+    task: Task = part(Task)
+    springs: float = scalar('', 'Number of the last change of stiffness.')
+    task_springs: float = scalar('', 'Number of the last change of the stiffness of the link.')
+    tank: float = scalar('J', 'Energy that a change of stiffness may feed into the arm.')
+    switch: float = scalar('', 'Number of the last change of law, gains or limits.')
+    transition: transition.Program = part(transition.Program)
+    share: feedback_share.Program = part(feedback_share.Program)
+    loads: loads.Program = part(loads.Program)
+    external: wrenches.Program = part(wrenches.Program)
+    target: wrenches.Program = part(wrenches.Program)
+    external_law: external_law.Program = part(external_law.Program)
+    learning: learning.Program = part(learning.Program)
+    reflection: reflection.Program = part(reflection.Program)
+    observer: observer.Program = part(observer.Program)
+    collision: collision.Program = part(collision.Program)
+    limits: limits.Program = part(limits.Program)
+    start: float = scalar('', 'Number of the last torque to go on from.')
+    start_torque: list = joints('N m', 'That torque.')

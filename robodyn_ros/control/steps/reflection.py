@@ -1,0 +1,43 @@
+"""
+Torque reflection: the hand that moves a floating arm feels what another arm feels.
+
+tau = g(q) - D qd + gain tau_ext of the other arm (Lawrence 1993, the force channel).
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import clipped, product, zeros
+from robodyn_ros.dynamics.flags import above, both, when
+from robodyn_ros.dynamics.trace import minimum
+
+_TIME_CONSTANT = 0.02  # s of the filter
+
+
+@block
+class Program:
+    number: float = scalar('', 'Number of the torque that was received last.')
+    torque: list = joints('N m', 'External torque of the other arm.')
+    end: float = scalar('s', 'Time of the law until which it counts.')
+    gain: list = joints('', 'Part of it that is reflected.')
+    limit: list = joints('N m', 'Largest reflected torque.')
+
+
+@block
+class Memory:
+    torque: list = joints('N m', 'Reflected torque.')
+    dropped: float = scalar('', 'Number of the last torque that does not count any more.')
+
+
+def advance(m, p, now, dt):
+    """Return the memory of a floating arm after `dt` seconds; the torque never steps."""
+    counts = both(above(p.end, now), above(p.number, m.dropped))
+    wanted = when(counts, product(p.gain, p.torque), zeros(p.torque))
+    wanted = clipped(wanted, [-x for x in p.limit], p.limit)
+    rate = minimum(dt / _TIME_CONSTANT, 1.0)
+    return Memory([t + (w - t) * rate for t, w in zip(m.torque, wanted)], m.dropped)
+
+
+def cleared(m, p):
+    """Return the memory of an arm that no hand moves."""
+    return Memory(zeros(m.torque), p.number)

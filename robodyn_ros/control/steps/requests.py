@@ -1,0 +1,136 @@
+"""What the program asks for, and what that and the state of the arm make the cycle do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+from robodyn_ros.control.steps import (
+    collision, external_law, feedback_share, law_state, loads, motion, observer, predict,
+    reflection, transition, wrenches)
+from robodyn_ros.control.steps.body import Body
+from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.control.steps.vectors import element, first_where, zeros
+from robodyn_ros.dynamics.flags import (
+    above, all_of, any_of, below, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.safety import ABSURD
+
+
+class Requests:
+    """What the program asks for that the memory has not seen yet, as flags."""
+
+    def __init__(self, state, m, p):
+        new = no(equal(p.motion.request, m.motion.request))
+        to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
+            ('rest', motion.TO_REST), ('float', motion.TO_FLOAT), ('follow', motion.TO_FOLLOW),
+            ('take_over', motion.TO_TAKE_OVER), ('give_up', motion.TO_GIVE_UP),
+            ('resume', motion.TO_RESUME))}
+        self.to = SimpleNamespace(**to)
+        # an arm that is not under control is not resumed
+        self.resumes = both(to['resume'], no(equal(m.motion.mode, motion.INACTIVE)))
+        self.located = either(to['take_over'], self.resumes)
+        disables = both(new, flag(p.motion.disables))
+        self.disables_all = both(disables, above(p.motion.disables, 1.5))
+        self.disables_linear = disables
+        self.fault = no(equal(p.motion.fault, m.motion.fault_request))
+        self.reset = no(equal(p.motion.reset, m.motion.reset))
+        self.switch = no(equal(p.switch, m.switch))
+        self.start = no(equal(p.start, m.start))
+
+
+def take_over(robot, functions, asked, state, m, p):
+    """Return the memory of an arm that is taken over, or found again, or given a torque."""
+    located, begins = asked.located, asked.to.take_over
+    q, qd = when(located, [state.q, state.qd], [m.q, m.qd])
+    now = when(located, state.now, m.before)
+    forgets = no(equal(p.learning.forget, m.learning.forget))
+    loads_ = loads.requested(m.loads, p.loads, forgets)
+    # an arm that floats goes on floating
+    anew = either(begins, both(asked.resumes, no(equal(m.motion.mode, motion.FLOAT))))
+    springs = law_state.requested(m.springs, p.springs, p.gains.stiffness,
+                                  p.transition.duration)
+    springs = law_state.refilled(law_state.arrived(springs, anew), p.tank, anew)
+    task = law_state.requested(m.task_springs, p.task_springs, p.task.stiffness,
+                               p.transition.duration)
+    task = law_state.refilled(law_state.arrived(task, anew), p.tank, anew)
+    guest = external_law.released(external_law.requested(
+        m.external_law, p.external_law, begins), located)
+    body = Body(robot, functions, loads.runtime(loads_), p.gains)
+    weight = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
+    begun = when(begins, weight, p.start_torque)
+    begun = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
+             for t, most in zip(begun, p.limits.effort)]
+    share = feedback_share.growing(m.share, now, anew)
+    return replace(
+        m, before=now, q=q, qd=qd, coasting=when(located, 0.0, m.coasting),
+        guess=when(located, predict.Memory(q, qd), m.guess), loads=loads_,
+        external=wrenches.Memory(when(begins, zeros(m.external.wrench), m.external.wrench)),
+        target=wrenches.Memory(when(begins, zeros(m.target.wrench), m.target.wrench)),
+        learning=replace(m.learning, forget=p.learning.forget, estimate=when(
+            forgets, zeros(m.learning.estimate), m.learning.estimate)),
+        external_law=guest, task_springs=task,
+        reflection=when(begins, reflection.cleared(m.reflection, p.reflection), m.reflection),
+        observer=observer.restarted(m.observer, located),
+        collision=collision.reset(m.collision, begins),
+        share=feedback_share.restarted(share, begins),
+        # of joints without Ki nothing stays
+        integral=[when(both(flag(ki), no(anew)), i, 0.0)
+                  for ki, i in zip(p.gains.ki, m.integral)], springs=springs,
+        sent=when(either(begins, asked.start), begun, m.sent), start=p.start)
+
+
+def judge(robot, state, m, p, asked):
+    """Return what kind of cycle it is, and what is wrong with the state, as flags."""
+    measured = equal(state.kind, FROM_STATE)
+    good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
+            for x, v in zip(state.q, state.qd)]
+    usable = all_of(good)
+    due = no(equal(state.kind, REQUESTS))
+    now = when(due, state.now, m.before)
+    j = first_where([no(each) for each in good])
+    unusable = motion.Event(motion.UNUSABLE, j, element(state.q, j),
+                            element(state.qd, j), 0.0)
+    spoiled = both(measured, no(usable))
+    return SimpleNamespace(
+        now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
+        fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
+        silent=either(equal(state.kind, SILENT), spoiled),
+        fails=either(asked.fault, spoiled),
+        failure=when(asked.fault, motion.event(p.motion.fault_code), unusable))
+
+
+def decide(robot, asked, seen, state, m, p):
+    """Return the memory in the mode that requests, state and collisions ask for."""
+    before = m.motion
+    cleared = either(asked.reset, asked.to.take_over)
+    what = replace(before, fault=when(cleared, motion.NOTHING, before.fault),
+                   message=when(asked.reset, motion.NOTHING, before.message))
+    what = motion.latched(what, seen.fails, seen.failure)
+    touched = m.collision.joint
+    what = motion.latched(what, seen.hit, motion.Event(
+        motion.COLLIDED, touched, m.collision.torque,
+        element(p.collision.threshold, touched), 0.0))
+    seen.collision = what.fault
+    seen.hit_floats = equal(p.collision.reaction, collision.FLOAT)
+    mode, action, message = motion.decide(what, p.motion, seen)
+    q, qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])
+    after = motion.seen(motion.act(robot, what, p.motion, mode, action, message, q, qd),
+                        p.motion)
+    floats = equal(before.mode, motion.FLOAT)
+    begins = any_of([
+        asked.switch, asked.to.take_over, both(asked.to.float, no(floats)),
+        both(asked.to.follow, floats), both(seen.silent, no(m.coasting)),
+        both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
+    cancelled = either(seen.hit, both(asked.resumes, no(floats)))
+    blended = transition.begin(m.transition, p.transition, begins)
+    guest = external_law.disabled(m.external_law, either(seen.fails, asked.disables_all),
+                                  when(seen.fails, seen.failure.code, p.motion.code))
+    linear = equal(guest.chosen, external_law.LINEAR)
+    guest = external_law.disabled(guest, both(asked.disables_linear, linear), p.motion.code)
+    guest = external_law.disabled(guest, seen.hit, motion.COLLIDED)
+    guest = external_law.released(guest, either(seen.hit, seen.silent))
+    return replace(m, motion=after, switch=p.switch, external_law=guest,
+                   transition=transition.cancel(blended, cancelled),
+                   loads=loads.finished(m.loads, p.loads, asked.to.give_up))

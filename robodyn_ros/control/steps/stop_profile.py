@@ -1,0 +1,83 @@
+"""
+Coming to rest from any motion, all joints in one common time.
+
+Each joint's velocity falls from V to 0 along 1 - 3 x^2 + 2 x^3, whose steepest slope is 1.5 V / T.
+The acceleration that the reference has at that moment dies out on top of it along
+(1 - t / fade)^2, so that the torque has no step. A joint with too little room to its position
+limit stops sooner than the others, and if need be harder.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import clipped, positive, smooth_step
+from robodyn_ros.dynamics.flags import above, at_least, both, no, when
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+
+_FADE = 0.05      # s in which the present acceleration dies out
+_SHORTEST = 0.05  # s that a joint takes at least
+
+
+@block
+class Memory:
+    elapsed: float = scalar('s', 'Time since the stop began.')
+    duration: float = scalar('s', 'Time until all joints rest.')
+    q: list = joints('rad', 'Position at its begin.')
+    effort: list = joints('N m', 'Added effort at its begin, which fades.')
+    velocity: list = joints('rad/s', 'Velocity that dies out along the cubic.')
+    time: list = joints('s', 'Time in which it does.')
+    acceleration: list = joints('rad/s^2', 'Acceleration that dies out on top of it.')
+
+
+def plan(reference, deceleration, lower, upper):
+    """Return the profile that leaves from a reference."""
+    qd, q = reference.qd, reference.q
+    acceleration = clipped(reference.qdd, [-x for x in deceleration], deceleration)
+    velocity = [v + a * _FADE / 3.0 for v, a in zip(qd, acceleration)]
+    fastest = [maximum(absolute(v), absolute(w)) for v, w in zip(qd, velocity)]
+    # while the fade takes at most half the time, both accelerations together stay within the
+    # larger of them
+    duration = max(2.0 * _FADE, _SHORTEST)
+    for speed, most in zip(fastest, deceleration):
+        duration = maximum(1.5 * speed / most, duration)
+    rows = [_joint(*each, duration) for each in zip(q, qd, velocity, acceleration, lower, upper)]
+    velocity, time, acceleration = (list(column) for column in zip(*rows))
+    return Memory(0.0, duration, q, reference.effort, velocity, time, acceleration)
+
+
+def _joint(q, qd, velocity, acceleration, lower, upper, duration):
+    """Return velocity, time and acceleration of a joint, with the room that it has."""
+    ahead, behind = upper - q, q - lower
+    reach = 0.5 * duration * absolute(velocity) + absolute(acceleration) * _FADE ** 2 / 12.0
+    tight = no(at_least(minimum(ahead, behind), reach))
+    velocity = when(tight, qd, velocity)
+    acceleration = when(tight, 0.0, acceleration)
+    room = maximum(when(above(qd, 0.0), ahead, behind), 0.0)
+    speed = absolute(velocity)
+    fits = at_least(room, 0.5 * speed * duration)
+    time = maximum(2.0 * room / positive(speed), _SHORTEST)
+    reduced = minimum(speed, 2.0 * room / time)
+    reduced = when(above(velocity, 0.0), reduced, -reduced)
+    harder = both(tight, no(fits))
+    return when(harder, reduced, velocity), when(harder, time, duration), acceleration
+
+
+def sample(m):
+    """Return position, velocity, acceleration and effort, `elapsed` after the stop began."""
+    t = maximum(m.elapsed, 0.0)
+    over = at_least(m.elapsed, m.duration)
+    faded = 1.0 - smooth_step(t / m.duration)
+    y = maximum(1.0 - t / _FADE, 0.0)
+    y2 = y * y
+    rows = []
+    for q, v, time, a, effort in zip(m.q, m.velocity, m.time, m.acceleration, m.effort):
+        x = minimum(t / time, 1.0)
+        x2 = x * x
+        rows.append((
+            when(over, q + (0.5 * v * time - a * _FADE ** 2 / 12.0),
+                 q + v * time * (x - x2 * x + 0.5 * x2 * x2)
+                 + a * (_FADE ** 2 / 12.0 * (y2 * y2 - 1.0))),
+            when(over, 0.0, v * (1.0 - x2 * (3.0 - 2.0 * x)) - a * (_FADE / 3.0 * y2 * y)),
+            when(over, 0.0, v / time * (6.0 * (x2 - x)) + a * y2),
+            when(over, 0.0, effort * faded)))
+    return [list(column) for column in zip(*rows)]

@@ -1,0 +1,96 @@
+"""Lists with a scalar for each joint: elementwise arithmetic."""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.flags import above, both, no, when
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+
+_TINY = 1e-300
+_ORDER = 18  # of the series of the exponential
+
+
+def added(a, b):
+    """Return a + b."""
+    return [x + y for x, y in zip(a, b)]
+
+
+def difference(a, b):
+    """Return a - b."""
+    return [x - y for x, y in zip(a, b)]
+
+
+def product(a, b):
+    """Return a b, elementwise."""
+    return [x * y for x, y in zip(a, b)]
+
+
+def scaled(factor, a):
+    """Return a multiple of a list."""
+    return [factor * x for x in a]
+
+
+def zeros(a):
+    """Return as many zeros."""
+    return [0.0 for _ in a]
+
+
+def clipped(a, low, high):
+    """Return a list within bounds; the lower bound where an element is not a number."""
+    return [minimum(maximum(x, least), most) for x, least, most in zip(a, low, high)]
+
+
+def smooth_step(x):
+    """Return 3 x^2 - 2 x^3 for x in [0, 1], 0 before and 1 after."""
+    x = minimum(maximum(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+def exponential(x, halvings=4):
+    """
+    Return exp(x) for x not above 0.
+
+    halvings: power of two by which the argument is divided, which keeps x / halvings above -1; the
+    relative error is halvings times 1e-16. Below -halvings the result is that for -halvings.
+    """
+    x = maximum(x, -1.0 * halvings) * (1.0 / halvings)
+    value = 1.0
+    for k in range(_ORDER, 0, -1):
+        value = 1.0 + value * x * (1.0 / k)
+    while halvings > 1:
+        value, halvings = value * value, halvings // 2
+    return value
+
+
+def positive(x):
+    """Return a number that may be divided by: `x` where it is above 0."""
+    return maximum(x, _TINY)
+
+
+def largest(values):
+    """Return the number of the largest element, the first of several, as a scalar."""
+    index, best = 0.0, values[0]
+    for k, value in enumerate(values[1:], start=1):
+        more = above(value, best)
+        index, best = when(more, float(k), index), when(more, value, best)
+    return index
+
+
+def first_where(flags):
+    """Return the number of the first flag that holds, as a scalar; 0 if none does."""
+    index = 0.0
+    for k in reversed(range(1, len(flags))):
+        index = when(flags[k], float(k), index)
+    return when(flags[0], 0.0, index)
+
+
+def element(values, index):
+    """Return the element with a number that is a scalar."""
+    result = values[0]
+    for k, value in enumerate(values[1:], start=1):
+        result = when(both(above(index, k - 0.5), no(above(index, k + 0.5))), value, result)
+    return result
+
+
+def magnitudes(a):
+    """Return absolute values."""
+    return [absolute(x) for x in a]

@@ -1,0 +1,53 @@
+"""External wrenches that are known: low-pass filtered, and taken off the motors."""
+
+from __future__ import annotations
+
+from robodyn_ros.control.blocks import block, numbers
+from robodyn_ros.control.steps.vectors import magnitudes, zeros
+from robodyn_ros.dynamics.flags import above, any_above, any_of, both, no, when
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import minimum
+
+_TIME_CONSTANT = 0.02  # s of the filter
+_NEGLIGIBLE = 1e-6     # N or N m below which a wrench that has ended is over
+
+
+@block
+class Program:
+    wrench: list = numbers('wrenches', 'N, N m', 'Force and moment on each body at its origin, in '
+                           'its axes.')
+    end: list = numbers('bodies', 's', 'Time of the law until which each counts.')
+
+
+@block
+class Memory:
+    wrench: list = numbers('wrenches', 'N, N m', 'The same, low-pass filtered.')
+
+
+def present(p, now):
+    """Return the wrenches that count at a time, and whether there is one."""
+    counts = [above(end, now) for end in p.end]
+    wrenches = [when(flag, p.wrench[6 * i:6 * i + 6], [0.0] * 6)
+                for i, flag in enumerate(counts)]
+    return [x for row in wrenches for x in row], any_of(counts)
+
+
+def advance(m, p, now, dt):
+    """Return the filtered wrenches after `dt` seconds."""
+    target, some = present(p, now)
+    rate = minimum(dt / _TIME_CONSTANT, 1.0)
+    wrench = [w + (t - w) * rate for w, t in zip(m.wrench, target)]
+    over = both(no(some), no(any_above(magnitudes(wrench), _NEGLIGIBLE)))
+    return Memory(when(over, zeros(wrench), wrench))
+
+
+def torque(body, q, wrenches):
+    """Return -sum J^T w: what wrenches leave to the joints."""
+    some = any_above(magnitudes(wrenches), 0.0)
+    return choose(some, [lambda: zeros(q), lambda: body.part('carried', q, wrenches)])
+
+
+def known_torque(body, q, p, since):
+    """Return J^T w of the wrenches that counted since a time, without filter."""
+    wrenches, _ = present(p, since)
+    return [-each for each in torque(body, q, wrenches)]

@@ -1,0 +1,220 @@
+"""The cycle as one function: the same on floats and in machine code, whatever comes."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robodyn_ros.control import (
+    ArmController, blocks, CollisionSettings, CycleSettings, make_gains, ObserverSettings,
+    with_slots)
+from robodyn_ros.control.steps import external_law, laws, motion
+from robodyn_ros.control.steps.memory import Memory
+from robodyn_ros.control.steps.program import Program
+from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
+import shadow
+
+URDF = Path(__file__).resolve().parents[1] / 'urdf'
+STRANGE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e300, 1e6, -1e7)
+REQUEST_KINDS = (motion.TO_REST, motion.TO_FLOAT, motion.TO_TAKE_OVER, motion.TO_RESUME,
+                 motion.TO_REACH, motion.TO_GIVE_UP)
+
+
+class Wanderer:
+    """Leads a cycle through states, requests and programs drawn at random."""
+
+    def __init__(self, path, seed):
+        self.random = np.random.default_rng(seed)
+        self.model = with_slots(RobotModel.from_urdf(URDF / path))
+        self.n = self.model.nv
+        self.control = ArmController(
+            Dynamics(self.model), self._gains(), CycleSettings(
+                effort_limit=np.full(self.n, 60.0), activation_time=0.01, observer=(
+                    ObserverSettings(collision=CollisionSettings(
+                        threshold=np.full(self.n, 20.0), reaction='stop')))))
+        self.cycle = shadow.Cycle(self.control)
+        shadow.copy_program(self.control, self.cycle)
+        self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
+        self.modes, self.codes = set(), set()
+        self._take_over()
+
+    def _gains(self):
+        return make_gains(Dynamics(self.model),
+                          natural_frequency=self.random.uniform(5.0, 30.0), ki=50.0,
+                          armature=0.1)
+
+    def _take_over(self):
+        self.cycle.request(motion.TO_TAKE_OVER, now=self.now, q=self.q, qd=0.0 * self.q)
+
+    def step(self):
+        """Draw a change, a kind of cycle and a state; return floats and machine code."""
+        cycle, random = self.cycle, self.random
+        if random.random() < 0.3:
+            self._change()
+        self.now += random.choice([1e-3] * 6 + [2e-2, 2e-2, 0.0, 0.3, -0.01])
+        kind = random.choice([FROM_STATE] * 6 + [BETWEEN, SILENT, REQUESTS])
+        sent = cycle.m.sent
+        self.q = np.clip(self.q + random.normal(0.0, 1e-3, self.n), -3.0, 3.0)
+        cycle.s.kind[()], cycle.s.now[()] = kind, self.now
+        cycle.s.q[:], cycle.s.qd[:] = self.q, random.normal(0.0, 0.2, self.n)
+        cycle.s.effort[:] = random.choice([math.nan, 1.0]) * sent
+        if random.random() < 0.05:
+            cycle.p.motion.reset += random.integers(2)
+            row = (cycle.s.q, cycle.s.qd, cycle.s.effort)[random.integers(3)]
+            row[random.integers(self.n)] = random.choice(STRANGE)
+        functions = [list(each) for each in cycle.made.functions.values()]
+        floats = cycle.made.function.interpret(
+            *functions, cycle.table, cycle.state, cycle.memory, cycle.program)
+        cycle.call()
+        compiled = cycle.torque.copy(), cycle.next.copy()
+        cycle.memory[:] = cycle.next
+        self.modes.add(int(cycle.m.motion.mode))
+        self.codes |= {int(cycle.m.motion.message.code), int(cycle.m.motion.fault.code)}
+        return floats, compiled
+
+    def _change(self):
+        cycle, random = self.cycle, self.random
+        p = cycle.p
+        if cycle.m.motion.mode == motion.HOLD and random.random() < 0.3:
+            p.motion.reset += 1.0
+            choice = random.choice([5, 9])
+        else:
+            choice = random.integers(11)
+        if choice < 3:
+            p.motion.request += 1.0
+            p.motion.kind[()] = random.choice(REQUEST_KINDS)
+            p.motion.code[()], p.motion.disables[()] = motion.REQUESTED, random.integers(3)
+            p.motion.floats[()] = random.integers(2)
+            p.motion.pose.target[:] = [*np.eye(3).ravel(), *random.normal(0.0, 0.5, 3)]
+        elif choice == 3:
+            p.motion.fault += random.integers(2)
+            p.motion.fault_code[()] = motion.REQUESTED + 1.0
+        elif choice == 4:
+            p.motion.reset += 1.0
+        elif choice == 5:
+            self._follow()
+        elif choice == 6:
+            p.law[()] = random.integers(1, len(laws.NAMES))
+            p.switch += 1.0
+            self.control._law.gains = gains = self._gains()
+            for name in vars(p.gains):
+                getattr(p.gains, name)[:] = getattr(gains, name)
+            p.springs += 1.0
+        elif choice == 7:
+            p.loads.target[:3] = random.normal(0.0, 5.0, 3)
+            p.loads.duration[()] = random.choice([0.0, 0.05])
+            p.loads.change += 1.0
+        elif choice == 8:
+            for wrench in (p.external, p.target):
+                wrench.wrench[:] = random.normal(0.0, 3.0, wrench.wrench.size)
+                wrench.end[:] = self.now + random.choice([-1.0, 0.02])
+        elif choice == 9:
+            p.external_law.request += 1.0
+            p.external_law.choice[()] = random.choice(
+                [external_law.NONE, external_law.LINEAR, external_law.LINEAR])
+            p.external_law.until[()] = self.now + 0.2
+            p.external_law.position[:] = self.q
+            p.external_law.gain[:] = random.normal(0.0, 5.0, p.external_law.gain.size)
+        else:
+            p.limits.effort[:] = random.uniform(20.0, 60.0, self.n)
+            p.collision.reaction[()] = random.integers(3)
+            p.reflection.number += 1.0
+            p.reflection.torque[:], p.reflection.end[()] = 1.0, self.now + 0.1
+            p.reflection.gain[:], p.reflection.limit[:] = 0.5, 5.0
+
+    def _follow(self):
+        m, random = self.cycle.m, self.random
+        reference = Reference(*(np.array(row) for row in (
+            m.motion.reference.q, m.motion.reference.qd, m.motion.reference.qdd,
+            m.motion.reference.effort)))
+        goal = reference.q + random.normal(0.0, 1e-3, self.n)
+        trajectory = Trajectory.from_points([0.004], [goal], [0.0 * goal], [0.0 * goal],
+                                            start=reference)
+        tolerances = Tolerances.from_defaults(
+            self.n, random.choice([0.0, 0.0, 1e-4]), random.choice([0.0, 1.0, 1e-4]), 0.02, 0.0)
+        self.cycle.follow(trajectory, float(m.before) + random.choice([0.0, 0.01]), tolerances)
+
+
+def assert_same(floats, compiled, bound, dimensions):
+    (torque, memory), (fast, after) = floats, compiled
+    assert np.isfinite(fast).all()
+    np.testing.assert_allclose(torque, fast, rtol=0.0, atol=1e-12 * bound)
+
+    def same(a, b):
+        return a == b or abs(a - b) <= 1e-9 * max(bound, abs(a)) or (a != a and b != b)
+
+    assert not blocks.differences(Memory, memory, after, dimensions, same)
+
+
+def wander(path, seed, steps):
+    """Compare floats with machine code on the way; return modes and codes that were met."""
+    wanderer = Wanderer(path, seed)
+    for _ in range(steps):
+        assert_same(*wanderer.step(), 60.0, wanderer.cycle.made.dimensions)
+    return wanderer.modes, wanderer.codes
+
+
+def test_floats_and_machine_code_agree_in_all_modes():
+    modes, codes = set(), set()
+    for seed in range(4):
+        more = wander('reference/two_link_payload.urdf', seed, 500)
+        modes, codes = modes | more[0], codes | more[1]
+    assert modes == {int(each) for each in (
+        motion.INACTIVE, motion.HOLD, motion.FLOAT, motion.TRACK, motion.STOP, motion.REACH,
+        motion.LINEAR)}
+    assert codes >= {int(each) for each in (
+        motion.SILENT, motion.AT_GOAL, motion.GIVEN_UP, motion.UNUSABLE, motion.REQUESTED)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(10))
+def test_floats_and_machine_code_agree_on_seven_joints(seed):
+    wander('robodyn7.urdf', seed, 1000)
+
+
+# --- blocks -------------------------------------------------------------------------------------
+
+DIMENSIONS = {'joints': 2, 'bodies': 2, 'wrenches': 12, 'runtime': 13, 'terms': 24, 'task': 6,
+              'pose': 12, 'feedback': 8, 'pseudo_inertia': 16, 'report': 20}
+
+
+@pytest.mark.parametrize('cls', [Memory, Program])
+def test_every_number_has_a_name_of_its_own_a_unit_and_a_meaning(cls):
+    entries = blocks.entries(cls, DIMENSIONS)
+    names = [entry.name for entry in entries]
+    assert len(set(names)) == len(names)
+    assert [entry.begin for entry in entries[1:]] == [e.begin + e.size for e in entries[:-1]]
+    for entry in entries:
+        assert entry.meaning[0].isupper() and entry.meaning.endswith('.'), entry
+
+
+def test_views_are_the_numbers_themselves():
+    numbers = np.arange(float(blocks.size(Memory, DIMENSIONS)))
+    view = blocks.views(Memory, numbers, DIMENSIONS)
+    scalars = blocks.unpack(Memory, numbers.tolist(), DIMENSIONS)
+    assert view.motion.stop.elapsed == scalars.motion.stop.elapsed
+    assert list(view.sent) == scalars.sent
+    view.motion.stop.elapsed[()] = -1.0
+    view.sent[1] = -2.0
+    entries = {entry.name: entry.begin for entry in blocks.entries(Memory, DIMENSIONS)}
+    assert numbers[entries['motion.stop.elapsed']] == -1.0
+    assert numbers[entries['sent'] + 1] == -2.0
+
+
+def test_differences_and_explanations_name_the_fields():
+    a = np.zeros(blocks.size(Memory, DIMENSIONS))
+    b = a.copy()
+    blocks.views(Memory, b, DIMENSIONS).motion.reference.q[1] = 0.5
+    assert blocks.differences(Memory, a, b, DIMENSIONS) == [
+        'motion.reference.q[1]: 0 and 0.5 rad']
+    assert 'motion.reference.q = 0, 0.5 rad  # Position.' in blocks.explain(
+        Memory, b, DIMENSIONS)
+
+
+def test_a_block_takes_as_many_scalars_as_it_has():
+    with pytest.raises(ArgumentError, match='scalars for the'):
+        blocks.unpack(Memory, [0.0] * 3, DIMENSIONS)

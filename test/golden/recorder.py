@@ -1,0 +1,74 @@
+"""What comes of steps and requests, kept as a golden log, or held against one."""
+
+import numpy as np
+
+from golden.log_file import off_grid
+
+STEPS = ('activate', 'resume', 'update', 'coast', 'between')
+_PROBES = 50  # steps between two looks at all that is known
+
+
+class Recorder:
+    """
+    Drives a host step by step, and keeps what it answers.
+
+    Parameters
+    ----------
+    host : ControllerHost
+    with_effort : bool
+        Whether states carry the effort of the joints.
+
+    Attributes
+    ----------
+    requests : list
+        Of each: index of the step that follows, ns, name, arguments, answer.
+    events : list
+        Of each change of the status: index of the step, and what has changed.
+    rows : dict of str to list
+        Of each step: ns, kind, state as integers, torque, masks.
+    probes : dict of str to list
+        Every so many steps.
+
+    """
+
+    def __init__(self, host, with_effort=False):
+        self.host, self._with_effort = host, with_effort
+        self.requests, self.events = [], []
+        self.rows = {name: [] for name in ('ns', 'kind', 'q', 'qd', 'effort', 'torque', 'masks')}
+        self.probes = {}
+        self._status = {}
+
+    def request(self, ns, name, arguments):
+        """Ask for something."""
+        answer = self.host.request(name, 1e-9 * ns, arguments)
+        self.requests.append([len(self.rows['ns']), ns, name, arguments, answer])
+        return answer
+
+    def step(self, ns, kind, state):
+        """Go on by a step, with a state of integers; return the torque."""
+        q, qd, effort = (off_grid(array, name) for array, name in zip(
+            state, ('q', 'qd', 'effort')))
+        torque = getattr(self.host, kind)(1e-9 * ns, q, qd, effort if self._with_effort else None)
+        for name, value in zip(self.rows, (ns, STEPS.index(kind), *state, torque.copy(),
+                                           self.host.masks())):
+            self.rows[name].append(value)
+        self._look()
+        return torque
+
+    def _look(self):
+        index, status = len(self.rows['ns']) - 1, self.host.status()
+        changes = {name: value for name, value in status.items()
+                   if self._status.get(name, None) != value or name not in self._status}
+        if changes:
+            self.events.append([index, changes])
+            self._status = status
+        if index % _PROBES == _PROBES - 1:
+            for name, value in self.host.probe().items():
+                self.probes.setdefault(name, []).append(np.array(value, dtype=float))
+
+    def arrays(self):
+        """Return all that is numbers."""
+        arrays = {name: np.array(values) for name, values in self.rows.items()
+                  if name != 'effort' or self._with_effort}
+        return {**arrays, **{f'probe {name}': np.array(values)
+                             for name, values in self.probes.items()}}

@@ -1,0 +1,94 @@
+"""What a script may ask of a controller: a function of host, time and plain data for each."""
+
+import numpy as np
+from robodyn_ros.control import LinearCommand
+from robodyn_ros.model import Payload
+from robodyn_ros.trajectory import TrajectoryPoint
+
+
+def _points(points):
+    return [TrajectoryPoint(**each) for each in points]
+
+
+def follow(host, now, points, names=None, start_delay=0.0):
+    """Follow a trajectory."""
+    return host.controller.follow(now, names or host.names, _points(points), start_delay)
+
+
+def plan(host, now, points, lead, names=None):
+    """Plan a trajectory that leaves in `lead` seconds from the reference, see `begin`."""
+    departure = host.controller.departure(lead)
+    host.planned = departure, host.controller.plan(departure, names or host.names,
+                                                   _points(points))
+
+
+def begin(host, now):
+    """Follow what was planned."""
+    return host.controller.begin(*host.planned)
+
+
+def reach(host, now, position, quaternion):
+    """Bring the link to a pose."""
+    host.controller.reach(position, quaternion)
+
+
+def gains(host, now, **design):
+    """Use other gains."""
+    host.controller.set_gains(host.gains(**design))
+
+
+def task_gains(host, now, **design):
+    """Use other Cartesian gains."""
+    host.controller.set_task_gains(host.task_gains(**design))
+
+
+def bounds(host, now, **settings):
+    """Use other settings."""
+    host.controller.set_bounds(host.settings(**settings))
+
+
+def payload(host, now, link, mass, com=(0.0, 0.0, 0.0), inertia=0.0):
+    """Reckon with a payload, its inertia alike about all axes."""
+    host.controller.set_payload(Payload(link, mass, np.array(com), inertia * np.eye(3)))
+
+
+def keep_learned(host, now):
+    """Take what was learned about a payload for known."""
+    host.controller.set_payload(host.controller.adaptation.payload)
+
+
+def linear(host, now, feedforward, position, velocity, gain):
+    """Send linear feedback."""
+    host.controller.take_linear_feedback(now, LinearCommand(*map(np.array, (
+        feedforward, position, velocity, gain))))
+
+
+def check_effort(host, now, q, qd, effort, driver_compensates_gravity=False):
+    """Compare the effort of the resting arm with its weight."""
+    return host.controller.check_effort(*map(np.array, (q, qd, effort)),
+                                        driver_compensates_gravity)
+
+
+def check_state(host, now, q, qd):
+    """Check that the arm can be taken over in a state."""
+    host.controller.check_state(np.array(q), np.array(qd))
+
+
+REQUESTS = {
+    **{each.__name__: each for each in (
+        follow, plan, begin, reach, gains, task_gains, bounds, payload, keep_learned, linear,
+        check_effort, check_state)},
+    'hold': lambda host, now: host.controller.hold(),
+    'float': lambda host, now: host.controller.compensate_gravity(),
+    'stop': lambda host, now: host.controller.stop('stop was asked for'),
+    'cancel': lambda host, now: host.controller.come_to_rest('the goal is cancelled'),
+    'fail': lambda host, now, fault: host.controller.fail(fault),
+    'mode': lambda host, now, mode: host.controller.enter(mode),
+    'reset_fault': lambda host, now: host.controller.reset_fault(),
+    'deactivate': lambda host, now: host.controller.deactivate(),
+    'start_from': lambda host, now, torque: host.controller.start_from(np.array(torque)),
+    'gravity': lambda host, now, gravity: host.controller.set_gravity(gravity),
+    'wrench': lambda host, now, link, wrench: host.controller.apply_wrench(now, link, wrench),
+    'press': lambda host, now, link, wrench: host.controller.press(now, link, wrench),
+    'reflect': lambda host, now, torque: host.controller.reflect(now, torque),
+}

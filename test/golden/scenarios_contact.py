@@ -1,0 +1,254 @@
+"""Scenarios: what pushes and loads the arm, and what is learned of it."""
+
+from golden.scenario import go, rounded, Scenario
+from golden.scenarios_laws import BEGIN, QUICK
+from golden.scenarios_motion import moving
+
+_HIT = {'wrench': [50.0, -50.0, -30.0, 2.0, 2.0, 2.0]}
+
+
+def _pushed(robot, begin, end, scale=1.0, link=None):
+    wrench = [scale * each for each in _HIT['wrench']]
+    return (begin, end, 'push', {'link': link or robot.tip, 'wrench': wrench})
+
+
+# --- collisions -------------------------------------------------------------------------------
+
+def _collides(robot, name, about, reaction, *requests, seconds=0.7, arm=None, settings=None,
+              spells=(), **observer):
+    return Scenario(
+        name, about, seconds, (BEGIN, moving(robot), *requests),
+        {'settings': {**QUICK, 'observer': {**observer, 'collision': {
+            'threshold': rounded(0.12 * robot.limit), 'reaction': reaction}}, **(settings or {})},
+         'own_law': 'robodyn_ros.control.examples.own_law:Integrating'},
+        arm or {}, (_pushed(robot, 0.25, 0.4), *spells))
+
+
+def collision_stops(robot):
+    return _collides(robot, 'collision_stops', 'A push in the midst of a motion stops the arm '
+                     'where it is found; the fault cannot be reset before it is over.', 'stop',
+                     (0.35, 'reset_fault', {}), (0.5, 'follow', go(robot.start.tolist(), 0.4)),
+                     (0.6, 'reset_fault', {}), (0.62, 'follow', go(robot.start.tolist(), 0.8)))
+
+
+def collision_floats(robot):
+    return _collides(robot, 'collision_floats', 'A push lets the arm float, and a second one '
+                     'leaves it at that.', 'float', (0.5, 'reset_fault', {}),
+                     (0.52, 'hold', {}), spells=(_pushed(robot, 0.45, 0.48),))
+
+
+def collision_reported(robot):
+    return _collides(robot, 'collision_reported', 'Collisions are counted, and nothing else '
+                     'happens; then stopping is chosen, and the threshold is taken away.',
+                     'report',
+                     (0.5, 'bounds', {'observer': {'collision': {
+                         'threshold': rounded(0.12 * robot.limit), 'reaction': 'stop'}}}),
+                     (0.62, 'bounds', {'observer': {}}), (0.63, 'bounds', {'observer': {
+                         'collision': {'threshold': 0.0}}}),
+                     spells=(_pushed(robot, 0.45, 0.47), _pushed(robot, 0.55, 0.6)))
+
+
+def collision_by_measured_effort(robot):
+    return _collides(robot, 'collision_by_measured_effort', 'The observer takes the effort that '
+                     'the joints report, as far as they do.', 'stop', arm={'effort': True},
+                     torque_source='measured', spells=((0.2, 0.5, 'state', {
+                         'joint': 0, 'effort': 'nan'}),))
+
+
+def collision_in_own_law(robot):
+    return _collides(robot, 'collision_in_own_law', 'A collision takes the arm away from a law '
+                     'of the user.', 'stop', settings={'guest': 'own_law'})
+
+
+def collision_with_silence(robot):
+    return _collides(robot, 'collision_with_silence', 'A collision begins just before a silence, '
+                     'and is still there afterwards.', 'stop', (0.38, 'resume', {}),
+                     (0.39, 'reset_fault', {}), (0.45, 'reset_fault', {}), spells=((0.32, 0.38, 'silence', {}),))
+
+
+# --- disturbances -----------------------------------------------------------------------------
+
+def disturbance_observer(robot):
+    return Scenario(
+        'disturbance_observer', 'What disturbs is compensated up to its bound: in a hold, in a '
+        'motion, and not while it is a collision.', 0.8,
+        (BEGIN, moving(robot), (0.5, 'mode', {'mode': 'feedforward_pd'}),
+         (0.6, 'mode', {'mode': 'joint_impedance'})),
+        {'settings': {**QUICK, 'observer': {'disturbance_limit': 0.1, 'collision': {
+            'threshold': rounded(0.25 * robot.limit), 'reaction': 'float'}}},
+         'gains': {'disturbance_observer': True}},
+        {'payload': [robot.wrist, 0.6, [0.0, 0.02, 0.05]]},
+        (_pushed(robot, 0.2, 0.3, 0.3), _pushed(robot, 0.7, 0.75, 2.0)))
+
+
+def shaped_inertia_in_contact(robot):
+    return Scenario(
+        'shaped_inertia_in_contact', 'Joints show another inertia to what pushes them.', 0.6,
+        (BEGIN, moving(robot)),
+        {'settings': {**QUICK, 'tracking': 'shaped_impedance'},
+         'gains': {'apparent_inertia': 0.5, 'observer_bandwidth': 8.0, 'stiffness': 60.0,
+                   'impedance_ratio': 2.0}},
+        {}, (_pushed(robot, 0.2, 0.4, 0.5),))
+
+
+def known_wrenches(robot):
+    force = [10.0, -15.0, -20.0, 0.5, 0.5, 0.5]
+    turn = robot.pose()[:3, :3].T
+    told = rounded([*turn @ force[:3], *turn @ force[3:]])
+    sent = [(0.15 + 0.03 * k, 'wrench', {'link': robot.tip, 'wrench': told}) for k in range(6)]
+    return Scenario(
+        'known_wrenches', 'Wrenches that are told are borne, on two links, are no collision, and '
+        'time out; a floating arm gives way. What no sensor measures is refused.', 1.2,
+        (BEGIN, *sent,
+         (0.4, 'wrench', {'link': robot.tip, 'wrench': told}), (0.41, 'follow', go(
+             robot.away(0.3, 0.4), 0.4)),
+         (0.42, 'wrench', {'link': robot.elbow, 'wrench': [0.0, 10.0, 0.0, 0.0, 1.0, 0.0]}),
+         (0.45, 'wrench', {'link': 'base_link', 'wrench': told}),
+         (0.45, 'wrench', {'link': 'nowhere', 'wrench': told}),
+         (0.45, 'wrench', {'link': robot.tip, 'wrench': [1.0, 2.0]}),
+         (0.45, 'wrench', {'link': robot.tip, 'wrench': [float('nan')] * 6}),
+         (0.45, 'wrench', {'link': robot.tip, 'wrench': [1e4, 1e4, 0, 0, 0, 0]}),
+         (0.6, 'wrench', {'link': robot.tip, 'wrench': told}), (0.63, 'float', {}),
+         (0.66, 'wrench', {'link': robot.tip, 'wrench': told}), (0.8, 'hold', {})),
+        {'settings': {**QUICK, 'observer': {'collision': {
+            'threshold': rounded(0.12 * robot.limit)}}}},
+        {}, ((0.15, 0.35, 'push', {'link': robot.tip, 'wrench': force}),
+             (0.85, 1.2, 'rare', {'every': 9})))
+
+
+def link_that_presses(robot):
+    down = {'link': robot.tip, 'wrench': [5.0, 0.0, 12.0, 0.3, 0.0, 0.0]}
+    return Scenario(
+        'link_that_presses', 'A Cartesian law presses with a target wrench that times out; other '
+        'laws refuse it.', 0.8,
+        (BEGIN, *((0.15 + 0.05 * k, 'press', down) for k in range(4)),
+         (0.45, 'mode', {'mode': 'operational_space'}), (0.5, 'press', down),
+         (0.55, 'mode', {'mode': 'computed_torque'}), (0.57, 'press', down),
+         (0.6, 'mode', {'mode': 'cartesian_impedance'}),
+         (0.62, 'press', {'link': robot.tip, 'wrench': [9e3, 0, 0, 0, 0, 0]}),
+         (0.65, 'press', down), (0.7, 'fail', {'fault': 'a cause'}), (0.72, 'press', down)),
+        {'settings': {**QUICK, 'tracking': 'cartesian_impedance'},
+         'task_gains': {'stiffness': [300.0, 300.0, 0.0, 20.0, 20.0, 20.0],
+                        'damping': [40.0, 40.0, 40.0, 2.0, 2.0, 2.0], 'axes': 'target'}},
+        {}, ((0.15, 0.45, 'push', {'link': robot.tip, 'wrench': [-3.0, 0.0, 8.0, 0, 0, 0]}),))
+
+
+def reflected_torque(robot):
+    torque = rounded(0.1 * robot.limit)
+    shown = [(0.15 + 0.04 * k, 'reflect', {'torque': torque}) for k in range(4)]
+    return Scenario(
+        'reflected_torque', "A floating arm shows a part of another arm's torque, within its "
+        'bound; what is told to a held arm is forgotten.', 0.8,
+        (BEGIN, (0.1, 'float', {}), *shown, (0.4, 'reflect', {'torque': rounded(robot.limit)}),
+         (0.45, 'reflect', {'torque': [float('nan')] * robot.nv}),
+         (0.45, 'reflect', {'torque': [1.0]}), (0.47, 'hold', {}),
+         (0.5, 'reflect', {'torque': torque}), (0.52, 'float', {}),
+         (0.6, 'bounds', {'reflection': {'gain': [0.2] * robot.nv, 'limit': 0.05}}),
+         (0.61, 'reflect', {'torque': torque}), (0.7, 'bounds', {}),
+         (0.72, 'bounds', {'reflection': {'gain': 0.0}}), (0.73, 'reflect', {'torque': torque})),
+        {'settings': {**QUICK, 'reflection': {'gain': 0.5, 'limit': 0.1}}})
+
+
+# --- integrals --------------------------------------------------------------------------------
+
+def integral(robot):
+    return Scenario(
+        'integral', 'The integral lifts an unknown load, some joints without one, and ends with '
+        'a law that has none.', 0.9,
+        (BEGIN, moving(robot), (0.5, 'mode', {'mode': 'feedforward_pd'}),
+         (0.6, 'mode', {'mode': 'joint_impedance'}), (0.7, 'mode', {'mode': 'computed_torque'}),
+         (0.8, 'float', {}), (0.85, 'hold', {})),
+        {'settings': QUICK, 'gains': {'ki': [1000.0, 2000.0, *[0.0] * (robot.nv - 3), 500.0]}},
+        {'payload': [robot.wrist, 0.8, [0.0, 0.02, 0.05]]})
+
+
+def integral_switched_off(robot):
+    return Scenario(
+        'integral_switched_off', 'ki becomes 0 for one joint, then for all, while the integral '
+        'carries an unknown load.', 0.8,
+        (BEGIN, (0.4, 'gains', {'ki': [0.0, *[3000.0] * (robot.nv - 1)]}),
+         (0.55, 'gains', {'ki': 0.0})), {'settings': QUICK, 'gains': {'ki': 3000.0}},
+        {'payload': [robot.wrist, 0.8, [0.0, 0.02, 0.05]]})
+
+
+def integral_at_its_limit(robot):
+    return Scenario(
+        'integral_at_its_limit', 'Motors without enough torque: the integral does not wind up.',
+        0.9, (BEGIN,),
+        {'settings': {**QUICK, 'effort_margin': 0.5}, 'gains': {'ki': 3000.0}}, {},
+        (_pushed(robot, 0.2, 0.5, 3.0),))
+
+
+# --- loads ------------------------------------------------------------------------------------
+
+def payload_and_gravity(robot):
+    load = {'link': robot.wrist, 'mass': 0.6, 'com': [0.0, 0.02, 0.05], 'inertia': 0.002}
+    return Scenario(
+        'payload_and_gravity', 'Payloads and gravity are blended in, replaced on the way and '
+        'taken away; impossible ones are refused.', 1.0,
+        (BEGIN, moving(robot), (0.15, 'payload', load),
+         (0.25, 'payload', {**load, 'link': robot.elbow, 'mass': 0.3}),
+         (0.4, 'gravity', {'gravity': [1.0, 0.0, -9.7]}), (0.5, 'payload', {
+             'link': robot.wrist, 'mass': 0.0}),
+         (0.55, 'payload', {**load, 'link': 'base_link'}),
+         (0.55, 'payload', {**load, 'mass': 600.0}), (0.55, 'payload', {**load, 'mass': -1.0}),
+         (0.55, 'gravity', {'gravity': [0.0, 0.0, -981.0]}),
+         (0.55, 'gravity', {'gravity': [0.0, float('nan'), 0.0]}),
+         (0.7, 'float', {}), (0.72, 'gravity', {'gravity': [0.0, 0.0, -9.81]}),
+         (0.8, 'hold', {}), (0.9, 'deactivate', {})),
+        {'settings': {**QUICK, 'load_time': 0.2}},
+        {'payload': [robot.wrist, 0.6, [0.0, 0.02, 0.05]]})
+
+
+def learning_a_payload(robot):
+    return Scenario(
+        'learning_a_payload', 'The adaptive law learns a payload in motions, keeps it in other '
+        'modes, makes it a known one, and forgets it.', 1.6,
+        (BEGIN, (0.12, 'follow', go(robot.away(0.6, 0.35), 0.35)),
+         (0.5, 'follow', go(robot.start.tolist(), 0.35)),
+         (0.01, 'keep_learned', {}),
+         (0.8, 'mode', {'mode': 'computed_torque'}), (0.9, 'keep_learned', {}),
+         (1.06, 'keep_learned', {}),
+         (1.1, 'mode', {'mode': 'adaptive'}), (1.12, 'follow', go(robot.away(0.5, 0.3), 0.3)),
+         (1.35, 'payload', {'link': robot.wrist, 'mass': 0.0}), (1.4, 'bounds', {
+             'adaptation': {'link': robot.wrist, 'rate': 0.0}}),
+         (1.5, 'keep_learned', {})),
+        {'settings': {**QUICK, 'tracking': 'adaptive', 'load_time': 0.15, 'adaptation': {
+            'link': robot.wrist, 'rate': 20.0, 'dead_zone': 0.005}}},
+        {'payload': [robot.wrist, 1.0, [0.0, 0.02, 0.05]]})
+
+
+def stiffness_that_varies(robot):
+    soft, hard = 40.0, 250.0
+    return Scenario(
+        'stiffness_that_varies', 'A deflected joint impedance becomes stiffer as far as the tank '
+        'has energy for that, and softer again; in the end at once, as nothing is held by it.',
+        1.0,
+        (BEGIN, (0.2, 'gains', {'stiffness': hard}), (0.5, 'gains', {'stiffness': soft}),
+         (0.65, 'mode', {'mode': 'shaped_impedance'}), (0.7, 'gains', {'stiffness': hard}),
+         (0.85, 'float', {}), (0.87, 'gains', {'stiffness': soft}), (0.9, 'hold', {})),
+        {'settings': {**QUICK, 'tracking': 'joint_impedance', 'energy_tank': 0.3},
+         'gains': {'stiffness': soft, 'observer_bandwidth': 5.0}},
+        {}, (_pushed(robot, 0.1, 0.8, 0.3),))
+
+
+def stiffness_of_the_link_that_varies(robot):
+    soft = [150.0, 150.0, 150.0, 10.0, 10.0, 10.0]
+    hard = [900.0, 600.0, 900.0, 30.0, 30.0, 30.0]
+    return Scenario(
+        'stiffness_of_the_link_that_varies', 'The same for a Cartesian impedance.', 0.9,
+        (BEGIN, (0.2, 'task_gains', {'stiffness': hard}),
+         (0.5, 'task_gains', {'stiffness': soft}), (0.7, 'mode', {'mode': 'computed_torque'}),
+         (0.72, 'task_gains', {'stiffness': hard}),
+         (0.75, 'task_gains', {'stiffness': hard, 'link': robot.elbow}),
+         (0.8, 'mode', {'mode': 'cartesian_impedance'})),
+        {'settings': {**QUICK, 'tracking': 'cartesian_impedance', 'energy_tank': 0.2},
+         'task_gains': {'stiffness': soft}},
+        {}, (_pushed(robot, 0.1, 0.6, 0.3),))
+
+
+ALL = (collision_stops, collision_floats, collision_reported, collision_by_measured_effort,
+       collision_in_own_law, collision_with_silence, disturbance_observer,
+       shaped_inertia_in_contact, known_wrenches, link_that_presses, reflected_torque, integral,
+       integral_switched_off, integral_at_its_limit, payload_and_gravity, learning_a_payload,
+       stiffness_that_varies, stiffness_of_the_link_that_varies)

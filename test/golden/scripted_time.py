@@ -1,0 +1,101 @@
+"""A clock that moves only when somebody waits, and joint states that come by it."""
+
+from collections import deque
+from contextlib import contextmanager
+import sys
+import time
+
+EPOCH = 1_700_000_000_000_000_000  # ns since 1970, at which a scenario begins
+_BEGIN = 1_000_000_000_000         # ns, of the steady clock
+_LATE = 43_000                     # ns by which timers wake late
+
+
+class ScriptedTime:
+    """
+    Stands for the module `time` in the nodes, and for the subscription of joint states.
+
+    Parameters
+    ----------
+    source : callable
+        Returns arrival (ns) and message of the next joint state up to a time in ns, or None.
+    depth : int
+        How many messages can wait to be taken.
+    stalls : sequence of (float, float)
+        From when until when (s) the process is held up.
+
+    Attributes
+    ----------
+    now : int
+        ns since the scenario began.
+
+    """
+
+    topic = 'joint_states'
+
+    def __init__(self, source, depth=1, stalls=()):
+        self.now, self._source = 0, source
+        self._stalls = [[round(1e9 * each) for each in stall] for stall in stalls]
+        self._waiting = deque(maxlen=depth)
+
+    # --- as the module ----------------------------------------------------------------------
+
+    def monotonic(self):
+        """Return the steady clock, s."""
+        return 1e-9 * (_BEGIN + self.now)
+
+    def time(self):
+        """Return the clock of the system, s."""
+        return 1e-9 * self.time_ns()
+
+    def time_ns(self):
+        """Return the clock of the system, ns."""
+        return EPOCH + self.now
+
+    def sleep(self, seconds):
+        """Let time pass; what arrives meanwhile can be taken afterwards."""
+        self._pass(self._wakes(self.now + max(round(1e9 * seconds), 0) + _LATE))
+
+    # --- as a subscription ------------------------------------------------------------------
+
+    def take(self):
+        """Return the oldest message that waits, or None."""
+        self._pass(self.now)
+        return self._waiting.popleft() if self._waiting else None
+
+    def wait(self, patience):
+        """Return the next message as soon as there is one, or None after so many seconds."""
+        message = self.take()
+        if message is not None:
+            return message
+        end = self.now + max(round(1e9 * patience), 0) + _LATE
+        found = self._source(end)
+        if found is not None:
+            self._waiting.append(found[1])
+        self._pass(self._wakes(end if found is None else max(self.now, found[0])))
+        return self._waiting.popleft() if self._waiting else None
+
+    def destroy(self):
+        """End the subscription."""
+
+    def _wakes(self, moment):
+        """Return when what would wake at a moment gets its turn."""
+        return next((end for begin, end in self._stalls if begin <= moment < end), moment)
+
+    def _pass(self, end):
+        while (found := self._source(end)) is not None:
+            self._waiting.append(found[1])
+        self.now = max(self.now, end)
+
+
+@contextmanager
+def instead_of_time(clock):
+    """Let the nodes read this clock."""
+    modules = [module for name, module in sys.modules.items()
+               if name.startswith('robodyn_ros.nodes') and getattr(module, 'time', None) is time]
+    for module in modules:
+        module.time = clock
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.time = time

@@ -1,0 +1,123 @@
+"""A simulated arm in one loop with a controller, from which a golden log is made."""
+
+import numpy as np
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import Loads, with_slots
+from robodyn_ros.model import Payload
+from robodyn_ros.simulation import mismatched, Plant
+
+from golden.log_file import on_grid
+
+TICK = 1_050_000  # ns of the simulation; no threshold of the controller is a multiple of it
+STATES = 3        # ticks between states,
+COASTING = 5      # between torques in silence,
+SLOW = 6          # and between states at a fixed rate,
+BETWEEN = 2       # with torques so many ticks apart
+_JITTER = 60_000  # ns by which a cycle is late at most
+_SHARED = {}      # dynamics of the arms, with what is compiled
+
+
+class Arm:
+    """
+    An arm that is not quite its model: heavier, and a link out of balance.
+
+    Parameters
+    ----------
+    robot : Robot
+    start, velocity : (nv,), optional
+        State at first.
+    payload : (link, kg, (3,)), optional
+        Of which the controller does not know.
+    brakes : bool
+        Whether it is held by its brakes at first.
+    **joints
+        Physics of the plant's joints, such as `friction`.
+
+    """
+
+    def __init__(self, robot, start=None, velocity=None, payload=None, brakes=False, **joints):
+        if robot.name not in _SHARED:
+            _SHARED[robot.name] = Dynamics(with_slots(mismatched(
+                robot.model, 1.05, {robot.elbow: (0.01, 0.0, -0.01)})))
+        dynamics = _SHARED[robot.name]
+        loads = Loads(dynamics)
+        loads.change({}, robot.model.gravity, 0.0)
+        if payload:
+            link, mass, com = payload
+            load = Payload(link, mass, np.array(com), 0.002 * np.eye(3))
+            loads.change(loads.with_payload(load), robot.model.gravity, 0.0)
+        self.plant = Plant(dynamics.model, 1e-9 * TICK, dynamics, armature=robot.rotors,
+                           **joints)
+        self.plant.reset(robot.start if start is None else start, brakes)
+        if velocity is not None:
+            self.plant.qd[:] = velocity
+        self.torque = robot.weight(self.plant.q)
+
+    def step(self):
+        """Move on by a tick."""
+        if not self.plant.step(self.torque):
+            raise RuntimeError(self.plant.fault)
+
+    def measured(self):
+        """Return position, velocity and effort as sensors tell them, on their grids."""
+        return (on_grid(self.plant.q, 'q'), on_grid(self.plant.qd, 'qd'),
+                on_grid(self.plant.applied, 'effort'))
+
+    def push(self, link, wrench):
+        """Push a link, or let it be."""
+        self.plant.push(link, wrench)
+
+
+class Timetable:
+    """
+    What is due at each tick of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    """
+
+    def __init__(self, scenario):
+        self._spells = scenario.spells
+        self._requests = sorted(scenario.requests, key=lambda each: each[0])
+        self._ticks = round(scenario.seconds * 1e9 / TICK)
+        self._noise = np.random.default_rng(1)
+
+    def __iter__(self):
+        """Yield time in ns, spells by kind, requests that are due, and the step or None."""
+        silent = 0
+        for tick in range(self._ticks):
+            now = 1e-9 * tick * TICK
+            spells = {kind: options for begin, end, kind, options in self._spells
+                      if begin <= now < end}
+            requests = []
+            while self._requests and self._requests[0][0] <= now:
+                requests.append(self._requests.pop(0)[1:])
+            silent = silent + 1 if 'silence' in spells else 0
+            moment = tick * TICK + int(self._noise.integers(_JITTER))
+            moment += round(1e9 * spells.get('clock', {}).get('ahead', 0.0))
+            yield moment, spells, requests, _step(tick, silent, spells)
+
+
+def _step(tick, silent, spells):
+    if 'pause' in spells:
+        return None
+    if silent:
+        return 'coast' if silent % COASTING == 1 else None
+    if 'slow' in spells:
+        return None if tick % BETWEEN else 'between' if tick % SLOW else 'update'
+    every = spells.get('rare', {'every': STATES})['every']
+    return None if tick % every else 'update'
+
+
+def spoilt(state, spells):
+    """Return a measured state with what is wrong with it."""
+    if 'state' not in spells:
+        return state
+    joint, quantities = spells['state']['joint'], ('q', 'qd', 'effort')
+    state = [array.copy() for array in state]
+    for quantity, array in zip(quantities, state):
+        if quantity in spells['state']:
+            array[joint] = on_grid(spells['state'][quantity], quantity)
+    return tuple(state)

@@ -5,6 +5,7 @@ Expected values are written out by hand, from the descriptions in `flow`, `flags
 """
 import ctypes
 from dataclasses import dataclass
+from fractions import Fraction
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -285,8 +286,12 @@ def test_arrays_are_checked_and_named():
             (([1.0, 2.0], out), 'takes 3 arrays')]:
         with pytest.raises(ArgumentError, match=message):
             made.bind(*given)
+    law = Function(lambda laws: [1.0], {'laws': FunctionTable((1,), 1)}, {'y': 1})
     with pytest.raises(ArgumentError, match=r'laws\[1\] is a str'):
-        Function(lambda laws: [1.0], {'laws': FunctionTable((1,), 1)}, {'y': 1})([None, 'law'])
+        law([None, 'law'])
+    other = Function(lambda x: x, {'x': 2}, {'y': 2})
+    with pytest.raises(ArgumentError, match=r'laws\[0\] takes and returns \(2, 2\) .* \(1, 1\)'):
+        law([other])
 
 
 def test_outputs_that_differ_from_what_was_declared_are_refused():
@@ -294,6 +299,47 @@ def test_outputs_that_differ_from_what_was_declared_are_refused():
         Function(lambda x: [x, 0.0], {'x': 2}, {'y': 2})([1.0, 2.0])
     with pytest.raises(KernelError, match='returns 3 items for the outputs y, z'):
         Function(lambda x: (x, x, x), {'x': 2}, {'y': 2, 'z': 2})([1.0, 2.0])
+
+
+def test_a_sequence_of_functions_becomes_part_of_the_program():
+    double = [lambda a: [2.0 * a[0]], None, lambda a: [a[0] + 1.0]]
+    rows = [(0, 3), (1, 3), (2, 3), (3, 3), (9, 3), (-1, 3), (NAN, 3)]
+    np.testing.assert_array_equal(
+        found(lambda x: call(double, x[0], [x[1]], outputs=1), rows),
+        [6, NAN, 4, NAN, NAN, NAN, NAN])
+
+
+@pytest.mark.parametrize('backend', ['compiled', 'python'])
+@pytest.mark.parametrize('rows', [1, 6])
+def test_rollouts_with_tables(backend, rows):
+    def step(tree, runtime, state, constants, inputs, path, laws):
+        time, q = state
+        wanted, = lookup(path, last_not_after(path, time), (1,))
+        return [time + inputs[0], q + call(laws, constants[0], [wanted - q], outputs=1)[0]]
+
+    half = Function(lambda x: [0.5 * x[0]], {'x': 1}, {'y': 1})
+    run = Dynamics(RobotModel.from_urdf(ARM), backend=backend).rollout(
+        step, 2, 1, 1, 2, tables={'path': Table(2), 'laws': FunctionTable((1,), 1)})
+    state = np.column_stack([np.zeros(rows), np.arange(rows)])
+    path = [[0.0, 8.0], [2.0, 0.0]]
+    after, records = run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path, [half]))
+    # half of the way to 8, again, then half of the way to 0
+    np.testing.assert_array_equal(records[:, :, 1], [
+        ((8 + q) / 2, 8 - (8 - q) / 4, 4 - (8 - q) / 8) for q in range(rows)])
+    np.testing.assert_array_equal(after, records[:, -1])
+    with pytest.raises(ArgumentError, match='takes 2 tables, got 1'):
+        run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path,))
+
+
+def test_a_product_and_a_sum_are_rounded_once_or_twice():
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(400, 3)) * 10.0 ** rng.integers(-3, 4, (400, 1))
+    rows[::2, 2] = -rows[::2, 0] * rows[::2, 1]  # what is left is the error of the product
+    made = Function(lambda x: [x[0] * x[1] + x[2]], {'x': 3}, {'y': 1})
+    fused = [float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in rows]
+    apart = rows[:, 0] * rows[:, 1] + rows[:, 2]
+    for found in (np.array([made(row)[0] for row in rows]), made.many(rows)[:, 0]):
+        assert np.all((found == fused) | (found == apart))
 
 
 def test_a_cycle_in_small():

@@ -161,26 +161,28 @@ class CompiledMethods:
                         self._cache)
 
     def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
-                name: str | None = None) -> Rollout:
+                name: str | None = None, tables: Mapping[str, Argument] | None = None) -> Rollout:
         """
         Compile a loop that applies a step of your own many times, to many states.
 
         Parameters
         ----------
         step : callable
-            `step(tree, runtime, state, constants, inputs)` over lists of scalars returns the
-            next state.
+            `step(tree, runtime, state, constants, inputs, *tables)` over lists of scalars returns
+            the next state.
         state, constants, inputs : int
             Their lengths.
         recorded : int
             How many numbers at the beginning of the state are recorded.
         name : str, optional
             As for `kernel`.
+        tables : mapping of str to Table or FunctionTable, optional
+            Name and kind of each table, see `flow`.
 
         """
-        sizes = (state, constants, inputs)
-        return Rollout(self._bound(step), sizes, recorded, self._runtime,
-                       self._key(step, name, sizes, recorded), self.compiled, self._cache)
+        sizes, tables = (state, constants, inputs), tables or {}
+        return Rollout(self._bound(step), sizes, tables, recorded, self._runtime,
+                       self._key(step, name, sizes, recorded, tables), self.compiled, self._cache)
 
     def _bound(self, function: Callable) -> Callable:
         return lambda runtime, *arrays: function(self.tree, runtime, *arrays)

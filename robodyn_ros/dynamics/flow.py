@@ -173,7 +173,8 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     Parameters
     ----------
     functions : FunctionTable of a trace, or sequence of callable or None
-        On floats, `function(*inputs)` over flat lists of floats.
+        `function(*inputs)` over flat lists of scalars. A sequence in a trace becomes part of the
+        program, as the cases of a choice.
     index : scalar
         Row of the table, what is behind the point is cut off.
     *inputs : nested scalars
@@ -188,19 +189,26 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
 
     """
     inputs = [flatten(each) for each in inputs]
-    if not isinstance(functions, TracedTable):
-        known = 0.0 <= index < len(functions) and functions[int(index)] is not None
-        # constants are no constants any more behind a call
-        examples = [index, *(x for row in inputs for x in row if x.__class__ is not float)]
-        inputs = [[of_kind(each, *examples[:2]) for each in row] for row in inputs]
-        values = flatten(functions[int(index)](*inputs)) if known else [math.nan] * outputs
-        _check_call((outputs,), (len(values),))
-        return [of_kind(each, index) for each in values]
-    kind, graph = functions.kind, functions.graph
-    _check_call((*kind.inputs, kind.outputs), (*map(len, inputs), outputs))
     values = [each for row in inputs for each in row]
-    made = graph.function('call', functions.number, number(index), *values)
-    return [graph.function('result', made, k) for k in range(outputs)]
+    if isinstance(functions, TracedTable):
+        kind, graph = functions.kind, functions.graph
+        _check_call((*kind.inputs, kind.outputs), (*map(len, inputs), outputs))
+        made = graph.function('call', functions.number, number(index), *values)
+        return [graph.function('result', made, k) for k in range(outputs)]
+    if graph_of(*values) is None:
+        # what is constant here is none in the function
+        inputs = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
+    cases = [_case(each, inputs, outputs) for each in (*functions, None)]
+    return choose(index, cases)
+
+
+def _case(function: Callable | None, inputs: list[list[Scalar]], outputs: int) -> Callable:
+    def case():
+        found = [math.nan] * outputs if function is None else flatten(function(*inputs))
+        _check_call((outputs,), (len(found),))
+        return found
+
+    return case
 
 
 def _check_call(declared: tuple[int, ...], given: tuple[int, ...]) -> None:

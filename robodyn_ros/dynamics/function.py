@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import ctypes
 from pathlib import Path
 from threading import Lock
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import codegen, loops, machine
-from robodyn_ros.dynamics.flow import FunctionTable, Table
+from robodyn_ros.dynamics.arguments import as_argument, interpreted, passed
+from robodyn_ros.dynamics.flow import FunctionTable
 from robodyn_ros.dynamics.ieee import Ieee
-from robodyn_ros.dynamics.kernel import as_doubles
 from robodyn_ros.dynamics.nested import flatten
 from robodyn_ros.dynamics.program import Argument, Program, trace
 from robodyn_ros.exceptions import ArgumentError, KernelError
@@ -136,14 +136,14 @@ class Function:
         if len(arrays) != len(names):
             raise ArgumentError(f'takes {len(names)} arrays ({", ".join(names)}), '
                                 f'got {len(arrays)}')
-        kept = [_argument(name, kind, array) for (name, kind), array in
+        kept = [as_argument(name, kind, array) for (name, kind), array in
                 zip(self.arguments.items(), arrays)]
         outs = arrays[len(kept):]
         for k, (name, size) in enumerate(self.outputs.items()):
             _check_output(name, size, outs[k], [*kept, *outs[:k]])
-        passed = [*_passed(self.arguments.values(), kept), *(out.ctypes.data for out in outs)]
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(passed))(self.address)
-        values = [ctypes.c_int64(each) for each in passed]
+        values = [ctypes.c_int64(each) for each in (
+            *passed(self.arguments.values(), kept), *(out.ctypes.data for out in outs))]
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(self.address)
 
         def run():
             function(*values)
@@ -166,7 +166,7 @@ class Function:
             One row per state.
 
         """
-        kept = [_argument(name, kind, array, 2) for (name, kind), array in
+        kept = [as_argument(name, kind, array, 2) for (name, kind), array in
                 zip(self.arguments.items(), arguments, strict=True)]
         counts = {name: len(array) for (name, kind), array in zip(self.arguments.items(), kept)
                   if isinstance(kind, int) and array.ndim == 2}
@@ -179,11 +179,11 @@ class Function:
                   for kind, array in zip(self.arguments.values(), kept)]
         sizes = [kind for kind in self.arguments.values() if isinstance(kind, int)]
         workspace = np.empty(loops.workspace_size(*sizes, *self.outputs.values()))
-        passed = [count, loops.aligned(workspace), *_passed(
-            self.arguments.values(), blocks), *(out.ctypes.data for out in results)]
-        code = self._code('batch', loops.batch_ir)
+        values = [count, loops.aligned(workspace), *passed(self.arguments.values(), blocks),
+                  *(out.ctypes.data for out in results)]
+        address = self._code('batch', loops.batch_ir).address('batch')
         if count:
-            ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(passed))(code.address('batch'))(*passed)
+            ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(address)(*values)
         return results[0] if len(results) == 1 else tuple(results)
 
     def interpret(self, *arguments) -> NDArray | tuple[NDArray, ...]:
@@ -192,56 +192,17 @@ class Function:
 
         Functions of a table may also be Python functions over lists of floats.
         """
-        given = []
-        for (name, kind), argument in zip(self.arguments.items(), arguments, strict=True):
-            if isinstance(kind, FunctionTable):
-                given.append([each.body if isinstance(each, Function) else each
-                              for each in argument])
-            else:
-                given.append(_doubles(_argument(name, kind, argument).tolist()))
+        arrays = [None if isinstance(kind, FunctionTable) else as_argument(name, kind, each)
+                  for (name, kind), each in zip(self.arguments.items(), arguments, strict=True)]
+        given = _doubles(interpreted(self.arguments, arrays, arguments))
         rows = [np.array(row, dtype=np.float64) for row in self._checked_body(*given)]
         return rows[0] if len(rows) == 1 else tuple(rows)
 
 
-def _doubles(values) -> list:
-    return [_doubles(each) if isinstance(each, list) else Ieee(each) for each in values]
-
-
-def _passed(kinds: Iterable[Argument], arrays: Iterable[NDArray]) -> list[int]:
-    """Return the addresses of arguments, and the numbers of rows of tables."""
-    return [each for kind, array in zip(kinds, arrays) for each in (
-        [array.ctypes.data] if isinstance(kind, int) else [array.ctypes.data, len(array)])]
-
-
-def _argument(name: str, kind: Argument, given, dimensions: int = 1) -> NDArray:
-    """Return an argument as an array whose memory machine code may read."""
-    if isinstance(kind, FunctionTable):
-        return np.array([_address(name, row, each) for row, each in enumerate(given)],
-                        dtype=np.int64)
-    if isinstance(kind, Table):
-        array = as_doubles(given if len(given) else np.empty((0, kind.columns)), name,
-                           kind.columns)
-        fits = array.ndim == 2
-    else:
-        array = as_doubles(given, name, kind)
-        fits = array.ndim <= dimensions
-    if not fits:
-        raise ArgumentError(f'{name} has shape {array.shape}: give one row of numbers for a '
-                            'block, rows for a table', name=name)
-    return array
-
-
-def _address(name: str, row: int, function) -> int:
-    if function is None:
-        return 0
-    if isinstance(function, Function):
-        return function.address
-    if isinstance(function, (int, np.integer)):
-        return int(function)
-    if hasattr(function, 'restype'):  # of ctypes
-        return ctypes.cast(function, ctypes.c_void_p).value
-    raise ArgumentError(f'{name}[{row}] is a {type(function).__name__}: give a Function, a ctypes '
-                        'function, an address or None', name=name)
+def _doubles(values: list) -> list:
+    """Return nested lists with every float as an `Ieee`."""
+    return [_doubles(each) if isinstance(each, list) else
+            Ieee(each) if isinstance(each, float) else each for each in values]
 
 
 def _check_output(name: str, size: int, out, others: Sequence[NDArray]) -> None:

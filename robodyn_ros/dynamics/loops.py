@@ -7,8 +7,8 @@ repeat it: the same result, stored twice.
 
 Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous doubles):
 
-- `batch(count, workspace, runtime, argument 0, ..., out)`: `count` rows in every argument and
-  in `out`.
+- `batch(count, workspace, argument 0, ..., out 0, ...)`: `count` rows in every argument that is
+  not shared, and in every result.
 - `rollout(count, steps, every, workspace, runtime, state, constants, inputs, of row, of step,
   out)`: `count` rows of `state` and `constants`. In each step a program makes the next state of
   state, constants and inputs; those of a row and step begin `row * of row + step * of step`
@@ -16,6 +16,8 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
   `out`. In the end `state` is the last one.
 - `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
   vectors.
+
+Tables follow at the end of both: an address and a number of rows each.
 
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
 a rollout, of state, constants and inputs.
@@ -73,12 +75,13 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
         As in `codegen.kernel_ir`.
 
     """
-    _, size, constants, inputs = program.arguments
+    size, constants, inputs = program.arguments[1:4]
     sizes = {'state': size, 'constants': constants, 'inputs': inputs}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
-             'i64 %aout) {', 'entry:', *_buffers(sizes), '  %records = sdiv i64 %steps, %every',
-             '  %length = mul i64 %records, ' + str(recorded), *_rows()]
+             f'i64 %aout{_tables(program)}) {{', 'entry:', *_buffers(sizes),
+             '  %records = sdiv i64 %steps, %every',
+             f'  %length = mul i64 %records, {recorded}', *_rows()]
     state, fixed = _starts(lines, 'state', size), _starts(lines, 'constants', constants)
     lines += _move('gather', '%astate', state, size, 'state')
     lines += _move('gather', '%aconstants', fixed, constants, 'constants')
@@ -91,8 +94,8 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
               '  %ahead = mul i64 %k, %ofstep']
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
     lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
-    lines += ['  call void @step(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs, '
-              'i64 %bstate)',
+    lines += ['  call void @step(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs'
+              f'{_tables(program)}, i64 %bstate)',
               '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
               '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
               'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
@@ -112,13 +115,14 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
 def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
     """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
-             'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out) {', 'entry:',
+             f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{_tables(program)}) {{', 'entry:',
              '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
              '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
              '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
              '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
              '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
-             '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now, i64 %state)',
+             '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now'
+             f'{_tables(program)}, i64 %state)',
              '  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
              '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
              '  br i1 %due, label %write, label %next', 'write:',
@@ -130,6 +134,12 @@ def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
              '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
     return module_ir([program], [*lines, *function_ir('step', program, pointer),
                                  *_copy(pointer)], pointer)
+
+
+def _tables(program: Program) -> str:
+    """Return the parameters that tables take, to follow others."""
+    return ''.join(f', i64 %{name}' for name, size in program.parameters().items()
+                   if size is None)
 
 
 def _copy(pointer: str) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 from threading import Lock
-from typing import Callable
+from typing import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.dynamics import loops, machine
+from robodyn_ros.dynamics.arguments import as_argument, interpreted, passed
+from robodyn_ros.dynamics.flow import FunctionTable
 from robodyn_ros.dynamics.nested import flatten
-from robodyn_ros.dynamics.program import trace
+from robodyn_ros.dynamics.program import Argument, trace
 from robodyn_ros.exceptions import ArgumentError
 
 
@@ -26,6 +28,8 @@ class Rollout:
         `step(runtime, state, constants, inputs)` over lists of scalars.
     sizes : (int, int, int)
         Lengths of state, constants and inputs.
+    tables : mapping of str to Table or FunctionTable
+        What else the step gets, after the inputs.
     recorded : int
         How many numbers at the beginning of the state are recorded.
     runtime : (k,) array
@@ -36,9 +40,10 @@ class Rollout:
     """
 
     def __init__(self, step: Callable, sizes: tuple[int, int, int],
-                 recorded: int, runtime: NDArray, key: str | None, compiled: bool,
-                 cache: Path | None):
-        self.sizes, self.recorded, self.runtime = sizes, recorded, runtime
+                 tables: Mapping[str, Argument], recorded: int, runtime: NDArray,
+                 key: str | None, compiled: bool, cache: Path | None):
+        self.sizes, self.tables = sizes, dict(tables)
+        self.recorded, self.runtime = recorded, runtime
         self._step = step
         self._key, self._cache = key, cache
         self._compiled: dict[str, Callable] = {}
@@ -46,7 +51,8 @@ class Rollout:
         self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
 
     def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
-                 every: int = 1, threads: int = 1) -> tuple[NDArray, NDArray]:
+                 every: int = 1, threads: int = 1, tables: Sequence = ()
+                 ) -> tuple[NDArray, NDArray]:
         """
         Apply the step along the inputs.
 
@@ -62,6 +68,8 @@ class Rollout:
             How many steps there are from one record to the next.
         threads : int
             How many threads share the runs.
+        tables : sequence
+            One per table, for all runs, as for a call of `Function`.
 
         Returns
         -------
@@ -89,12 +97,17 @@ class Rollout:
         for name, number in (('every', every), ('threads', threads)):
             if not isinstance(number, (int, np.integer)) or number < 1:
                 raise ArgumentError(f'{name} is {number!r}: it must be a whole number above 0')
+        if len(tables) != len(self.tables):
+            raise ArgumentError(f'takes {len(self.tables)} tables, got {len(tables)}')
+        arrays = [as_argument(name, kind, given)
+                  if self._makers or not isinstance(kind, FunctionTable) else None
+                  for (name, kind), given in zip(self.tables.items(), tables)]
         records = np.empty((count, inputs.shape[-2] // every, self.recorded))
         if count and inputs.shape[-2]:
             run = self._function('one' if count == 1 else 'many')
             loops.in_threads(lambda rows: run(
                 state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
-                every, records[rows]), count, threads)
+                every, records[rows], arrays, tables), count, threads)
         return state, records
 
     def _function(self, form: str) -> Callable:
@@ -109,7 +122,7 @@ class Rollout:
 
     def _load(self, form: str, make_ir: Callable) -> machine.Code:
         def text():
-            program = trace(self._step, (len(self.runtime), *self.sizes))
+            program = trace(self._step, (len(self.runtime), *self.sizes, *self.tables.values()))
             if len(program.outputs) != self.sizes[0]:
                 raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
                                     f'the state has {self.sizes[0]}')
@@ -120,17 +133,17 @@ class Rollout:
     def _make_many(self) -> Callable:
         code = self._load('rollout', loops.rollout_ir)
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5,
-                                    *[ctypes.c_int64] * 2, ctypes.c_void_p)(
-                                        code.address('rollout'))
+                                    *[ctypes.c_int64] * 2, ctypes.c_void_p,
+                                    *self._table_types())(code.address('rollout'))
         size = loops.workspace_size(*self.sizes, self.sizes[0])
 
-        def run(state, constants, inputs, every, records):
+        def run(state, constants, inputs, every, records, arrays, tables):
             workspace = np.empty(size)  # of this call alone: threads may run side by side
             steps, m = inputs.shape[-2:]
             function(len(state), steps, every, loops.aligned(workspace),
                      self.runtime.ctypes.data, state.ctypes.data, constants.ctypes.data,
                      inputs.ctypes.data, steps * m if inputs.ndim == 3 else 0, m,
-                     records.ctypes.data)
+                     records.ctypes.data, *passed(self.tables.values(), arrays))
 
         run.code = code  # stays loaded
         return run
@@ -138,21 +151,28 @@ class Rollout:
     def _make_one(self) -> Callable:
         code = self._load('rollout_one', loops.rollout_one_ir)
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 4,
-                                    ctypes.c_int64, ctypes.c_void_p)(code.address('rollout_one'))
+                                    ctypes.c_int64, ctypes.c_void_p, *self._table_types())(
+                                        code.address('rollout_one'))
 
-        def run(state, constants, inputs, every, records):
+        def run(state, constants, inputs, every, records, arrays, tables):
             steps, m = inputs.shape[-2:]
             function(steps, every, self.runtime.ctypes.data, state.ctypes.data,
-                     constants.ctypes.data, inputs.ctypes.data, m, records.ctypes.data)
+                     constants.ctypes.data, inputs.ctypes.data, m, records.ctypes.data,
+                     *passed(self.tables.values(), arrays))
 
         run.code = code
         return run
 
-    def _interpret(self, state, constants, inputs, every, records):
+    def _table_types(self) -> list:
+        return [ctypes.c_void_p, ctypes.c_int64] * len(self.tables)
+
+    def _interpret(self, state, constants, inputs, every, records, arrays, tables):
+        rows = interpreted(self.tables, arrays, tables)
         runtime = self.runtime.tolist()
         for row, (values, fixed) in enumerate(zip(state, constants.tolist())):
             for k, given in enumerate((inputs if inputs.ndim == 2 else inputs[row]).tolist()):
-                values[:] = flatten(self._step(runtime, values.tolist(), fixed, given))
+                values[:] = flatten(self._step(runtime, values.tolist(), fixed, given,
+                                               *rows))
                 if (k + 1) % every == 0:
                     records[row, k // every] = values[:self.recorded]
 

@@ -60,7 +60,6 @@ def sincos_ir() -> list[str]:
         f'  %small = fcmp olt {v} %size, {splat(_LARGEST)}',
         f'  %bits = bitcast {mask} %small to i{WIDTH}',
         f'  %all = icmp eq i{WIDTH} %bits, -1',
-        '  br i1 %all, label %fast, label %library', 'fast:',
         # nearest multiple of pi/2, and what is left
         f'  %scaled = fmul {v} %x, {splat(0.63661977236758134308)}',
         f'  %rounded = fadd {v} %scaled, {splat(_ROUND)}',
@@ -99,7 +98,8 @@ def sincos_ir() -> list[str]:
         f'  %cfinal = bitcast {integers} %cflip to {v}',
         f'  %f0 = insertvalue {pair} undef, {v} %sfinal, 0',
         f'  %f1 = insertvalue {pair} %f0, {v} %cfinal, 1',
-        f'  ret {pair} %f1', 'library:']
+        '  br i1 %all, label %fast, label %library', 'fast:', f'  ret {pair} %f1', 'library:']
+    # of each lane alone: no angle changes the digits of another
     for function in ('sin', 'cos'):
         packed = 'undef'
         for lane in range(WIDTH):
@@ -108,6 +108,7 @@ def sincos_ir() -> list[str]:
                       f'  {name}y = call double @{function}(double {name}x)',
                       f'  {name} = insertelement {v} {packed}, double {name}y, i32 {lane}']
             packed = name
-    last = WIDTH - 1
-    return [*lines, f'  %l0 = insertvalue {pair} undef, {v} %sin{last}, 0',
-            f'  %l1 = insertvalue {pair} %l0, {v} %cos{last}, 1', f'  ret {pair} %l1', '}']
+        lines.append(f'  %{function}s = select {mask} %small, {v} %{function[0]}final, '
+                     f'{v} {packed}')
+    return [*lines, f'  %l0 = insertvalue {pair} undef, {v} %sins, 0',
+            f'  %l1 = insertvalue {pair} %l0, {v} %coss, 1', f'  ret {pair} %l1', '}']

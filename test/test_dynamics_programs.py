@@ -1,0 +1,46 @@
+"""
+Random programs of all nodes: floats, compiled for one state, and for four at once, to the bit.
+
+Numbers are what breaks things: not a number, infinities, zeros of both signs, denormals, huge.
+Multiplications do not fuse here, as Python's do not. The sign of a zero is not compared.
+"""
+import random
+
+import numpy as np
+import pytest
+from random_programs import ARGUMENTS, COLUMNS, INPUTS, RandomProgram, SPECIAL
+from robodyn_ros.dynamics import codegen
+from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.trace import absolute, reciprocal
+
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 120))]
+PROGRAMS, ROWS = 8, 40  # of each seed
+
+
+@pytest.fixture(autouse=True)
+def nothing_fuses(monkeypatch):
+    for operation, text in codegen._BINARY.items():
+        monkeypatch.setitem(codegen._BINARY, operation, text.split()[0])
+
+
+FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
+    lambda a, b: [a[0] + b[0], b[1] * b[2]],
+    lambda a, b: [b[0] * reciprocal(absolute(a[0])), a[0]])]
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_all_forms_agree(seed):
+    draw = random.Random(seed)
+    parts = [RandomProgram(1000 * seed + k) for k in range(PROGRAMS)]
+    made = Function(lambda *given: [part(*given) for part in parts], ARGUMENTS,
+                    {'y': sum(part.size for part in parts)})
+    rows = np.array([[draw.choice(SPECIAL) if draw.random() < 0.7 else draw.gauss(0.0, 3.0)
+                      for _ in range(INPUTS)] for _ in range(ROWS)])
+    table = np.cumsum(np.ones((draw.choice([0, 1, 2, 9]), COLUMNS)), axis=0)
+    functions = draw.choice([[], [FUNCTIONS[0]], [*FUNCTIONS, None]])
+    compiled = np.array([made(row, table, functions) for row in rows])
+    several = made.many(rows, table, functions)
+    np.testing.assert_array_equal(several, compiled)
+    for row, expected in zip(rows, compiled):
+        found = made.interpret(row, table, functions)
+        np.testing.assert_array_equal(found, expected, err_msg=f'{row}')

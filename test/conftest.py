@@ -1,9 +1,9 @@
 """
 How tests are spread over processes.
 
-A file stays together: its tests share nodes and models. `.ci/tests` runs the files that start nodes
-beside all others, which have a low priority (`--nodes`): what computes fills the time in which
-nodes are waited for, and delays none of them.
+A file stays together: its tests share nodes and models. `.ci/tests` runs the files that start
+nodes beside all others, which have a low priority (`--nodes`): what computes fills the time in
+which nodes are waited for, and delays none of them.
 """
 
 from functools import lru_cache
@@ -48,9 +48,12 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
-def pytest_collection_modifyitems(items):
-    """Leave the tests with nodes to the end."""
+def pytest_collection_modifyitems(config, items):
+    """Leave the tests with nodes to the end, or out; files that are named are read all the same."""
     items.sort(key=lambda item: starts_nodes(item.path))
+    if config.option.nodes:
+        items[:] = [item for item in items
+                    if starts_nodes(item.path) == (config.option.nodes == 'only')]
 
 
 @pytest.hookimpl(optionalhook=True)

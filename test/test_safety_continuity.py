@@ -103,6 +103,7 @@ def test_what_has_no_limit_is_not_judged():
 def test_it_forgets(judge):
     fed(judge, [[0.0, 0.0], [1.0, 0.0]])
     judge.forget()
+    assert judge.problem == ''
     assert judge.follows(0.01, np.array([1.0, 0.0]), np.zeros(2)) and judge.problem == ''
 
 
@@ -110,6 +111,22 @@ def test_time_that_goes_back_lets_nothing_pass(judge):
     assert judge.follows(10.0, np.zeros(2), np.zeros(2))
     assert judge.follows(9.0, np.array([0.019, 0.0]), np.zeros(2))
     assert not judge.follows(8.0, np.array([0.2, 0.0]), np.zeros(2))
+    judge.forget()
+    assert judge.follows(10.0, np.zeros(2), np.ones(2))
+    assert not judge.follows(9.5, np.array([-0.5, -0.5]), np.ones(2)), 'backwards in time'
+
+
+def test_the_joint_is_named_whose_jump_is_largest_for_its_velocity_limit(judge):
+    """Protects the message: 0.2 at 1 rad/s is more of a jump than 0.3 at 2 rad/s."""
+    assert fed(judge, [[0.0, 0.0], [0.2, 0.3]]) == [True, False]
+    assert "joint 'hip' has jumped by 0.2" in judge.problem
+
+
+def test_an_arm_that_accelerates_hard_is_believed(judge):
+    """Protects the mean of both velocities: the new one alone would be off by the slack."""
+    t = 0.02 * np.arange(20)
+    acceleration = 200.0 * LIMIT
+    assert all(judge.follows(now, 0.5 * acceleration * now**2, acceleration * now) for now in t)
 
 
 def test_an_arm_that_falls_faster_than_it_should_is_believed_if_its_velocity_says_so(judge):

@@ -104,12 +104,52 @@ def test_the_arm_is_kept_if_nobody_takes_it(commanding, phase, reason):
     assert reason in commanding.guard.reason and commanding.guard.takeovers == 1
 
 
-def test_a_guard_that_was_held_up_listens_before_it_commands(commanding):
-    commanding.run(1.0, look=1.0)
+@pytest.mark.parametrize('pause', [0.06, 1.0])
+def test_a_guard_that_was_held_up_listens_before_it_commands(commanding, pause):
+    commanding.run(pause, look=pause)
     assert not commanding.guard.commands
     assert commanding.run(0.06) is COMMANDING and commanding.guard.commands
-    commanding.run(1.0, look=1.0)
+    commanding.run(pause, look=pause)
     assert commanding.run(LOOK, Phase.ACTIVE) is ARMED, 'the controller has taken the arm back'
+
+
+def test_after_its_own_pause_a_guard_gives_the_arm_to_a_controller_that_commands_only(commanding):
+    """
+    Protects an arm from two commanders, and from none, after the guard itself was held up.
+
+    The phase heard last before the takeover was ACTIVE: it is no sign of life. A controller that
+    stands by, or asks, does not command.
+    """
+    assert commanding.run(0.06, look=0.06) is COMMANDING
+    for phase in (Phase.STANDBY, Phase.ASKING):
+        commanding.run(1.0, look=1.0)
+        assert commanding.run(LOOK, phase) is COMMANDING
+    assert commanding.guard.takeovers == 1
+
+
+@pytest.mark.parametrize('phase', [Phase.STANDBY, Phase.ASKING])
+def test_only_a_controller_that_commands_is_guarded_or_given_the_arm(commanding, phase):
+    """Protects from a guard that is armed, or lets go, while the controller does not command."""
+    assert Guarded().run(0.2, phase) is WATCHING
+    commanding.run(0.1, phase)
+    commanding.guard.reset(commanding.now)
+    assert commanding.run(0.1, phase) is YIELDING
+
+
+def test_a_reset_is_answered_by_a_heartbeat_from_after_it(commanding):
+    """Protects from giving the arm back because of a heartbeat that was heard before the reset."""
+    commanding.run(0.1, Phase.ACTIVE)
+    commanding.guard.reset(commanding.now)
+    assert commanding.run(LOOK) is YIELDING and commanding.guard.commands
+    assert commanding.run(LOOK, Phase.ACTIVE) is ARMED
+
+
+def test_a_controller_that_was_gone_before_it_could_be_refused_is_gone(watch):
+    """Protects the state that a guard reports: it refuses controllers that it hears only."""
+    watch.run(0.1, Phase.STANDBY)
+    assert watch.run(0.15) is WATCHING
+    watch.guard.refusal = 'effort_margin differs'
+    assert watch.run(LOOK) is WATCHING
 
 
 class Controlled:
@@ -141,6 +181,7 @@ def test_without_a_guard_nothing_is_deferred():
     assert alone.run(1.0) and alone.run(2.0, turn=2.0)
     assert not alone.deference.complaint and not alone.deference.refusal
     assert alone.phase is Phase.ACTIVE
+    assert not alone.deference.paused(alone.now + 1.0), 'there is nothing to ask'
 
 
 def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question():
@@ -152,6 +193,36 @@ def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question()
     assert not held.run(0.1, ARMED, echo=before), 'that was said before the pause'
     assert held.run(0.01, ARMED, echo=before + 1)
     assert held.phase is Phase.ACTIVE
+
+
+def test_held_up_again_a_controller_waits_for_an_answer_to_its_last_question():
+    """Protects from an answer to a question from before the second pause."""
+    held = Controlled()
+    held.run(0.1, ARMED)
+    held.run(1.0, turn=1.0)
+    first = held.stamp
+    held.run(1.0, turn=1.0)
+    assert not held.run(0.01, ARMED, echo=first)
+    assert held.run(0.01, ARMED, echo=first + 1)
+
+
+def test_a_pause_of_its_own_is_no_silence_of_the_guard():
+    """Protects a controller from missing a guard whose state is still to be read."""
+    held = Controlled(required=True)
+    held.run(0.1, ARMED, echo=1)
+    held.run(1.0, turn=1.0)
+    assert not held.deference.silent and not held.deference.complaint
+
+
+def test_a_guard_that_leaves_in_good_order_answers_all_questions():
+    """Protects a controller from waiting for a guard that is gone, unless there must be one."""
+    held, required = Controlled(), Controlled(required=True)
+    for one in (held, required):
+        one.run(0.1, ARMED, echo=1)
+        one.run(1.0, turn=1.0)
+        assert one.run(0.01, GONE)
+    assert not held.deference.complaint
+    assert 'there is no guard' in required.deference.complaint
 
 
 def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
@@ -181,7 +252,7 @@ def test_a_guard_that_dies_hands_the_arm_to_the_controller(word):
     assert not left.deference.silent
     assert left.run(0.6) and left.deference.silent
     assert left.phase is Phase.ACTIVE
-    assert not left.deference.complaint
+    assert not left.deference.complaint and not left.deference.refusal
 
 
 def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():

@@ -42,6 +42,13 @@ def test_starts_where_it_was_and_ends_at_rest():
     np.testing.assert_allclose(near.q, profile.end.q, atol=1e-9)
 
 
+def test_the_added_effort_fades_without_a_kink():
+    """Protects the added effort: along 1 - 3 x^2 + 2 x^3 to zero, a quarter of the way 27/32."""
+    profile = StopProfile(stopping(effort=(1.0, -4.0, 2.0)), MOST)
+    effort = profile.sample(0.25 * profile.duration).effort
+    np.testing.assert_allclose(effort, 27.0 / 32.0 * np.array([1.0, -4.0, 2.0]))
+
+
 def test_an_acceleration_that_fades_slowly_has_faded_when_the_stop_ends():
     """Protects from a step at the end of a stop that is shorter than the fade."""
     profile = StopProfile(stopping(qd=(0.0, 0.0, 0.0), qdd=(2.0, -5.0, 10.0)), MOST, fade=0.2)
@@ -104,6 +111,14 @@ def test_too_little_room_takes_more_deceleration():
     np.testing.assert_allclose(profile.end.q, [0.1, 0.0, 0.0])
 
 
+def test_a_joint_with_little_room_starts_at_its_own_velocity():
+    """Protects from a step of velocity where there is no room for the acceleration to fade."""
+    reference = stopping(qd=(1.0, -2.0, 0.5), qdd=(2.0, -5.0, 9.0))
+    profile = StopProfile(reference, MOST, lower=[-np.inf, -0.4, -np.inf], upper=[0.3, 9.0, 0.1])
+    np.testing.assert_allclose(profile.sample(0.0).qd, reference.qd, rtol=1e-12)
+    np.testing.assert_allclose(profile.end.q, [0.3, -0.4, 0.1], rtol=1e-12)
+
+
 def test_in_a_tiny_room_the_velocity_steps_down_and_the_deceleration_stays_finite():
     """Protects the shortest time of a stop next to a limit: 0.05 s, whatever the room."""
     room = 1e-9
@@ -135,6 +150,15 @@ def test_out_is_filled_and_the_reference_left_alone():
         assert profile.sample(t, out) is out
         np.testing.assert_array_equal(out.q, profile.sample(t).q)
     np.testing.assert_array_equal(reference.qd, kept.qd)
+
+
+def test_the_reference_may_be_overwritten_by_the_stop_that_began_there():
+    """Protects a stop that is sampled into the very reference from which it started."""
+    reference = stopping(qdd=(1.0, 1.0, 1.0))
+    profile, apart = StopProfile(reference, MOST), StopProfile(reference.copy(), MOST)
+    for t in (0.01, 0.3, 0.5):
+        profile.sample(t, reference)
+        np.testing.assert_array_equal(reference.q, apart.sample(t).q)
 
 
 @pytest.mark.parametrize('call, text', [

@@ -161,10 +161,24 @@ def test_a_lowered_effort_limit_takes_the_torque_down_at_its_rate(side):
     (([1.0, np.nan], 1.0), {'joint_names': ('a', 'b')}, "effort limit of joint 'b' is nan"),
     (([1.0, 1.0], [1.0, 0.0]), {}, "rate limit of joint '1' is 0.0; it must be above 0"),
     (([1.0], 1.0), {'margin': 1.2}, 'margin is 1.2'),
+    (([1.0], 1.0), {'margin': 0.0}, 'margin is 0.0'),
     (([1.0], 1.0), {'max_dt': np.inf}, 'max_dt is inf')])
 def test_wrong_parameters(arguments, options, text):
     with pytest.raises(ParameterError, match=text):
         Supervisor(*arguments, **options)
+
+
+@pytest.mark.parametrize('change', [
+    (0.5 * LIMIT, -RATE), (-LIMIT, RATE), (0.5 * LIMIT, RATE, 2.0), (0.5 * LIMIT, np.nan)])
+def test_limits_that_are_refused_change_nothing(change):
+    """Protects from limits of which one half counts and the other was refused."""
+    supervisor = supervisor_at()
+    with pytest.raises(ParameterError):
+        supervisor.change(*change)
+    torque, _ = supervisor.supervise(GRAVITY + RATE * DT, GRAVITY, DT)
+    np.testing.assert_array_equal(torque, GRAVITY + RATE * DT)
+    supervisor.reset(RATE)
+    np.testing.assert_array_equal(supervisor.last[:2], LIMIT[:2])
 
 
 def test_reset_with_another_size_is_refused():

@@ -20,8 +20,8 @@ def drawn(n, seed):
         stiction=coulomb * rng.uniform(1.0, 2.0, n), stribeck_velocity=np.full(n, 0.05),
         lower=np.full(n, -1.0), upper=np.full(n, 1.0),
         **{f'{part}_stiffness': each for part, each in stiffness.items()},
-        **{f'{name}_damping': 2.0 * np.sqrt(each * np.diag(M))
-           for name, each in stiffness.items()})
+        **{f'{part}_damping': 2.0 * np.sqrt(each * np.diag(M))
+           for part, each in stiffness.items()})
     velocity = rng.choice([0.0, 0.01, 3.0], n) * rng.uniform(-1.0, 1.0, n)
     # of a joint that has slipped for a while, or of any
     bristle = np.where(rng.random(n) < 0.7, np.sign(velocity), rng.uniform(-1.0, 1.0, n))

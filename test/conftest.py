@@ -49,7 +49,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave the tests with nodes to the end, or out; files that are named are read all the same."""
+    """Leave the tests with nodes to the end, or out: files that are named are always read."""
     items.sort(key=lambda item: starts_nodes(item.path))
     if config.option.nodes:
         items[:] = [item for item in items

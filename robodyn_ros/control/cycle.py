@@ -198,15 +198,17 @@ class Cycle(CycleStatus):
         return self._law.follow(q, qd, self._motion.reference, part, external,
                                 self._memory.integral.value, seen.disturbance, seen.contact)
 
-    def coast(self, now: float) -> tuple[np.ndarray, Verdict]:
+    def coast(self, now: float,
+              reason: str = 'the joint states are silent') -> tuple[np.ndarray, Verdict]:
         """
-        Return the torque while the state is silent.
+        Return the torque while no state can be used.
 
         The reference comes to rest, and the law brings there an arm that the model predicts from
-        the last state seen and the torques since. What remains at rest is the weight.
+        the last state seen and the torques since. What remains at rest is the weight. A motion
+        ends with the `reason` as its message.
         """
         if self._motion.moves:
-            self.come_to_rest('the joint states are silent', aborted=True)
+            self.come_to_rest(reason, aborted=True)
         self._guests.leave()
         dt, reference, gains = self._passed(now), self._motion.reference, self._law.gains
         if self._coasting:

@@ -190,9 +190,10 @@ class ControlCycle:
                 self._predict(now)
             return
         self.coasting = True
+        reason = f'joint states: {self._states.silence(verdict)}'
         if verdict.level is Freshness.STOP:
-            self._controller.fail(f'joint states: {self._states.silence(verdict)}')
-        torque, _ = self._controller.coast(self._clock.moment(now))
+            self._controller.fail(reason)
+        torque, _ = self._controller.coast(self._clock.moment(now), reason)
         self._send(torque)
 
     def _predict(self, now: float) -> None:

@@ -24,10 +24,11 @@ PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0,
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 
 
-def simulator():
+def simulator(**parameters):
     """Return a running simulator of the arm at home."""
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
-    return NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places})
+    return NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
+                                   **parameters})
 
 
 def trajectory(names, *goals, seconds=1.0):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
 from launch import LaunchContext  # noqa: E402

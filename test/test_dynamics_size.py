@@ -5,6 +5,8 @@ The judge is MuJoCo: Pinocchio's data for second derivatives grow with the cube 
 gigabytes here. Nothing is timed, but what should take seconds has a deadline of minutes.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
@@ -28,11 +30,27 @@ def state(joints):
 
 @pytest.fixture(scope='module')
 def thousand():
-    return Dynamics(RobotModel.from_urdf(chain(1000), gravity=GRAVITY))
+    with pytest.warns(RuntimeWarning, match='1000 moving bodies, more than 150: all algorithms '
+                                            'run in Python'):
+        return Dynamics(RobotModel.from_urdf(chain(1000), gravity=GRAVITY))
 
 
 def test_a_thousand_joints_are_not_compiled(thousand):
     assert not thousand.compiled
+
+
+def test_what_is_too_large_to_be_compiled_is_named():
+    model = RobotModel.from_urdf(chain(81))
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # asked for by name, or within what is compiled
+        for dyn in (Dynamics(model, backend='python'), Dynamics(model)):
+            assert dyn.compiled == (dyn.backend == 'auto')
+    q, qd, _ = state(81)
+    with pytest.warns(RuntimeWarning, match='81 moving bodies, more than 80: coriolis_matrix run'):
+        C = dyn.coriolis_matrix(q, qd)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # once is enough
+        assert_close(dyn.coriolis_matrix(q, qd), C, EXACT)
 
 
 def test_a_thousand_joints(thousand):

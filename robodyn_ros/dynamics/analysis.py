@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
+from robodyn_ros.dynamics.compiled import as_builtin, LARGEST_FUSED
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
 from robodyn_ros.dynamics.kernel import as_doubles
 from robodyn_ros.dynamics.regressor import BODY_PARAMETERS
-
-# up to here forward dynamics and its derivatives are one kernel, inverse of M included
-LARGEST_FUSED = 12
+from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.exceptions import ArgumentError
 
 
 class VelocityForces(NamedTuple):
@@ -40,6 +40,7 @@ class Analysis:
 
     # --- velocity forces --------------------------------------------------------------------
 
+    @as_builtin
     def coriolis_matrix(self, q, qd, out=None):
         """
         Return C(q, qd); (nv, nv) or (N, nv, nv).
@@ -74,6 +75,7 @@ class Analysis:
 
     # --- derivatives ------------------------------------------------------------------------
 
+    @as_builtin
     def inverse_dynamics_derivatives(self, q, qd, qdd):
         """
         Return dtau/dq, dtau/dqd and dtau/dqdd = M of the inverse dynamics without wrenches.
@@ -91,6 +93,7 @@ class Analysis:
         """
         return _parts_first(self._call('inverse_dynamics_derivatives', q, qd, qdd))
 
+    @as_builtin
     def forward_dynamics_derivatives(self, q, qd, tau):
         """
         Return dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of the forward dynamics without wrenches.
@@ -105,6 +108,11 @@ class Analysis:
         by_q, by_qd, inverse : (nv, nv) or (N, nv, nv)
             Row i is acceleration i; one array, (3, nv, nv) or (3, N, nv, nv).
 
+        Raises
+        ------
+        ArgumentError
+            M is singular, naming the joints that move no mass.
+
         """
         if self.model.nb <= LARGEST_FUSED:
             return _parts_first(self._call('forward_dynamics_derivatives', q, qd, tau))
@@ -115,12 +123,14 @@ class Analysis:
             from scipy.linalg.lapack import dposv  # takes as long to load as all of this package
             n = self.nv
             _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
-            if singular:  # a joint that moves no mass: no numbers, no exception
+            if singular:
+                refuse_singular(M, self.model.joint_names)
                 x[:] = np.nan
             return np.moveaxis(x.reshape(n, 3, n), 1, 0)
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
+            refuse_singular(M, self.model.joint_names)
             inverse = np.full_like(M, np.nan)
         return np.stack([-inverse @ by_q, -inverse @ by_qd, inverse])
 
@@ -144,6 +154,7 @@ class Analysis:
                 phi[body] += payload
         return phi.ravel()
 
+    @as_builtin
     def regressor(self, q, qd, qdd, out=None):
         """
         Return Y with `tau = Y @ phi` for any inertial parameters phi, see `parameters`.
@@ -222,7 +233,7 @@ class Analysis:
 
         """
         J = self.jacobian(q, link)[..., row_numbers(rows), :]
-        return effective_mass(self.mass_matrix(q), J, immovable)
+        return effective_mass(self.mass_matrix(q), J, immovable, self.model.joint_names)
 
     def torque_ellipsoid(self, q) -> Ellipsoid:
         """
@@ -230,9 +241,13 @@ class Analysis:
 
         They are `M a` for a in the unit ball: an ellipsoid along the principal axes of M (Lynch
         and Park 8.1.3). Seen the other way, forces of size 1 give accelerations in the ellipsoid
-        of the same axes with the reciprocal half-lengths.
+        of the same axes with the reciprocal half-lengths. Raises `ArgumentError` if q is not
+        finite.
         """
-        return Ellipsoid(*np.linalg.eigh(self.mass_matrix(q)))
+        M = self.mass_matrix(q)
+        if not np.isfinite(M).all():
+            raise ArgumentError('there is no torque ellipsoid: q is not finite')
+        return Ellipsoid(*np.linalg.eigh(M))
 
 
 def _parts_first(matrices: NDArray) -> NDArray:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import getattr_static
 from pathlib import Path
+from types import MethodType
 from typing import NamedTuple
+import warnings
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from robodyn_ros.dynamics.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.program import Argument
 from robodyn_ros.dynamics.regressor import BODY_PARAMETERS, regressor
 from robodyn_ros.dynamics.rollout import Rollout
+from robodyn_ros.dynamics.singular import refuse_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
@@ -51,9 +55,15 @@ _UNPACKED = {
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
 }
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
+# what looks at results that are not finite
+_REVIEWS = {'forward_dynamics': '_review_acceleration',
+            'forward_dynamics_derivatives': '_review_acceleration',
+            'center_of_mass': '_review_center_of_mass'}
 # their code grows with the pairs of joints on one path: beyond some size, minutes to compile
 _OF_PAIRS = ('coriolis_matrix', 'velocity_forces', 'regressor', 'inverse_dynamics_derivatives')
 _LARGEST_OF_PAIRS = 80
+# up to here forward dynamics and its derivatives are one kernel, inverse of M included
+LARGEST_FUSED = 12
 
 
 class _Frame(NamedTuple):
@@ -62,13 +72,27 @@ class _Frame(NamedTuple):
     translation: tuple
 
 
-class CompiledMethods:
+class as_builtin:  # noqa: N801  (a decorator)
     """
-    The part of `Dynamics` that finds the kernel of a method, and puts it in the method's place.
+    Method of arrays, or of arrays and a link, with a built-in function in its place.
 
-    A method of arrays, or of arrays and a link, becomes an attribute of the instance at its
-    first call: a built-in function of machine code, with the method as what it falls back to.
+    The function takes the method's place on an instance at the first access, so that whatever
+    refers to it is fast from the first call on, which compiles. It falls back to the method.
     """
+
+    def __init__(self, method: Callable):
+        self._method = method
+
+    def __get__(self, dynamics: CompiledMethods | None, owner: type | None = None) -> Callable:
+        if dynamics is None:
+            return self._method
+        method, name = MethodType(self._method, dynamics), self._method.__name__
+        # what overrides it and calls it by `super()` stays in its place
+        return dynamics._builtin(method) if getattr_static(owner, name) is self else method
+
+
+class CompiledMethods:
+    """The part of `Dynamics` that finds the kernel of a method, and compiles it."""
 
     def __init__(self, model: RobotModel, backend: str = 'auto', cache: Path | bool | None = None,
                  threads: int = 1):
@@ -82,7 +106,7 @@ class CompiledMethods:
         self.tree = Tree.from_model(model)
         self._structure = model.structure_key  # stays, whatever `update` brings
         self.backend = backend
-        self.compiled = self._compiles(LARGEST_COMPILED)
+        self.compiled = self._compiles(LARGEST_COMPILED, 'all algorithms')
         self._cache = machine.default_cache() if cache is None else (
             Path(cache) if cache else None)
         self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
@@ -137,10 +161,15 @@ class CompiledMethods:
             a trace; leave it out for closures and for functions under work.
 
         """
-        compiled = self._compiles(_LARGEST_OF_PAIRS) if name in _OF_PAIRS else self.compiled
+        return self._make_kernel(function, arguments, shape, name)
+
+    def _make_kernel(self, function: Callable, arguments: Mapping[str, int],
+                     shape: tuple[int, ...], name: str | None, **checks) -> Kernel:
+        compiled = self.compiled and (name not in _OF_PAIRS or self._compiles(
+            _LARGEST_OF_PAIRS, name))
         return Kernel(self._bound(function), arguments, shape, self._runtime,
                       self._key(function, name, tuple(arguments.items()), shape), compiled,
-                      self._cache, self.threads)
+                      self._cache, self.threads, **checks)
 
     def function(self, body: Callable, arguments: Mapping[str, Argument],
                  outputs: Mapping[str, int], name: str | None = None) -> Function:
@@ -198,9 +227,37 @@ class CompiledMethods:
         for name in names:
             self._find(name)
 
-    def _compiles(self, largest: int) -> bool:
-        return self.backend == 'compiled' or (
-            self.backend == 'auto' and len(self.tree.parent) <= largest)
+    def _compiles(self, largest: int, what: str) -> bool:
+        bodies = len(self.tree.parent)
+        if self.backend != 'auto':
+            return self.backend == 'compiled'
+        if bodies > largest:
+            warnings.warn(
+                f'robot {self.model.name!r} has {bodies} moving bodies, more than {largest}: '
+                f'{what} run in Python, some hundred times slower than compiled; lock joints or '
+                "choose a tip, or compile all the same, for minutes, with backend='compiled'",
+                RuntimeWarning, stacklevel=3)
+        return bodies <= largest
+
+    def _builtin(self, method: MethodType) -> Callable:
+        """Return the built-in function for a method of this instance, or else the method."""
+        name = method.__name__
+        fused = name != 'forward_dynamics_derivatives' or self.model.nb <= LARGEST_FUSED
+        if not (self.compiled and fused and supported()):
+            return method
+        _, arguments, shape = self._form(name)
+        door = self._doors.setdefault(name, Entry(
+            name, method.__doc__, method, self._runtime, tuple(arguments.values()), shape,
+            self._cache, name in _OF_LINK, True, self._review_of(name)))
+        self._lead(name)
+        setattr(self, name, door.builtin)
+        return door.builtin
+
+    def _lead(self, name: str) -> None:
+        """Let the built-in function of a method lead to its kernel, as soon as there are both."""
+        door, kernel = self._doors.get(name), self._kernels.get((name, None))
+        if door is not None and kernel is not None and kernel.code is not None:
+            door.lead_to(kernel.code)
 
     def _call(self, name: str, *arrays, link: str | None = None, out=None):
         """Call the kernel of a method, whatever the form of the arguments."""
@@ -215,31 +272,42 @@ class CompiledMethods:
 
     def _find(self, name: str, link: str | None = None) -> Callable:
         kernel = self._kernel_of(name, link)
-        method = getattr(type(self), name)
+        self._calls[name, link] = kernel.builtin(name, getattr(type(self), name).__doc__)
         self._kernels[name, link] = kernel
-        self._calls[name, link] = kernel.builtin(name, method.__doc__)
-        if name in _OF_ARRAYS:
-            setattr(self, name, kernel.builtin(name, method.__doc__, method.__get__(self)))
-        elif name in _OF_LINK and name not in self._doors and kernel.code and supported():
-            door = Entry(name, method.__doc__, method.__get__(self), self._runtime, kernel.sizes,
-                         kernel.shape, self._cache, of_link=True)
-            self._doors[name] = door
-            setattr(self, name, door.builtin)
+        self._lead(name)
         return self._calls[name, link]
 
-    def _kernel_of(self, name: str, link: str | None) -> Kernel:
+    def _form(self, name: str) -> tuple[Callable, dict[str, int], tuple[int, ...]]:
+        """Return the algorithm of a method, its arguments with their lengths, and its shape."""
         algorithm, taken, shape = _METHODS[name]
         sizes = {'nv': self.nv, 'parameters': BODY_PARAMETERS * self.model.nb}
-        arguments = dict.fromkeys(taken, self.nv)
-        shape = tuple(sizes.get(size, size) for size in shape)
+        return algorithm, dict.fromkeys(taken, self.nv), tuple(
+            sizes.get(size, size) for size in shape)
+
+    def _kernel_of(self, name: str, link: str | None) -> Kernel:
+        algorithm, arguments, shape = self._form(name)
+        checks = {'finite': True, 'review': self._review_of(name)}
         if name not in _OF_LINK:
-            return self.kernel(algorithm, arguments, shape, name)
+            return self._make_kernel(algorithm, arguments, shape, name, **checks)
         frame = self.frame(link)
 
         def of_link(tree, runtime, *arrays):
             return algorithm(tree, runtime, *arrays, frame)
 
-        return self.kernel(of_link, arguments, shape, f'{name}|{frame}')
+        return self._make_kernel(of_link, arguments, shape, f'{name}|{frame}', **checks)
+
+    # --- results that are not finite --------------------------------------------------------
+
+    def _review_of(self, name: str) -> MethodType | None:
+        return getattr(self, _REVIEWS[name]) if name in _REVIEWS else None
+
+    def _review_acceleration(self, q, qd, tau, out=None) -> None:
+        refuse_singular(self._call('mass_matrix', q), self.model.joint_names)
+
+    def _review_center_of_mass(self, q, out=None) -> None:
+        if not self.model.mass.any() and not self._runtime[3::kernels.PAYLOAD_SIZE].any():
+            raise ArgumentError(f'robot {self.model.name!r} has no centre of mass: nothing that '
+                                'moves has a mass; give its links an <inertial>')
 
     def frame(self, link: str) -> _Frame:
         """Return where a link is on its body, as kernels take it."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.dynamics.analysis import Analysis
-from robodyn_ros.dynamics.compiled import CompiledMethods
+from robodyn_ros.dynamics.compiled import as_builtin, CompiledMethods
 from robodyn_ros.dynamics.kernel import as_doubles
 from robodyn_ros.exceptions import ArgumentError
 
@@ -20,11 +20,12 @@ class Dynamics(CompiledMethods, Analysis):
     Joint arrays are float64 of length `nv`, in the order of `model.joint_names`: rad and m,
     rad/s and m/s, N m and N. Every method also takes batches: (N, nv) arrays in, one more
     leading axis out. 6-vectors have their linear part first. `out=` avoids an allocation and
-    may be one of the arguments.
+    may be one of the arguments. A state with a number that is not finite gives NaN throughout
+    its result; in a batch, throughout its row.
 
     An algorithm is compiled for this robot at its first call, and kept in a cache on disk.
-    Methods of arrays alone are then replaced on the instance by built-in functions of machine
-    code; their signature and behaviour stay.
+    Methods of arrays, and of arrays and a link, are replaced on the instance by built-in
+    functions of machine code; their signature and behaviour stay.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ class Dynamics(CompiledMethods, Analysis):
         The robot.
     backend : {'auto', 'compiled', 'python'}
         'python' runs the same algorithms on Python floats: slow, transparent, and what 'auto'
-        takes for robots of more joints than straight-line code serves well.
+        takes, with a RuntimeWarning, for robots of more joints than straight-line code serves
+        well.
     cache : path, optional
         Folder for compiled code; `$ROBODYN_CACHE_DIR` or the user's cache folder by default.
         False compiles in memory.
@@ -42,7 +44,8 @@ class Dynamics(CompiledMethods, Analysis):
     Raises
     ------
     ArgumentError
-        At a call: wrong shape or type, naming the argument; an unknown link.
+        At a call: wrong shape or type, naming the argument; an unknown link; accelerations of a
+        joint that moves no mass, naming it.
     KernelError
         Compilation failed.
 
@@ -50,6 +53,7 @@ class Dynamics(CompiledMethods, Analysis):
 
     # --- dynamics ---------------------------------------------------------------------------
 
+    @as_builtin
     def inverse_dynamics(self, q, qd, qdd, wrenches: Mapping[str, Any] | None = None, out=None):
         """
         Return the joint forces for a motion (recursive Newton-Euler).
@@ -73,18 +77,22 @@ class Dynamics(CompiledMethods, Analysis):
         tau = self._call('inverse_dynamics', q, qd, qdd, out=out)
         return tau if loads is None else _added(tau, -loads, out=tau)
 
+    @as_builtin
     def gravity(self, q, out=None):
         """Return g(q), the joint forces that hold the robot still; (nv,) or (N, nv)."""
         return self._call('gravity', q, out=out)
 
+    @as_builtin
     def bias(self, q, qd, out=None):
         """Return C(q, qd) qd + g(q); (nv,) or (N, nv)."""
         return self._call('bias', q, qd, out=out)
 
+    @as_builtin
     def mass_matrix(self, q, out=None):
         """Return M(q), symmetric positive definite; (nv, nv) or (N, nv, nv)."""
         return self._call('mass_matrix', q, out=out)
 
+    @as_builtin
     def forward_dynamics(self, q, qd, tau, wrenches: Mapping[str, Any] | None = None, out=None):
         """
         Return the accelerations that joint forces cause.
@@ -103,6 +111,11 @@ class Dynamics(CompiledMethods, Analysis):
         qdd : (nv,) or (N, nv)
             `M^-1 (tau - C qd - g + sum J^T w)`.
 
+        Raises
+        ------
+        ArgumentError
+            M is singular, naming the joints that move no mass.
+
         """
         loads = self._wrench_forces(q, wrenches)
         if loads is not None:
@@ -111,10 +124,12 @@ class Dynamics(CompiledMethods, Analysis):
 
     # --- kinematics -------------------------------------------------------------------------
 
+    @as_builtin
     def forward_kinematics(self, q, link: str, out=None):
         """Return the pose of a link in the base frame; (4, 4) or (N, 4, 4), homogeneous."""
         return self._call('forward_kinematics', q, link=link, out=out)
 
+    @as_builtin
     def jacobian(self, q, link: str, out=None):
         """
         Return the Jacobian of a link's origin, in base axes; (6, nv) or (N, 6, nv).
@@ -124,12 +139,18 @@ class Dynamics(CompiledMethods, Analysis):
         """
         return self._call('jacobian', q, link=link, out=out)
 
+    @as_builtin
     def jacobian_dot_qd(self, q, qd, link: str, out=None):
         """Return dJ/dt qd of a link's origin, in base axes; (6,) or (N, 6)."""
         return self._call('jacobian_dot_qd', q, qd, link=link, out=out)
 
+    @as_builtin
     def center_of_mass(self, q, out=None):
-        """Return the centre of mass of all moving bodies, in the base frame; (3,) or (N, 3)."""
+        """
+        Return the centre of mass of all moving bodies, in the base frame; (3,) or (N, 3).
+
+        Raises `ArgumentError` if none of them has a mass.
+        """
         return self._call('center_of_mass', q, out=out)
 
     # --- energies ---------------------------------------------------------------------------

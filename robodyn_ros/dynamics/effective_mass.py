@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.dynamics.singular import refuse_singular
 from robodyn_ros.exceptions import ArgumentError, shown
 
 ROWS = {'linear': (0, 1, 2), 'angular': (3, 4, 5), 'all': (0, 1, 2, 3, 4, 5)}
@@ -38,21 +39,21 @@ class EffectiveMass(NamedTuple):
     axes: NDArray
 
 
-def effective_mass(M: NDArray, J: NDArray, immovable: float) -> EffectiveMass:
+def effective_mass(M: NDArray, J: NDArray, immovable: float,
+                   joint_names: Sequence[str]) -> EffectiveMass:
     """
     Return the effective mass for a mass matrix and a Jacobian (or batches of them).
 
     Directions whose mass is more than `immovable` times the smallest one count as directions
-    that cannot be moved.
+    that cannot be moved. Raises `ArgumentError` where M is singular or not finite.
     """
+    if not np.isfinite(M).all():
+        raise ArgumentError('there is no effective mass: q is not finite')
+    refuse_singular(M, joint_names)
     # with M = L L^T and X = L^-1 J^T, J M^-1 J^T = X^T X: the singular values of X carry twice
     # the digits that the eigenvalues of the product would
-    try:
-        X = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J, -1, -2))
-        axes, values, _ = np.linalg.svd(np.swapaxes(X, -1, -2))
-    except np.linalg.LinAlgError as error:
-        raise ArgumentError('there is no effective mass: q is not finite, or some joint moves '
-                            'no mass, so that the mass matrix is singular') from error
+    X = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J, -1, -2))
+    axes, values, _ = np.linalg.svd(np.swapaxes(X, -1, -2))
     mobility = np.zeros(axes.shape[:-1])
     mobility[..., :values.shape[-1]] = values ** 2
     movable = mobility * immovable > mobility[..., :1]

@@ -8,6 +8,10 @@ pointers on. Anything else (lists, float32, strides, batches, wrenches, mistakes
 Python method it stands for, which converts, computes or raises. A wrong argument thus costs
 time, never memory.
 
+Where a number that is not finite makes the whole result one (see `Kernel`), the arguments are
+looked through, and such a call goes to the method, too. Where a result can be infinite because
+M has no inverse, it is looked through, and handed to `review`, which raises or lets it pass.
+
 Two things make a call cheap. A result array that nobody holds any more is used again: a few are
 kept in a list, and one whose only reference is that list is free. And where the last argument
 is the name of a link, the object itself is looked for among the last names that were used; each
@@ -23,6 +27,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+import math
 from pathlib import Path
 import sys
 import sysconfig
@@ -32,6 +37,8 @@ from typing import Callable
 import numpy as np
 
 from robodyn_ros.dynamics import machine
+from robodyn_ros.dynamics.finite import finite_ir
+from robodyn_ros.dynamics.sines import VECTOR
 
 # byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject
 # size, first item of a tuple, items of a list
@@ -49,7 +56,8 @@ _LINKS = 8
 
 # the context array that `self` carries: what the code needs to know of this process
 _CONTEXT = ('array_type', 'double', 'out', 'none', 'fallback', 'vectorcall', 'incref',
-            'array_new', 'list_set', 'runtime', 'dimensions', 'kept', 'turn', 'kernel')
+            'array_new', 'list_set', 'runtime', 'dimensions', 'kept', 'turn', 'kernel',
+            'review', 'decref')
 _TABLE = 8 * len(_CONTEXT)  # then pairs of a link's name and its kernel
 
 
@@ -65,6 +73,8 @@ class _MethodDef(ctypes.Structure):
 class Entry:
     """
     A built-in function in front of kernels of one signature.
+
+    Until `lead_to`, or `lead_link_to`, every call goes to `fallback`.
 
     Parameters
     ----------
@@ -82,6 +92,10 @@ class Entry:
         Folder for compiled code.
     of_link : bool
         Whether the name of a link follows the arrays.
+    finite : bool
+        Whether arguments that are not finite go to `fallback`.
+    review : bound method, optional
+        Called with the same arguments when the result is not finite; its answer is dropped.
 
     Attributes
     ----------
@@ -92,20 +106,21 @@ class Entry:
 
     def __init__(self, name: str, doc: str | None, fallback: Callable, runtime: np.ndarray,
                  sizes: tuple[int, ...], shape: tuple[int, ...], cache: Path | None,
-                 of_link: bool = False):
+                 of_link: bool = False, finite: bool = False, review: Callable | None = None):
         dimensions = np.array(shape or (0,), dtype=np.intp)
         kept = [np.empty(shape) for _ in range(_KEPT)]
-        code = _code(sizes, shape, of_link, cache)
+        code = _code(sizes, shape, of_link, cache, finite, review is not None)
         api, out = ctypes.pythonapi, sys.intern('out')
         addresses = {
-            'array_type': id(np.ndarray), 'double': id(np.dtype(np.float64)), 'out': id(out),
-            'none': id(None), 'fallback': id(fallback), 'vectorcall': _vectorcall(fallback),
+            'array_type': id(np.ndarray) if of_link else 0, 'none': id(None),
+            'double': id(np.dtype(np.float64)), 'out': id(out), 'fallback': id(fallback), 'vectorcall': _vectorcall(fallback),
             'incref': _address(api.Py_IncRef), 'list_set': _address(api.PyList_SetItem),
             'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
-            'dimensions': dimensions.ctypes.data, 'kept': id(kept), 'turn': 0, 'kernel': 0}
+            'dimensions': dimensions.ctypes.data, 'kept': id(kept), 'turn': 0, 'kernel': 0,
+            'review': id(review), 'decref': _address(api.Py_DecRef)}
         context = np.zeros(len(_CONTEXT) + 2 * _LINKS, dtype=np.uintp).view(_Context)
         context[:len(_CONTEXT)] = [addresses[each] for each in _CONTEXT]
-        context.owned = [code, fallback, runtime, dimensions, kept, out]
+        context.owned = [code, fallback, review, runtime, dimensions, kept, out]
         self._context = context
         self._links = context.links = {}
         self._turn = 0
@@ -123,6 +138,8 @@ class Entry:
         """Lead to the `kernel` of this code; it stays loaded."""
         self._context.owned.append(code)
         self._context[_CONTEXT.index('kernel')] = code.address('kernel')
+        # without it no argument is an array, so that no call gets as far as the kernel
+        self._context[_CONTEXT.index('array_type')] = id(np.ndarray)
 
     def lead_link_to(self, link: str, code: machine.Code) -> None:
         """Lead from this very name of a link to the `kernel` of its code."""
@@ -141,13 +158,15 @@ class Entry:
 
 
 @lru_cache(maxsize=None)
-def _code(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool,
-          cache: Path | None) -> machine.Code:
-    key = f'entry|{machine.source_digest()}|{sizes}|{shape}|{of_link}'
-    return machine.load(key, lambda: machine.Ir(entry_ir(sizes, shape, of_link)), cache)
+def _code(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool, cache: Path | None,
+          finite: bool, reviewed: bool) -> machine.Code:
+    form = sizes, shape, of_link, finite, reviewed
+    key = f'entry|{machine.source_digest()}|{form}'
+    return machine.load(key, lambda: machine.Ir(entry_ir(*form)), cache)
 
 
-def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = False) -> str:
+def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = False,
+             finite: bool = False, reviewed: bool = False) -> str:
     """
     Return the IR of `entry`.
 
@@ -159,6 +178,8 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
         Shape of the result.
     of_link : bool
         Whether the name of a link follows the arrays.
+    finite, reviewed : bool
+        Whether arguments, and whether the result, are looked through, see `Entry`.
 
     """
     count = len(sizes)
@@ -186,6 +207,9 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
         lines += [*text.load(f'arg{k}', '%args', 8 * k),
                   *text.check(f'%arg{k}', (size,), _CARRAY, f'good{k}'), f'good{k}:',
                   *text.load(f'data{k}', f'%arg{k}', _DATA)]
+    if finite:
+        data = [(f'%data{k}', size) for k, size in enumerate(sizes)]
+        lines += [*text.finite('given', data, 'sound', 'slow'), 'sound:']
     if of_link:
         lines += _kernel_of_link(text, count)
     lines += _result(text, shape)
@@ -195,10 +219,20 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
         '  %result = phi i64 [ %made, %fill ], [ %target, %reuse ], [ %free, %take ]',
         *text.load('dataout', '%result', _DATA),
         '  %run_kernel = inttoptr i64 %kernel to ' + text.function('void', count + 2),
-        f'  call void %run_kernel({arguments}, i64 %dataout)', '  ret i64 %result', 'slow:',
-        '  %call = inttoptr i64 %vectorcall to ' + text.function('i64', 4),
-        '  %answer = call i64 %call(i64 %fallback, i64 %args, i64 %nargs, i64 %names)',
-        '  ret i64 %answer', 'failed:', '  ret i64 0', '}'])
+        f'  call void %run_kernel({arguments}, i64 %dataout)',
+        *(_review(text, math.prod(shape)) if reviewed else ()), '  ret i64 %result', 'slow:',
+        *text.vectorcall('answer', 'fallback'), '  ret i64 %answer', 'failed:', '  ret i64 0',
+        '}'])
+
+
+def _review(text: _Text, size: int) -> list[str]:
+    """Return the call of `review` for a result that is not finite, whose array it may cost."""
+    release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
+    return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
+            *text.vectorcall('verdict', 'review'), release,
+            '  %raised = icmp eq i64 %verdict, 0', '  br i1 %raised, label %refused, label %passed',
+            'refused:', '  call void %drop(i64 %result)', '  br label %failed',
+            'passed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
 
 
 def _kernel_of_link(text: _Text, count: int) -> list[str]:
@@ -276,6 +310,16 @@ class _Text:
     def store(self, value: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
         at, lines = self._at(address, offset, kind)
         return [*lines, f'  store {kind} {value}, {self.pointer(kind)} {at}']
+
+    def vectorcall(self, name: str, function: str) -> list[str]:
+        """Return the call of a Python object of the context with the arguments as they came."""
+        return [f'  %call_{name} = inttoptr i64 %vectorcall to ' + self.function('i64', 4),
+                f'  %{name} = call i64 %call_{name}(i64 %{function}, i64 %args, i64 %nargs, '
+                'i64 %names)']
+
+    def finite(self, name: str, data: list[tuple[str, int]], good: str, bad: str) -> list[str]:
+        """Return the test that doubles at some addresses are finite: go to good or bad."""
+        return finite_ir(name, data, self.pointer('double'), self.pointer(VECTOR), good, bad)
 
     def check(self, array: str, shape: tuple[int, ...], flags: int, good: str,
               bad: str = 'slow') -> list[str]:

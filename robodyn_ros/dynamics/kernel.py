@@ -6,7 +6,6 @@ import ctypes
 import math
 from pathlib import Path
 from threading import Lock
-from types import MethodType
 from typing import Callable, Mapping
 
 import numpy as np
@@ -18,6 +17,7 @@ from robodyn_ros.exceptions import ArgumentError
 
 # straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
 LARGEST_COMPILED = 150
+_FEW = 1000
 
 
 class Kernel:
@@ -43,17 +43,24 @@ class Kernel:
         Folder for compiled code.
     threads : int
         How many threads share a batch.
+    finite : bool
+        Whether a state with a number that is not finite has NaN as its whole result. Otherwise
+        that depends on which products with zero the robot's constants make vanish.
+    review : bound method, optional
+        `review(*arrays)` is called for states that are finite and whose result is not.
 
     """
 
     def __init__(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
                  runtime: np.ndarray, key: str | None = None, compiled: bool = True,
-                 cache: Path | None = None, threads: int = 1):
+                 cache: Path | None = None, threads: int = 1, finite: bool = False,
+                 review: Callable | None = None):
         self.names = tuple(arguments)
         self.sizes = tuple(arguments.values())
         self.shape = tuple(shape)
         self.runtime = runtime
         self.threads = threads
+        self.finite, self.review = finite, review
         self._function = function
         self._key = key
         self._cache = cache
@@ -85,13 +92,30 @@ class Kernel:
         checked, count = self._check(arrays)
         shape = self.shape if count is None else (count, *self.shape)
         result = self._target(out, shape, checked if count is not None else ())
+        bad = None
         if count is None:
+            # before the result may lie on top of an argument
+            bad = _not_finite(checked) if self.finite else None
             self.single(result, *checked)
-        elif count:
-            self._run_batch(count, result, checked)
+        elif count and self._run_batch(count, result, checked) and self.finite:
+            bad = _not_finite(checked)
+        if bad is not None:
+            result[bad] = np.nan
+        if self.review is not None:
+            self._review(result, checked, bad)
         if out is not None and result is not out:
             out[...] = result
         return result if out is None else out
+
+    def _review(self, result: np.ndarray, checked: list[np.ndarray], bad) -> None:
+        if _all_finite(result):
+            return
+        axes = tuple(range(result.ndim - len(self.shape), result.ndim))
+        doubtful = ~np.isfinite(result).all(axis=axes)
+        if bad is not None:
+            doubtful &= ~bad
+        if doubtful.any():
+            self.review(*(array[doubtful] for array in checked))
 
     @property
     def single(self) -> Callable:
@@ -105,20 +129,18 @@ class Kernel:
         """Compile, or load from the cache, now."""
         self.single
 
-    def builtin(self, name: str, doc: str | None,
-                fallback: MethodType | None = None) -> Callable:
+    def builtin(self, name: str, doc: str | None) -> Callable:
         """
         Return the fastest way to call this kernel.
 
         A function implemented in machine code, where this interpreter allows it; arguments
-        that it does not take at once go to `fallback`, a method that converts or refuses them;
-        by default the kernel's own checked call.
+        that it does not take at once go to the kernel's own checked call.
         """
-        code = self.code
-        fallback = fallback or self.__call__
+        code, fallback = self.code, self.__call__
         if code is None or not entry.supported():
             return fallback
-        door = entry.Entry(name, doc, fallback, self.runtime, self.sizes, self.shape, self._cache)
+        door = entry.Entry(name, doc, fallback, self.runtime, self.sizes, self.shape, self._cache,
+                           False, self.finite, self.review)
         door.lead_to(code)
         return door.builtin
 
@@ -176,9 +198,10 @@ class Kernel:
         self._check_size(len(result))
         out.flat = result
 
-    def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> None:
+    def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> bool:
         for row in range(count):
             self._interpret(out[row], *(array[row] for array in arrays))
+        return True
 
     def _load(self, kind: str, make_ir: Callable[[], machine.Ir]) -> machine.Code:
         self._code[kind] = machine.load_kind(kind, self._key, make_ir, self._cache)
@@ -196,18 +219,19 @@ class Kernel:
 
         return single
 
-    def _run_batch(self, count: int, out: np.ndarray, arrays) -> None:
+    def _run_batch(self, count: int, out: np.ndarray, arrays) -> bool:
+        """Compute all rows; return False if all numbers in them are known to be finite."""
         if self._batch is None:
             with self._lock:
                 self._batch = self._batch or self._compile_batch()
-        loops.in_threads(lambda rows: self._batch(
-            len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads)
+        return any(loops.in_threads(lambda rows: self._batch(
+            len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads))
 
     def _compile_batch(self) -> Callable:
-        code = self._load('batch', lambda: loops.batch_ir(
-            self.program(), machine.pointer_type()))
+        code = self._load('finite batch' if self.finite else 'batch', lambda: loops.batch_ir(
+            self.program(), machine.pointer_type(), self.finite))
         address = ctypes.CFUNCTYPE(
-            None, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(
+            ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(
                 code.address('batch'))
         size = loops.workspace_size(*self.sizes, math.prod(self.shape))
         runtime = self.runtime.ctypes.data
@@ -215,10 +239,23 @@ class Kernel:
         def batch(count, out, arrays):
             # of this call alone: several threads may compute batches at once
             workspace = np.empty(size)
-            address(count, loops.aligned(workspace), runtime,
-                    *(array.ctypes.data for array in arrays), out.ctypes.data)
+            return address(count, loops.aligned(workspace), runtime,
+                           *(array.ctypes.data for array in arrays), out.ctypes.data)
 
         return batch
+
+
+def _not_finite(arrays: list[np.ndarray]) -> np.ndarray | None:
+    """Return which states have a number that is not finite, (N,) or (); None: none of them."""
+    if all(map(_all_finite, arrays)):
+        return None
+    return ~np.logical_and.reduce([np.isfinite(array).all(axis=-1) for array in arrays])
+
+
+def _all_finite(array: np.ndarray) -> bool:
+    # for a few numbers their squares are a quicker look; for many, BLAS would start threads
+    return (array.size < _FEW and math.isfinite(np.vdot(array, array))
+            or bool(np.isfinite(array).all()))
 
 
 def as_doubles(array, name: str, size: int) -> np.ndarray:

@@ -8,7 +8,8 @@ repeat it: the same result, stored twice.
 Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous doubles):
 
 - `batch(count, workspace, argument 0, ..., out 0, ...)`: `count` rows in every argument that is
-  not shared, and in every result.
+  not shared, and in every result. Returns 1 if it has looked for numbers in the arguments that
+  are not finite, and found one, else 0.
 - `rollout(count, steps, every, workspace, runtime, state, constants, inputs, of row, of step,
   out)`: `count` rows of `state` and `constants`. In each step a program makes the next state of
   state, constants and inputs; those of a row and step begin `row * of row + step * of step`
@@ -26,37 +27,46 @@ a rollout, of state, constants and inputs.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable
+from typing import Callable, TypeVar
 
 import numpy as np
 
 from robodyn_ros.dynamics.codegen import (
     function_ir, module_ir, vector_function, vector_pointer_type)
+from robodyn_ros.dynamics.finite import finite_ir
 from robodyn_ros.dynamics.machine import Ir
 from robodyn_ros.dynamics.program import Program
-from robodyn_ros.dynamics.sines import VECTOR, WIDTH
+from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
 
+T = TypeVar('T')
 _LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
 
 
-def batch_ir(program: Program, pointer: str) -> Ir:
-    """Return the IR of `batch` (`pointer` as in `codegen.kernel_ir`)."""
+def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
+    """Return the IR of `batch` (`pointer` as in `codegen.kernel_ir`; `finite`: it looks)."""
     parameters = program.parameters()
     rows = {name: size for name, size in parameters.items()
             if size is not None and name not in program.shared}
     names = ', '.join(f'i64 %{name}' for name in parameters)
-    lines = [f'define void @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
-             *_buffers(rows), *_rows()]
+    mark = f'  store double {{}}, {pointer} %spoilt'
+    lines = [f'define i64 @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
+             '  %spoilt = alloca double', mark.format(constant(0.0)), *_buffers(rows), *_rows()]
     results = [f'out{k}' for k in range(len(program.results))]
     for name, size in rows.items():
         if name not in results:
             lines += _move('gather', f'%{name}', _starts(lines, name, size), size, name)
+    numbers = [(f'%b{name}', WIDTH * size) for name, size in rows.items()
+               if finite and name not in results]
+    lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'sound',
+                         'unsound'), 'unsound:', mark.format(constant(1.0)), '  br label %sound',
+              'sound:']
     given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
     lines.append(f'  call void @body({given})')
     for name in results:
         lines += _move('scatter', f'%{name}', _starts(lines, name, rows[name]), rows[name], name)
-    lines += ['  br label %tail', *_end_of_rows()]
+    lines += ['  br label %tail', *_end_of_rows(), f'  %mark = load double, {pointer} %spoilt',
+              '  %answer = fptosi double %mark to i64', '  ret i64 %answer', '}']
     return module_ir([program], [*lines, *vector_function('body', program, pointer),
                                  *_turns(pointer)], pointer)
 
@@ -107,7 +117,7 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
               '  %again = icmp slt i64 %k1, %steps',
               '  br i1 %again, label %step, label %ended', 'ended:']
     lines += _move('scatter', '%astate', state, size, 'state')
-    lines += ['  br label %tail', *_end_of_rows()]
+    lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
     return module_ir([program], [*lines, *vector_function('step', program, pointer),
                                  *_turns(pointer)], pointer)
 
@@ -174,15 +184,14 @@ def aligned(workspace: np.ndarray) -> int:
     return -(-workspace.ctypes.data // _BYTES) * _BYTES
 
 
-def in_threads(run: Callable[[slice], None], count: int, threads: int) -> None:
-    """Call `run` with slices of `count` rows, side by side; lanes stay together."""
+def in_threads(run: Callable[[slice], T], count: int, threads: int) -> list[T]:
+    """Return what `run` returns for slices of `count` rows, side by side; lanes stay together."""
     size = -(-count // (threads * WIDTH)) * WIDTH
     slices = [slice(begin, begin + size) for begin in range(0, count, size)]
     if len(slices) == 1:
-        run(slices[0])
-        return
+        return [run(slices[0])]
     with ThreadPoolExecutor(len(slices)) as pool:
-        list(pool.map(run, slices))
+        return list(pool.map(run, slices))
 
 
 def _rows() -> list[str]:
@@ -199,7 +208,7 @@ def _rows() -> list[str]:
 def _end_of_rows() -> list[str]:
     return ['tail:', f'  %nextrow = add i64 %row, {WIDTH}',
             '  %more = icmp slt i64 %nextrow, %count',
-            '  br i1 %more, label %head, label %done', 'done:', '  ret void', '}']
+            '  br i1 %more, label %head, label %done', 'done:']
 
 
 def _starts(lines: list[str], name: str, size: int) -> list[str]:

@@ -1,0 +1,116 @@
+"""Joints that move no mass: what needs M^-1 names them, and the centre of no mass is refused."""
+
+import re
+
+from model_urdf import arm, INERTIAL, joint, link, robot
+import numpy as np
+import pytest
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
+
+# 'forearm' has no mass, so that 'elbow' moves none
+IDLE = arm(forearm='')
+SLIDE = '<limit lower="-1" upper="1" effort="9" velocity="1"/>'
+TWICE = robot(link('base', ''), link('a', ''), link('b'),
+              joint('first', 'base', 'a', 'prismatic', SLIDE, axis='1 0 0'),
+              joint('second', 'a', 'b', 'prismatic', SLIDE, axis='1 0 0'))
+# more than the articulated bodies, and the derivatives in LAPACK, begin with
+LONG = robot(*(link(f'l{k}', '' if k == 20 else INERTIAL) for k in range(21)),
+             *(joint(f'j{k}', f'l{k - 1}', f'l{k}', axis='0 1 0' if k % 2 else '1 0 0')
+               for k in range(1, 21)))
+CASES = {'massless end': (IDLE, "joint 'elbow' moves no mass"),
+         'massless between': (TWICE, "joints 'first', 'second' together .* no mass"),
+         'massless end of many': (LONG, "joint 'j20' moves no mass")}
+
+
+@pytest.fixture(params=['compiled', 'python'])
+def dynamics(request):
+    return lambda text: Dynamics(RobotModel.from_urdf(text), backend=request.param)
+
+
+@pytest.mark.parametrize('text, message', CASES.values(), ids=CASES)
+def test_what_needs_the_inverse_names_the_joint(dynamics, text, message):
+    dyn = dynamics(text)
+    q, qd, tau = np.random.default_rng(0).uniform(-1.0, 1.0, (3, dyn.nv))
+    link = dyn.model.tip
+    for _ in range(2):  # by way of the method, and without it
+        for call in (lambda: dyn.forward_dynamics(q, qd, tau),
+                     lambda: dyn.forward_dynamics(q, qd, tau, out=tau.copy()),
+                     lambda: dyn.forward_dynamics(list(q), qd, tau=tau),
+                     lambda: dyn.forward_dynamics(q, qd, tau, {link: np.ones(6)}),
+                     lambda: dyn.forward_dynamics(np.tile(q, (3, 1)), qd, tau),
+                     lambda: dyn.forward_dynamics_derivatives(q, qd, tau),
+                     lambda: dyn.forward_dynamics_derivatives(np.tile(q, (3, 1)), qd, tau),
+                     lambda: dyn.effective_mass(q, link)):
+            with pytest.raises(ArgumentError) as raised:
+                call()
+            assert re.search(message, str(raised.value)), raised.value
+            assert '<inertial>' in str(raised.value)
+    # what needs no inverse goes on
+    assert np.isfinite(dyn.inverse_dynamics(q, qd, tau)).all()
+
+
+def test_one_state_of_a_batch():
+    # two point masses on rods of equal length: folded back, the shoulder moves only the first
+    zero = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+    point = f'<inertial><origin xyz="1 0 0"/><mass value="1"/>{zero}</inertial>'
+    dyn = Dynamics(RobotModel.from_urdf(robot(
+        link('base', ''), link('upper', ''), link('fore', point),
+        joint('shoulder', 'base', 'upper', axis='0 0 1'),
+        joint('elbow', 'upper', 'fore', axis='0 0 1', xyz='1 0 0'))))
+    q = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.5]])
+    assert np.isfinite(dyn.forward_dynamics(q[::2], 0.0 * q[::2], q[::2])).all()
+    for states in (q, q[1]):
+        with pytest.raises(ArgumentError, match="'shoulder', 'elbow' together .* no mass"):
+            dyn.forward_dynamics(states, 0.0 * states, 0.0 * states + 1.0)
+
+
+def test_a_payload_gives_the_joint_inertia_until_it_is_gone(dynamics):
+    model = RobotModel.from_urdf(IDLE).with_payload('forearm', 1.0, (0.3, 0.0, 0.0))
+    dyn = dynamics(IDLE)
+    dyn = Dynamics(model, backend=dyn.backend)
+    zero, one = np.zeros(2), np.ones(2)
+    assert np.isfinite(dyn.forward_dynamics(zero, zero, one)).all()
+    dyn.update(model.with_payload('forearm', 0.0))
+    with pytest.raises(ArgumentError, match="joint 'elbow' moves no mass"):
+        dyn.forward_dynamics(zero, zero, one)
+
+
+def test_an_overflow_is_not_put_down_to_a_joint(dynamics):
+    dyn = dynamics(arm())
+    zero, huge = np.zeros(2), np.full(2, 1e308)
+    with np.errstate(all='ignore'):
+        assert not np.isfinite(dyn.forward_dynamics(zero, zero, huge)).all()
+        assert not np.isfinite(dyn.forward_dynamics(zero, zero, huge.copy(), out=huge)).all()
+
+
+def test_refusals_leak_nothing():
+    import sys
+    dyn = Dynamics(RobotModel.from_urdf(IDLE))
+    zero, out = np.zeros(2), np.zeros(2)
+    counted = zero, out, None, np.ndarray
+
+    def refused():
+        for _ in range(300):
+            for keywords in ({}, {'out': out}):
+                with pytest.raises(ArgumentError):
+                    dyn.forward_dynamics(zero, zero, zero, **keywords)
+
+    refused()
+    before = np.array([sys.getrefcount(each) for each in counted])
+    refused()
+    after = np.array([sys.getrefcount(each) for each in counted])
+    assert (np.abs(after - before) < 50).all(), after - before
+
+
+@pytest.mark.parametrize('backend', ['compiled', 'python'])
+def test_robot_without_mass_has_no_centre_of_mass(backend):
+    model = RobotModel.from_urdf(IDLE.replace(INERTIAL, ''))
+    dyn = Dynamics(model, backend=backend)
+    zero = np.zeros(2)
+    for q in (zero, list(zero), np.zeros((3, 2))):
+        with pytest.raises(ArgumentError, match="'arm' has no centre of mass.*<inertial>"):
+            dyn.center_of_mass(q)
+    loaded = Dynamics(model.with_payload('forearm', 2.0, (0.0, 0.0, 0.4)), backend=backend)
+    np.testing.assert_allclose(loaded.center_of_mass(zero), [0.0, 0.0, 1.0], atol=1e-12)

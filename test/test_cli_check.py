@@ -2,7 +2,7 @@
 import json
 from pathlib import Path
 
-from model_urdf import arm, gripper, joint, link, robot
+from model_urdf import arm, gripper, INERTIAL, joint, link, robot
 import numpy as np
 import pytest
 from test_model_defects import JOINTS, STRUCTURE, TEXT
@@ -198,6 +198,63 @@ def test_an_inertia_in_a_wrong_unit_is_named():
     text = told(arm(forearm=big), 'warning')
     assert "'forearm'" in text and 'radius of gyration' in text and 'kg m^2' in text
     assert 'radius of gyration' not in told(arm())
+
+
+def test_limits_in_degrees_and_millimetres_are_named():
+    degrees = '<limit lower="-170" upper="170" effort="50" velocity="180"/>'
+    slide = '<limit lower="0" upper="40" effort="20" velocity="0.1"/>'
+    text = arm(link('finger'), joint('grip', 'forearm', 'finger', 'prismatic', slide),
+               shoulder_inside=degrees, elbow_inside=limits(-7, 7))
+    found = told(text, 'warning')
+    assert "position limits beyond two turns at 'shoulder' (170): URDF wants rad" in found
+    assert "velocity limits above 50 rad/s at 'shoulder' (180): URDF wants rad/s" in found
+    assert "position limits beyond 10 m at 'grip' (40): URDF wants m" in found
+    # also beside a mistake of the tree, and not where 1e308 stands for none
+    broken = text.replace('<parent link="forearm"/>', '<parent link="x"/>')
+    assert "'shoulder' (170)" in told(broken)
+    assert not told(arm(elbow_inside=limits('-1e308', '1e308')), 'warning')
+
+
+def test_a_centre_of_mass_in_millimetres_is_named():
+    found = told(arm(forearm=INERTIAL.replace('0 0 0.1', '0 0 150')), 'warning')
+    assert "link 'forearm': its centre of mass is 150 m away" in found and 'not mm' in found
+    assert 'centre of mass' not in told(pendulum()) + told(two_links())
+
+
+def test_soft_limits_that_nothing_obeys_are_named():
+    def safety(lower, upper):
+        return limits(-3, 3) + (f'<safety_controller k_velocity="3" k_position="9" '
+                                f'soft_lower_limit="{lower}" soft_upper_limit="{upper}"/>')
+
+    found = told(arm(shoulder_inside=safety(-2.8, 3.1), elbow_inside=safety(-3, 3)), 'warning')
+    assert "soft limits of <safety_controller> at 'shoulder' (-2.8 .. 3.1 within -3 .. 3)" in found
+    assert "'elbow'" not in found
+    assert not told(arm(elbow_inside=limits() + '<safety_controller k_velocity="3"/>'), 'warning')
+
+
+def test_what_followers_do_to_limits_is_noted():
+    def follower(multiplier, offset, inside):
+        return arm(link('finger'), joint('follower', 'forearm', 'finger', inside=inside + (
+            f'<mimic joint="elbow" multiplier="{multiplier}" offset="{offset}"/>')),
+            elbow_inside=limits(-2, 2))
+
+    inside = '<limit lower="-9" upper="11" effort="1" velocity="1"/>'
+    narrow = told(follower(10, 1, inside), 'note')
+    assert ("joint 'follower' mimics 'elbow' and lowers the limits of that: position -2 .. 2 to "
+            '-1 .. 1, velocity 2 to 0.1, effort 50 to 10') in narrow
+    assert 'reaches no more' not in narrow
+    wide = told(follower(-0.5, 0.2, limits(-3, 3, effort=100)), 'note')
+    assert "'elbow' and reaches no more than -0.8 .. 1.2 of its own position limits -3 .. 3" in (
+        wide)
+    assert 'lowers' not in wide
+    assert "mimics 'elbow' and" not in told(follower(1, 0, limits(-2, 2)), 'note')
+
+
+def test_a_sound_arm_gets_no_warning():
+    assert not told(OWN.read_text(encoding='utf-8'), 'warning', 'stop')
+    # nor does one whose base has a mass, as nearly every URDF
+    assert not told(arm().replace('<link name="base">', '<link name="base">' + INERTIAL),
+                    'warning', 'stop')
 
 
 def test_roles_of_all_joints():

@@ -29,9 +29,10 @@ FIXED_MIMIC = arm(link('tool'), joint('flange', 'forearm', 'tool', 'fixed',
 CASES = {
     'triangle inequality': (arm(forearm=FLAT), r"link 'forearm'.*0\.001, 0\.001, 0\.01.*triangle"),
     'inertia without mass': (arm(forearm=WEIGHTLESS), r'inertia but no mass \(forearm\)'),
-    'mass without inertia': (arm(forearm=POINT.format('1 0 0')), r'point mass \(forearm\)'),
-    'base with an inertial': (arm().replace('<link name="base">', '<link name="base">' + INERTIAL),
-                              r'base link has an inertial.*\(base\)'),
+    'mass without inertia': (arm(forearm=POINT.format('1 0 0')),
+                             r'no <inertia>, which URDF requires.*point mass.*\(forearm\)'),
+    'neither mass nor inertia': (on_forearm('<inertial><mass value="0"/></inertial>'),
+                                 r'no <inertia>, which URDF requires.*\(tool\)'),
     'massless link that moves a load': (arm().replace(INERTIAL, '', 1),
                                         r'moved by a joint but has no mass \(upper_arm\)'),
     'massless end': (arm(forearm=''), r'moves no mass.*singular.*\(elbow\)'),
@@ -65,6 +66,11 @@ def test_point_masses_and_frames_are_nothing_odd():
     point = f'<inertial><origin xyz="0.3 0 0"/><mass value="1"/>{zero}</inertial>'
     frame = link('tool', ''), joint('flange', 'forearm', 'tool', 'fixed', '', axis='0 0 0')
     assert RobotModel.from_urdf(arm(*frame, forearm=point)).warnings == ()
+
+
+def test_an_inertial_of_the_base_is_nothing_odd():
+    text = arm().replace('<link name="base">', '<link name="base">' + INERTIAL)
+    assert RobotModel.from_urdf(text).warnings == ()
 
 
 def test_what_dynamics_does_not_need_is_silent():

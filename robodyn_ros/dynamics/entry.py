@@ -113,7 +113,8 @@ class Entry:
         api, out = ctypes.pythonapi, sys.intern('out')
         addresses = {
             'array_type': id(np.ndarray) if of_link else 0, 'none': id(None),
-            'double': id(np.dtype(np.float64)), 'out': id(out), 'fallback': id(fallback), 'vectorcall': _vectorcall(fallback),
+            'double': id(np.dtype(np.float64)), 'out': id(out),
+            'fallback': id(fallback), 'vectorcall': _vectorcall(fallback),
             'incref': _address(api.Py_IncRef), 'list_set': _address(api.PyList_SetItem),
             'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
             'dimensions': dimensions.ctypes.data, 'kept': id(kept), 'turn': 0, 'kernel': 0,
@@ -230,8 +231,9 @@ def _review(text: _Text, size: int) -> list[str]:
     release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
     return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
             *text.vectorcall('verdict', 'review'), release,
-            '  %raised = icmp eq i64 %verdict, 0', '  br i1 %raised, label %refused, label %passed',
-            'refused:', '  call void %drop(i64 %result)', '  br label %failed',
+            '  %raised = icmp eq i64 %verdict, 0',
+            '  br i1 %raised, label %refused, label %passed', 'refused:',
+            '  call void %drop(i64 %result)', '  br label %failed',
             'passed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
 
 

@@ -50,8 +50,9 @@ def read_link(link: urdf.Link, notes: Notes) -> Link:
     tensor = np.zeros((3, 3))
     if inertial.inertia is not None:
         tensor = inertia_tensor(*(getattr(inertial.inertia, key) for key in urdf.Inertia.KEYS))
-    elif inertial.mass > 0.0:
-        notes.add('link has a mass but no <inertia>, it is taken as a point mass', link.name)
+    else:
+        notes.add('<inertial> of the link has no <inertia>, which URDF requires; it is taken as a '
+                  'point mass, other programs refuse the file: give ixx .. izz', link.name)
     if inertial.mass < 0.0:
         raise ModelError(f'link {link.name!r}: mass {inertial.mass:g} kg is negative; '
                          'give 0 or more', link=link.name, mass=inertial.mass)

@@ -12,9 +12,6 @@ NOTHING = 1e-12  # inertia about the axis, relative to the whole inertia, that c
 
 def review_description(description: Description, selection: Selection, notes: Notes) -> None:
     """Note what is left out or has no effect."""
-    if description.links[selection.base].mass > 0.0:
-        notes.add('the base link has an inertial; it is immovable, so that has no effect on '
-                  'joint torques', selection.base)
     if selection.locked:
         places = (f'{name} at {position:g}' for name, position in selection.locked.items())
         notes.add('locked joints: ' + ', '.join(places))

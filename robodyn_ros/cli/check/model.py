@@ -1,13 +1,14 @@
-"""What a URDF says, judged before anything moves: mistakes, oddities, limits, roles of joints."""
+"""What a URDF says, judged before anything moves: mistakes, oddities, roles of joints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
+from robodyn_ros.cli.check.finding import Finding, NOTE, STOP, WARNING
+from robodyn_ros.cli.check.limits import (
+    followers, limits, limits_without_model, soft_limits, units)
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
@@ -19,7 +20,8 @@ from robodyn_ros.model.source import read_source
 # warnings of the model that are told here in full, with all names
 _RETOLD = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',
            'locked joints: ', 'joint mimics ')
-_MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
+_FAR = 3.0          # times the length of all links, and at least ...
+_NEAR = 1.0         # m: of a centre of mass from the frame of its link
 _INERTIAL = 'principal moment'
 
 
@@ -59,12 +61,14 @@ def read(robot: Robot) -> Reading:
     except ModelError as error:
         if any(asked.values()) and _is_sound(text, error):
             raise
-        return Reading(None, [*_problems(error), *_limits_without_model(text)], {})
+        return Reading(None, [*_problems(error), *limits_without_model(text)], {})
     description = read_description(text, Notes())
-    roles = _roles(description, select(description, **asked, notes=Notes()))
+    selection = select(description, **asked, notes=Notes())
+    roles = _roles(description, selection)
     return Reading(model, [*_warnings(model), *_sizes(model, description),
-                           *_limits(model.joint_names, model.effort_limit, model.velocity_limit),
-                           *_left_out(roles)], roles)
+                           *limits(model.joint_names, model.effort_limit, model.velocity_limit),
+                           *units(description), *soft_limits(text, description),
+                           *followers(model, description, selection), *_left_out(roles)], roles)
 
 
 def _is_sound(text: str | bytes, error: ModelError) -> bool:
@@ -91,7 +95,7 @@ def _kind(text: str) -> str:
 
 
 def _sizes(model: RobotModel, description: Description) -> list[Finding]:
-    """Find inertias that no link of this arm can have, as a wrong unit makes them."""
+    """Find masses where no link of this arm can have them, as a wrong unit makes them."""
     longest = float(sum(np.linalg.norm(joint.translation)
                         for joint in description.joints.values()))
     found = []
@@ -99,6 +103,12 @@ def _sizes(model: RobotModel, description: Description) -> list[Finding]:
         link = description.links[name]
         if frame.body < 0 or not link.mass or not longest:
             continue
+        away = float(np.linalg.norm(link.com))
+        if away > max(_FAR * longest, _NEAR):
+            found.append(Finding(WARNING, 'inertia', (
+                f'link {name!r}: its centre of mass is {away:.4g} m away from its frame, all '
+                f'links together are {longest:.3g} m long: check the unit of <origin xyz> in its '
+                '<inertial>, it is m, not mm')))
         radius = np.sqrt(max(0.0, np.trace(link.inertia)) / (2.0 * link.mass))
         if radius > longest:
             found.append(Finding(WARNING, 'inertia', (
@@ -106,34 +116,6 @@ def _sizes(model: RobotModel, description: Description) -> list[Finding]:
                 f'of {radius:.3g} m, more than all links together are long ({longest:.3g} m): '
                 'check the unit of ixx .. izz, it is kg m^2, and that they are not placeholders')))
     return found
-
-
-def _limits_without_model(text: str | bytes) -> list[Finding]:
-    """Judge the limits although there is no model, if joints and links are sound one by one."""
-    try:
-        joints = read_description(text, Notes()).joints.values()
-    except ModelError:
-        return []
-    moving = [joint for joint in joints if joint.moves and joint.mimic is None]
-    return _limits([joint.name for joint in moving], np.array([joint.effort for joint in moving]),
-                   np.array([joint.velocity for joint in moving]))
-
-
-def _limits(joint_names: Sequence[str], effort: np.ndarray,
-            velocity: np.ndarray) -> list[Finding]:
-    names = np.array(joint_names)
-    rows = (
-        (STOP, ~np.isfinite(effort) | (effort <= 0.0), 'effort limit missing or 0 (N m or N)',
-         'the controller refuses to start without one: write what the motor can give at the '
-         'joint into <limit effort>, or set the parameter effort_limit'),
-        (WARNING, np.isfinite(effort) & (effort > _MOST_EFFORT),
-         f'effort limit above {_MOST_EFFORT:g} N m or N', 'it protects nothing: write what the '
-         'motor can give at the joint into <limit effort>'),
-        (WARNING, ~np.isfinite(velocity) | (velocity <= 0.0),
-         'velocity limit missing or 0 (rad/s or m/s)', 'trajectories are not judged by it then: '
-         'write it into <limit velocity>'))
-    return [Finding(level, 'limits', f'{what} at {listed(names[bad])}; {remedy}')
-            for level, bad, what, remedy in rows if bad.any()]
 
 
 def _roles(description: Description, selection: Selection) -> dict[str, str]:

@@ -1,0 +1,144 @@
+"""Limits of a URDF: missing, in another unit, soft ones, and those of joints that mimic others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
+from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.description import Description, read_description
+from robodyn_ros.model.joints import Joint
+from robodyn_ros.model.mimic import Coordinate
+from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.selection import Selection
+
+_MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
+# what few joints reach, and what only stands for none
+_TURNS, _NO_LIMIT = 4.0 * math.pi, 1000.0   # rad
+_SLIDE, _NO_SLIDE = 10.0, 1e5               # m
+_SPEED, _NO_SPEED = 50.0, 4000.0            # rad/s
+_SAME = 1e-6
+
+
+def limits(joint_names: Sequence[str], effort: np.ndarray,
+           velocity: np.ndarray) -> list[Finding]:
+    """Return which limits are missing, or so high that they protect nothing."""
+    names = np.array(joint_names)
+    rows = (
+        (STOP, ~np.isfinite(effort) | (effort <= 0.0), 'effort limit missing or 0 (N m or N)',
+         'the controller refuses to start without one: write what the motor can give at the '
+         'joint into <limit effort>, or set the parameter effort_limit'),
+        (WARNING, np.isfinite(effort) & (effort > _MOST_EFFORT),
+         f'effort limit above {_MOST_EFFORT:g} N m or N', 'it protects nothing: write what the '
+         'motor can give at the joint into <limit effort>'),
+        (WARNING, ~np.isfinite(velocity) | (velocity <= 0.0),
+         'velocity limit missing or 0 (rad/s or m/s)', 'trajectories are not judged by it then: '
+         'write it into <limit velocity>'))
+    return [Finding(level, 'limits', f'{what} at {listed(names[bad])}; {remedy}')
+            for level, bad, what, remedy in rows if bad.any()]
+
+
+def limits_without_model(text: str | bytes) -> list[Finding]:
+    """Judge the limits although there is no model, if joints and links are sound one by one."""
+    try:
+        description = read_description(text, Notes())
+    except ModelError:
+        return []
+    moving = [joint for joint in description.joints.values()
+              if joint.moves and joint.mimic is None]
+    return [*limits([joint.name for joint in moving],
+                    np.array([joint.effort for joint in moving]),
+                    np.array([joint.velocity for joint in moving])), *units(description)]
+
+
+def units(description: Description) -> list[Finding]:
+    """Return which limits look as if they were in degrees or millimetres."""
+    joints = description.joints.values()
+    turning = [joint for joint in joints if joint.kind == 'revolute']
+    sliding = [joint for joint in joints if joint.kind == 'prismatic']
+    rows = (
+        (turning, _largest, _TURNS, _NO_LIMIT, 'position limits beyond two turns',
+         'URDF wants rad, not degrees'),
+        (sliding, _largest, _SLIDE, _NO_SLIDE, 'position limits beyond 10 m',
+         'URDF wants m, not mm'),
+        (turning, lambda joint: joint.velocity, _SPEED, _NO_SPEED,
+         f'velocity limits above {_SPEED:g} rad/s', 'URDF wants rad/s, not degrees per second'))
+    found = []
+    for group, value, least, most, what, remedy in rows:
+        odd = [f"'{joint.name}' ({value(joint):g})" for joint in group
+               if least < value(joint) <= most]
+        if odd:
+            found.append(Finding(WARNING, 'limits', f'{what} at {", ".join(odd)}: {remedy}'))
+    return found
+
+
+def _largest(joint: Joint) -> float:
+    return max(abs(joint.lower), abs(joint.upper))
+
+
+def soft_limits(text: str | bytes, description: Description) -> list[Finding]:
+    """Return which <safety_controller> asks for less than <limit> allows: nothing obeys it."""
+    inner = []
+    # the text has been read before: it has neither document type nor entities
+    for element in ElementTree.fromstring(text).findall('joint'):
+        joint = description.joints.get(element.get('name'))
+        for safety in element.findall('safety_controller') if joint else ():
+            lower, upper = (_number(safety.get(f'soft_{end}_limit')) for end in ('lower', 'upper'))
+            # 0 and 0 are what is meant by leaving them out
+            if joint.moves and (lower or upper) and (
+                    lower > joint.lower + _SAME or upper < joint.upper - _SAME):
+                inner.append(f"'{joint.name}' ({_range(lower, upper)} within "
+                             f'{_range(joint.lower, joint.upper)})')
+    if not inner:
+        return []
+    return [Finding(WARNING, 'limits', (
+        f'soft limits of <safety_controller> at {", ".join(inner)}: they are not used, joints may '
+        'move within <limit lower upper>, at whose ends the controller brakes; write there what '
+        'is to be kept'))]
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0.0)
+    except ValueError:
+        return 0.0
+
+
+def followers(model: RobotModel, description: Description,
+              selection: Selection) -> list[Finding]:
+    """Return what limits of mimicking joints take from their leaders, and which are never met."""
+    found = []
+    for joint in selection.moving:
+        mimic = selection.mimics.get(joint.name)
+        if mimic is None or mimic.multiplier == 0.0:
+            continue
+        leader = description.joints[mimic.joint]
+        with_it = Coordinate(leader)
+        with_it.include(joint, mimic, Notes())
+        start = f"joint '{joint.name}' mimics '{leader.name}' and "
+        lowered = [f'{what} {before} to {after}' for what, before, after in (
+            ('position', _range(leader.lower, leader.upper),
+             _range(with_it.lower, with_it.upper)),
+            ('velocity', f'{leader.velocity:g}', f'{with_it.velocity:g}'),
+            ('effort', f'{leader.effort:g}', f'{with_it.effort:g}')) if before != after]
+        if lowered:
+            found.append(Finding(NOTE, 'limits', f'{start}lowers the limits of that: '
+                                 + ', '.join(lowered)))
+        row = model.joint_names.index(leader.name)
+        reached = sorted(mimic.multiplier * end + mimic.offset
+                         for end in (model.lower[row], model.upper[row]))
+        if any(math.isfinite(end) and abs(end - there) > _SAME * max(1.0, abs(end))
+               for end, there in zip((joint.lower, joint.upper), reached)):
+            found.append(Finding(NOTE, 'limits', (
+                f'{start}reaches no more than {_range(*reached)} of its own position limits '
+                + _range(joint.lower, joint.upper))))
+    return found
+
+
+def _range(lower: float, upper: float) -> str:
+    return f'{lower:g} .. {upper:g}'

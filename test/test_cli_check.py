@@ -207,7 +207,7 @@ def test_limits_in_degrees_and_millimetres_are_named():
                shoulder_inside=degrees, elbow_inside=limits(-7, 7))
     found = told(text, 'warning')
     assert "position limits beyond two turns at 'shoulder' (170): URDF wants rad" in found
-    assert "velocity limits above 50 rad/s at 'shoulder' (180): URDF wants rad/s" in found
+    assert "velocity limits above 60 rad/s at 'shoulder' (180): URDF wants rad/s" in found
     assert "position limits beyond 10 m at 'grip' (40): URDF wants m" in found
     # also beside a mistake of the tree, and not where 1e308 stands for none
     broken = text.replace('<parent link="forearm"/>', '<parent link="x"/>')
@@ -240,14 +240,17 @@ def test_what_followers_do_to_limits_is_noted():
 
     inside = '<limit lower="-9" upper="11" effort="1" velocity="1"/>'
     narrow = told(follower(10, 1, inside), 'note')
-    assert ("joint 'follower' mimics 'elbow' and lowers the limits of that: position -2 .. 2 to "
-            '-1 .. 1, velocity 2 to 0.1, effort 50 to 10') in narrow
-    assert 'reaches no more' not in narrow
+    assert ("take from the limits of those: 'follower' from 'elbow' (position -2 .. 2 to -1 .. 1, "
+            'velocity 2 to 0.1, effort 50 to 10)') in narrow
+    assert 'never reach' not in narrow
     wide = told(follower(-0.5, 0.2, limits(-3, 3, effort=100)), 'note')
-    assert "'elbow' and reaches no more than -0.8 .. 1.2 of its own position limits -3 .. 3" in (
-        wide)
-    assert 'lowers' not in wide
-    assert "mimics 'elbow' and" not in told(follower(1, 0, limits(-2, 2)), 'note')
+    assert "never reach: 'follower' (-0.8 .. 1.2 of -3 .. 3)" in wide
+    assert 'take from' not in wide
+    equal = told(follower(1, 0, limits(-2, 2)), 'note', 'warning')
+    assert 'take from' not in equal and 'never reach' not in equal and 'no room' not in equal
+    # meets the range of the leader in one point
+    stuck = told(follower(1, 0, limits(2, 5)), 'warning')
+    assert "leave no room to 'elbow'" in stuck
 
 
 def test_a_sound_arm_gets_no_warning():

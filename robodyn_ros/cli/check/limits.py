@@ -12,7 +12,7 @@ from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
-from robodyn_ros.model.joints import Joint
+from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.mimic import Coordinate
 from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.selection import Selection
@@ -21,7 +21,7 @@ _MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
 # what few joints reach, and what only stands for none
 _TURNS, _NO_LIMIT = 4.0 * math.pi, 1000.0   # rad
 _SLIDE, _NO_SLIDE = 10.0, 1e5               # m
-_SPEED, _NO_SPEED = 50.0, 4000.0            # rad/s
+_SPEED, _NO_SPEED = 60.0, 4000.0            # rad/s
 _SAME = 1e-6
 
 
@@ -67,7 +67,7 @@ def units(description: Description) -> list[Finding]:
         (sliding, _largest, _SLIDE, _NO_SLIDE, 'position limits beyond 10 m',
          'URDF wants m, not mm'),
         (turning, lambda joint: joint.velocity, _SPEED, _NO_SPEED,
-         f'velocity limits above {_SPEED:g} rad/s', 'URDF wants rad/s, not degrees per second'))
+         f'velocity limits above {_SPEED:g} rad/s', 'URDF wants rad/s, not degrees per second, nor a placeholder'))
     found = []
     for group, value, least, most, what, remedy in rows:
         odd = [f"'{joint.name}' ({value(joint):g})" for joint in group
@@ -112,33 +112,42 @@ def _number(text: str | None) -> float:
 def followers(model: RobotModel, description: Description,
               selection: Selection) -> list[Finding]:
     """Return what limits of mimicking joints take from their leaders, and which are never met."""
-    found = []
+    lowered, unmet, stuck = [], [], []
     for joint in selection.moving:
         mimic = selection.mimics.get(joint.name)
         if mimic is None or mimic.multiplier == 0.0:
             continue
         leader = description.joints[mimic.joint]
-        with_it = Coordinate(leader)
-        with_it.include(joint, mimic, Notes())
-        start = f"joint '{joint.name}' mimics '{leader.name}' and "
-        lowered = [f'{what} {before} to {after}' for what, before, after in (
-            ('position', _range(leader.lower, leader.upper),
-             _range(with_it.lower, with_it.upper)),
-            ('velocity', f'{leader.velocity:g}', f'{with_it.velocity:g}'),
-            ('effort', f'{leader.effort:g}', f'{with_it.effort:g}')) if before != after]
-        if lowered:
-            found.append(Finding(NOTE, 'limits', f'{start}lowers the limits of that: '
-                                 + ', '.join(lowered)))
         row = model.joint_names.index(leader.name)
-        reached = sorted(mimic.multiplier * end + mimic.offset
-                         for end in (model.lower[row], model.upper[row]))
+        lower, upper = model.lower[row], model.upper[row]
+        reached = sorted(mimic.multiplier * end + mimic.offset + 0.0 for end in (lower, upper))
+        taken = _taken(Coordinate(leader), joint, mimic)
+        if taken:
+            lowered.append(f"'{joint.name}' from '{leader.name}' ({', '.join(taken)})")
+        if lower == upper and leader.lower < leader.upper:
+            stuck.append(leader.name)
         if any(math.isfinite(end) and abs(end - there) > _SAME * max(1.0, abs(end))
                for end, there in zip((joint.lower, joint.upper), reached)):
-            found.append(Finding(NOTE, 'limits', (
-                f'{start}reaches no more than {_range(*reached)} of its own position limits '
-                + _range(joint.lower, joint.upper))))
-    return found
+            unmet.append(f"'{joint.name}' ({_range(*reached)} of "
+                         f'{_range(joint.lower, joint.upper)})')
+    rows = ((NOTE, lowered, 'joints that mimic others take from the limits of those: ', ''),
+            (NOTE, unmet, 'position limits that joints which mimic others never reach: ', ''),
+            (WARNING, [f"'{name}'" for name in dict.fromkeys(stuck)],
+             'joints that mimic others leave no room to ', ': correct limits or <mimic>'))
+    return [Finding(level, 'limits', start + ', '.join(names) + end)
+            for level, names, start, end in rows if names]
+
+
+def _taken(leader: Coordinate, joint: Joint, mimic: Mimic) -> list[str]:
+    """Return which limits of its leader a mimicking joint lowers, from what to what."""
+    def shown():
+        return (_range(leader.lower, leader.upper), f'{leader.velocity:g}', f'{leader.effort:g}')
+
+    before = shown()
+    leader.include(joint, mimic, Notes())
+    return [f'{what} {old} to {new}' for what, old, new in zip(
+        ('position', 'velocity', 'effort'), before, shown()) if old != new]
 
 
 def _range(lower: float, upper: float) -> str:
-    return f'{lower:g} .. {upper:g}'
+    return f'{lower + 0.0:g} .. {upper + 0.0:g}'  # no -0

@@ -36,7 +36,17 @@ def test_it_tells_more_than_a_motion_drawn_at_random(search, found):
     size = search.dynamics.nv * 11
     drawn = [search.condition(search.motion(rng.normal(size=size))) for _ in range(20)]
     assert found.after < 0.8 * np.median(drawn)
-    assert found.after <= 1.05 * found.before
+    assert found.after <= found.before
+
+
+@pytest.mark.parametrize('effort', [0.7, 0.45])
+def test_what_is_written_is_no_worse_than_what_was_drawn(effort):
+    dynamics = arm()
+    # barely enough torque: what was drawn has to be made smaller, and tells less then
+    search = Search(dynamics, Bounds.of(dynamics, effort=effort), duration=10.0)
+    for seed in range(3):
+        made = search.best(seed, seconds=0.3, starts=20)
+        assert made.after == search.condition(made.motion) <= made.before
 
 
 def test_it_keeps_all_limits(search, found):

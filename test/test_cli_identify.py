@@ -153,6 +153,17 @@ def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf
     assert words in _objection(found) and bool(words) == bool(_objection(found))
 
 
+@pytest.mark.parametrize('held_back, urdf, end', [
+    (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF explains more, but '
+     'models with less than 1 % count as equally good'),
+    (0.00198, 0.00288, 'mean residual 0.198 %, with the URDF 0.288 %')])
+def test_a_result_that_passes_although_the_urdf_is_better_says_why(held_back, urdf, end):
+    from robodyn_ros.cli.identify.command import _verdict
+    found = SimpleNamespace(held_back=np.array([held_back, np.nan]), urdf=np.array([urdf, 1.0]))
+    said = _verdict(found)
+    assert said.startswith('pass') and said.endswith(end)
+
+
 def test_residuals_are_drawn(bags, tmp_path):
     pytest.importorskip('matplotlib')
     path = tmp_path / 'rest.png'

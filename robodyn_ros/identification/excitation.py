@@ -12,7 +12,7 @@ identification, 1997.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import time
 
@@ -30,6 +30,7 @@ _SHRINK, _ATTEMPTS = 0.9, 40
 _FREE = np.pi / 2.0    # rad or m: range to either side of 0 where there is no limit
 _UNLIMITED = 100.0     # N m or N: taken for the effort limit where there is none
 _PENALTY = 10.0        # of the logarithm of the condition number, for each limit exceeded once
+_FITTED = 10           # motions, of those drawn, that are fitted into the limits and compared
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ class Excitation:
     ----------
     motion : Fourier
     before, after : float
-        Condition number of the base regressor: of the best motion drawn at random, and of this.
+        Condition number of the base regressor: of the best motion drawn at random, fitted into
+        the limits, and of this one, which is never larger.
     share : (nv,) array
         Largest part of each joint's effort bound that the model asks for.
 
@@ -255,12 +257,24 @@ class Search:
         rng = np.random.default_rng(seed)
         nv = self.dynamics.nv
         drawn = rng.normal(size=(starts, nv * (1 + 2 * self.harmonics)))
-        costs = np.array([self.cost(x) for x in drawn])
-        first = drawn[np.argmin(costs)]
-        before = self.condition(self.motion(first))
-        x = self._improved(first, end, tick)
-        motion = self._within_effort(self.motion(x, _CHECKS))
-        return Excitation(motion, before, self.condition(motion), self.share(motion, _CHECKS))
+        ranked = drawn[np.argsort([self.cost(x) for x in drawn], kind='stable')]
+        # what the limits leave of a motion may be worth less than what was drawn
+        before, _, first = self._best_fitted(ranked[:_FITTED])
+        after, motion, _ = self._best_fitted([self._improved(first, end, tick), first])
+        return Excitation(motion, before, after, self.share(motion, _CHECKS))
+
+    def _best_fitted(self, numbers: Sequence[NDArray]) -> tuple[float, Fourier, NDArray]:
+        """Return condition number, motion and numbers of the best that the motors can drive."""
+        found, error = [], None
+        for x in numbers:
+            try:
+                motion = self._within_effort(self.motion(x, _CHECKS))
+                found.append((self.condition(motion), motion, x))
+            except TrajectoryError as failed:
+                error = error or failed
+        if not found:
+            raise error
+        return min(found, key=lambda each: each[0])
 
     def _improved(self, x: NDArray, end: float, tick: Callable[[float], None]) -> NDArray:
         best = [self.cost(x), x]

@@ -67,7 +67,8 @@ def units(description: Description) -> list[Finding]:
         (sliding, _largest, _SLIDE, _NO_SLIDE, 'position limits beyond 10 m',
          'URDF wants m, not mm'),
         (turning, lambda joint: joint.velocity, _SPEED, _NO_SPEED,
-         f'velocity limits above {_SPEED:g} rad/s', 'URDF wants rad/s, not degrees per second, nor a placeholder'))
+         f'velocity limits above {_SPEED:g} rad/s',
+         'URDF wants rad/s, not degrees per second, nor a placeholder'))
     found = []
     for group, value, least, most, what, remedy in rows:
         odd = [f"'{joint.name}' ({value(joint):g})" for joint in group

@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
 _MOST = 0.3     # of the held-back torque may remain unexplained
-_EXACT = 0.01   # from which on nobody can tell which of two models is better
+_EXACT = 0.01   # below it, models are equally good: the recording cannot tell them apart
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
 
@@ -177,12 +177,17 @@ def _objection(found: Estimate) -> str:
 
 
 def _verdict(found: Estimate) -> str:
-    objection = _objection(found)
-    if not np.isfinite(found.held_back).any():
+    objection, seen = _objection(found), np.isfinite(found.held_back)
+    if not seen.any():
         return f'FAIL  {objection}'
+    residual, urdf = np.mean(found.held_back[seen]), np.mean(found.urdf[seen])
+    remark = objection
+    if urdf < residual <= _EXACT:
+        remark = (f'the URDF explains more, but models with less than {100.0 * _EXACT:g} % count '
+                  'as equally good')
     return ('FAIL' if objection else 'pass') + (
-        f'  held-back torque: mean residual {100.0 * np.nanmean(found.held_back):.3g} %, with the '
-        f'URDF {100.0 * np.nanmean(found.urdf):.3g} %' + (f'; {objection}' if objection else ''))
+        f'  held-back torque: mean residual {100.0 * residual:.3g} %, with the URDF '
+        f'{100.0 * urdf:.3g} %' + (f'; {remark}' if remark else ''))
 
 
 def _cell(value: Value) -> str:

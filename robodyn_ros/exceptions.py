@@ -89,3 +89,8 @@ def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
 def plain(name: str) -> str:
     """Return a name without quotes if it can stand in a line like that, else as `shown`."""
     return name if name.isprintable() and len(name) <= _CHARACTERS else shown(name)
+
+
+def sentence(text: str) -> str:
+    """Return a text that ends as a sentence does, such as one that may be a question already."""
+    return text if text.endswith(('.', '?', '!')) else text + '.'

@@ -280,6 +280,23 @@ def test_an_arm_that_cannot_be_held_is_a_stop():
         assert first.level == level and "'hinge'" in first.text and '9.81 N m' in first.text
 
 
+def test_a_payload_that_a_finger_limits_comes_with_a_hint():
+    def note(text, tip=None):
+        dyn = dynamics(text)
+        motors = Motors.examine(dyn, tip or dyn.model.tip, 100, 0)
+        return '\n'.join(each.text for each in findings(dyn.model, motors)
+                         if each.kind == 'payload')
+
+    # a gripper under gravity along its fingers' axis
+    weak = '<limit lower="0" upper="0.04" effort="{}" velocity="0.2"/>'
+    parts = [link('left'), link('right')] + [
+        joint(f'{side}_finger', 'forearm', side, 'prismatic', weak.format(20), axis='0 0 1')
+        for side in ('left', 'right')]
+    said = note(arm(*parts))
+    assert "Joint 'right_finger' is one of a gripper: --tip names the link that holds it" in said
+    assert '--tip' not in note(arm(*parts), 'forearm') and '--tip' not in note(two_links())
+
+
 # --- the command -------------------------------------------------------------------------------
 
 def test_our_arm_passes(capsys):

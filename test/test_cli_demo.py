@@ -231,10 +231,25 @@ def test_each_criterion_can_fail(findings, field, words):
     assert failed[0].measured == '1000 mrad (joint7)'
 
 
+@pytest.mark.parametrize('share, passed', [(0.005, True), (0.02, False)])
+def test_motors_that_give_all_they_have_are_a_failure(findings, share, passed):
+    findings.cpu['others'] = 0.0
+    limit = findings.model.effort_limit
+    torque = findings.tracking.torque.copy()
+    # as the controller sends it: cut to the limit
+    torque[:int(share * len(torque)), 1] = -limit[1]
+    findings.tracking = findings.tracking._replace(torque=torque)
+    criterion, = (each for each in findings.criteria() if 'saturated' in each.text)
+    assert criterion.passed is passed
+    assert criterion.measured.endswith('%, peak 100 % (joint2)')
+
+
 def test_motion_and_exit_are_judged(findings):
     findings.cpu['others'] = 0.0
     findings.tracking = findings.tracking._replace(
-        error=findings.heavy.error, torque=2.0 * findings.tracking.torque, states=10_000)
+        error=findings.heavy.error,
+        torque=0.0 * findings.tracking.torque + findings.model.effort_limit,
+        states=10_000)
     findings.exit_code = 1
     findings.take = findings.take._replace(problem='a fault')
     assert sum(not each.passed for each in findings.criteria()) == 5

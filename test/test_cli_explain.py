@@ -116,6 +116,18 @@ def test_mistakes_are_explained(explain, options, words):
     assert code == USER_MISTAKE and words in said
 
 
+def test_a_state_beyond_the_limits_has_notes(explain):
+    code, said, _ = explain(arm(), '--q', '9', '-2', '--qd', '0', '-4')
+    assert code == SUCCESS
+    assert "note  joint 'shoulder' at 9 rad is outside its limits -2 .. 2 rad" in said
+    assert "note  joint 'elbow' with 4 rad/s is faster than its limit of 3 rad/s" in said
+    _, said, _ = explain(arm(), '--q', '9', '0', '--json')
+    note, = json.loads(said)['notes']
+    assert "'shoulder' at 9 rad" in note
+    _, said, _ = explain(arm(), '--q', '2', '-2', '--qd', '3', '-3')
+    assert 'note' not in said
+
+
 def test_a_joint_without_mass_has_tables_all_the_same(explain):
     text = arm(link('ghost', ''), joint('idle', 'forearm', 'ghost'))
     code, said, _ = explain(text)

@@ -235,7 +235,9 @@ def test_mistakes_in_a_table_are_explained(tmp_path, capsys, text, words):
 
 def test_an_arm_that_was_not_recorded_is_named(bags, capsys):
     assert main(['identify', str(bags / 'tidy'), str(URDF / 'robodyn7.urdf')]) == USER_MISTAKE
-    assert "joint 'joint7' is never named; did you mean 'joint6'" in capsys.readouterr().err
+    said = ' '.join(capsys.readouterr().err.split())
+    assert "joint 'joint7' is never named; did you mean 'joint6' or" in said
+    assert "'joint4'? Lock joints" in said
 
 
 def test_inertia_beyond_a_locked_joint_is_not_written(bags, tmp_path, capsys):

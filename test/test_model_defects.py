@@ -185,6 +185,17 @@ def test_evidence_is_attached():
     assert caught.value.evidence == {'joint': 'elbow', 'lower': 2.0, 'upper': -2.0}
 
 
+@pytest.mark.parametrize('text, near', [
+    (b'# robodyn_ros\n', "near '# robodyn_ros'"), ('<robot>\n  <linkä\n', "near '<linkä'"),
+    ('<robot>\n<linkä\n'.encode(), "near '<linkä'"),
+    (b'<robot>\n\xff\xfe\n', "near '\ufffd\ufffd'")])
+def test_what_is_no_xml_is_quoted_as_text(text, near):
+    with pytest.raises(ModelError, match='not well-formed XML') as caught:
+        RobotModel.from_urdf(text)
+    assert near in str(caught.value)
+    assert "b'" not in str(caught.value)
+
+
 def test_messages_stay_short():
     with pytest.raises(ModelError) as caught:
         RobotModel.from_urdf(arm(elbow_inside=limit(effort='9' * 100_000 + 'x')))

@@ -182,5 +182,7 @@ def _check_root(tag: str) -> None:
 
 
 def _near(text: str | bytes, line: int) -> str:
+    if not isinstance(text, str):
+        text = text.decode('utf-8', 'replace')
     lines = text.splitlines()
     return shown(lines[line - 1].strip() if 0 < line <= len(lines) else text[:60])

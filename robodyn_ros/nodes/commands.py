@@ -94,7 +94,7 @@ class CommandReader:
         if unknown:
             return self._refuse(
                 'unknown joint', f'a command for joint {shown(unknown[0])}, which is not in the '
-                f'model: {near_matches(unknown[0], self._names)}')
+                f'model ({near_matches(unknown[0], self._names)})')
         if len(set(message.name)) != len(message.name):
             return self._refuse('joint named twice', 'a command that names a joint twice')
         order = np.array([self._index[name] for name in message.name], dtype=np.intp)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import RobodynError, sentence
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.due import Due
 from robodyn_ros.view.moves import plan_move
@@ -126,7 +126,8 @@ class Controls:
             check_payload(self._dynamics, self._snapshot.q, tip, mass)
         except RobodynError as error:
             if self._complain.now(time.monotonic()):
-                self.tell('Payload', f'{error}. It stays at {self.carried.mass:g} kg', False)
+                self.tell('Payload', f'{sentence(str(error))} It stays at '
+                          f'{self.carried.mass:g} kg', False)
             return
         self.carried = Carry(tip, mass, told)
         self._order(self.carried)

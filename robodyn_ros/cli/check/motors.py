@@ -104,7 +104,18 @@ def _payload(model: RobotModel, motors: Motors) -> Finding:
         'arm itself in the pose ') + pose_text(model, payload.pose)
     text += (f'; {_number(ninety)} kg in 90 % of the poses, {_number(half)} kg in half of them. '
              'At rest, without any reserve for motion')
+    if _of_finger(model, payload):
+        text += (f". Joint '{name}' is one of a gripper: --tip names the link that holds it, "
+                 'such as a flange, for what the arm carries')
     return Finding(NOTE, 'payload', text)
+
+
+def _of_finger(model: RobotModel, payload: Payload) -> bool:
+    """Return whether the joint that limits a payload moves but a finger that has the link."""
+    body = model.links[payload.link].body
+    beside = (model.parent == model.parent[body]).sum() > 1
+    return (int(model.coordinate[body]) == payload.joint
+            and bool(beside or model.prismatic[body]) and model.nb > 1)
 
 
 def _condition(model: RobotModel, motors: Motors) -> Finding:

@@ -20,7 +20,7 @@ import numpy as np
 
 from robodyn_ros.cli.check.as_json import plain
 from robodyn_ros.cli.explain.equation import Equation
-from robodyn_ros.cli.explain.text import text
+from robodyn_ros.cli.explain.text import beyond, text
 from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
@@ -112,4 +112,5 @@ def document(model: RobotModel, equation: Equation) -> dict:
         'robot': model.name, 'joints': model.joint_names,
         'position_units': [unit for unit, _ in joint_units(model)],
         'effort_units': [unit for _, unit in joint_units(model)],
-        'effort_limit': model.effort_limit, **equation.values()})
+        'effort_limit': model.effort_limit, 'notes': beyond(model, equation),
+        **equation.values()})

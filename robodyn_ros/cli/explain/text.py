@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_ros.cli.explain.equation import Equation, TERMS
 from robodyn_ros.cli.report import number, paragraph, table, WIDTH
-from robodyn_ros.cli.units import force_unit, large_unit, small_unit
+from robodyn_ros.cli.units import force_unit, joint_units, large_unit, small_unit
 from robodyn_ros.model import RobotModel
 
 _COLUMN = 10    # letters of a column of a matrix, with the space before it
@@ -24,7 +24,7 @@ def text(model: RobotModel, equation: Equation) -> list[str]:
     force = force_unit(small_unit(model))
     heads = [str(j) for j in range(1, model.nv + 1)]
     return [
-        *_state(model, equation, place, force), '',
+        *_state(model, equation, place, force), *_beyond(model, equation), '',
         f'torque ({force}), joints as numbered above', *_terms(equation, heads), '',
         f'M(q), mass matrix ({_of_matrix(place, "kg m^2", "kg", "kg m")})',
         *matrix(heads, heads, equation.mass_matrix), '',
@@ -51,6 +51,27 @@ def _state(model: RobotModel, equation: Equation, place: str, force: str) -> lis
     lines = table(('joint', f'q ({place})', f'qd ({place}/s)', f'qdd ({place}/s^2)',
                   f'torque ({force})', f'limit ({force})', '% used'), rows)
     return lines if fits else [*lines, *legend]
+
+
+def _beyond(model: RobotModel, equation: Equation) -> list[str]:
+    notes = beyond(model, equation)
+    return ['', *(line for note in notes for line in paragraph('note  ', note))] if notes else []
+
+
+def beyond(model: RobotModel, equation: Equation) -> list[str]:
+    """Return which joints are explained where, or as fast as, their limits do not let them be."""
+    notes = []
+    for j, name in enumerate(model.joint_names):
+        unit = joint_units(model)[j][0]
+        q, lower, upper = equation.q[j], model.lower[j], model.upper[j]
+        if not lower <= q <= upper:
+            notes.append(f"joint '{name}' at {q:g} {unit} is outside its limits {lower:g} .. "
+                         f'{upper:g} {unit}: the arm cannot be there')
+        speed, limit = abs(equation.qd[j]), model.velocity_limit[j]
+        if 0.0 < limit < speed:
+            notes.append(f"joint '{name}' with {speed:g} {unit}/s is faster than its limit of "
+                         f'{limit:g} {unit}/s')
+    return notes
 
 
 def _terms(equation: Equation, heads: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.exceptions import near_matches, RobodynError
+from robodyn_ros.exceptions import near_matches, RobodynError, sentence
 from robodyn_ros.identification.recording import Recording
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -144,8 +144,9 @@ def _joint_rows(reader, topic: str, joint_names: Sequence[str], field: str) -> _
         missing = [name for name in joint_names if name not in seen]
         what = (f'joint {missing[0]!r} is never named; {near_matches(missing[0], sorted(seen))}'
                 if missing else 'no message names all joints at once')
-        raise RobodynError(f'topic {topic}: {what}. Lock joints that are not recorded with '
-                           '--lock, or name the topic of the arm', topic=topic, missing=missing)
+        raise RobodynError(f'topic {topic}: {sentence(what)} Lock joints that are not recorded '
+                           'with --lock, or name the topic of the arm', topic=topic,
+                           missing=missing)
     return _Rows(np.array(stamps), np.array(logged), np.array(rows, dtype=float))
 
 

@@ -57,8 +57,8 @@ def texts():
     program = trace(lambda *given: kernels.forward_dynamics(tree, *given), sizes)
     pointer = machine.pointer_type()
     yield 'kernel', kernel_ir(program, pointer).text
-    yield 'batch', batch_ir(program, pointer).text
-    yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,))
+    yield 'batch', batch_ir(program, pointer, finite=True).text
+    yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 
 
 def assembly(triple, processor, text):

@@ -232,9 +232,9 @@ def _review(text: _Text, size: int) -> list[str]:
     return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
-            '  br i1 %raised, label %refused, label %passed', 'refused:',
+            '  br i1 %raised, label %refused, label %allowed', 'refused:',
             '  call void %drop(i64 %result)', '  br label %failed',
-            'passed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
+            'allowed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
 
 
 def _kernel_of_link(text: _Text, count: int) -> list[str]:

@@ -44,7 +44,19 @@ _BYTES = 8 * WIDTH
 
 
 def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
-    """Return the IR of `batch` (`pointer` as in `codegen.kernel_ir`; `finite`: it looks)."""
+    """
+    Return the IR of `batch`.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute for each row.
+    pointer : str
+        As in `codegen.kernel_ir`.
+    finite : bool
+        Whether it looks for numbers that are not finite.
+
+    """
     parameters = program.parameters()
     rows = {name: size for name, size in parameters.items()
             if size is not None and name not in program.shared}

@@ -45,7 +45,7 @@ def refuse_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     idle = diagonal[row] <= 0.0 if still[row] else part > _INVOLVED * part.max()
     names = [f"'{joint_names[j]}'" for j in np.flatnonzero(idle)]
     who = f'joint {names[0]} moves' if len(names) == 1 else (
-        f'joints {", ".join(names)} together can make a motion that moves')
+        f'joints {", ".join(names)} ' + ('move' if still[row] else 'make a motion that moves'))
     raise ArgumentError(
         f'{who} no mass or inertia in this position, so that the mass matrix is singular and no '
         'acceleration follows from the joint forces; give the links that move an <inertial>, or '

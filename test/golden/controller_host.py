@@ -1,10 +1,17 @@
 """
-The adapter between golden logs and a controller: all that they know of `ArmController`.
+The adapter between golden logs and `ArmController`: the only code here that depends on it.
 
-A log holds steps (a state, or its absence) and requests in plain data. Whoever is to be held
-against the logs in place of `ArmController` needs the methods of `ControllerHost`: the
-constructor, `request`, the five kinds of steps, and `status`, `masks` and `probe`, which tell
-what is compared. `requests` names the requests, each a public method of the controller.
+A log holds requests and steps as plain data. An implementation that is to be compared with the
+logs in place of `ArmController` needs a class with these methods, to be given to `replay`:
+
+- the constructor, with the name of a robot and a setup as in `Scenario`;
+- `request(name, now, arguments)`: one of `requests.REQUESTS`, each a public method of the
+  controller; returns 'done', a result, or the text of the error;
+- the steps `activate`, `resume`, `update`, `coast` and `between(now, q, qd, effort)`: time in s
+  and arrays in model order, effort None if there is none; each returns the torque, (nv,);
+- `status()`: a dict that must be equal after every step; `masks()`: saturated and rate-limited
+  joints as bits; `probe()`: arrays that are compared every hundred steps;
+- `names` and `effort_limit` of the joints.
 """
 
 from functools import lru_cache
@@ -27,11 +34,12 @@ from golden.scenario import URDFS
 _NESTED = {'observer': ObserverSettings, 'collision': CollisionSettings, 'reach': ReachSettings,
            'adaptation': AdaptationSettings, 'gain_schedule': GainSchedule,
            'reflection': ReflectionSettings, 'linear': LinearBounds}
+_ROUNDING = 1e-9  # of the effort limit: feedback is reduced to torques at the limit
 
 
 class ControllerHost:
     """
-    A controller that is driven by plain data.
+    A controller driven by plain data.
 
     Parameters
     ----------
@@ -50,7 +58,7 @@ class ControllerHost:
 
     def __init__(self, robot, setup, backend='compiled'):
         self.dynamics = dynamics_of(robot, tuple(setup.get('continuous', ())), backend)
-        self.dynamics.update(self.dynamics.model)  # without the loads of the one before
+        self.dynamics.update(self.dynamics.model)  # removes the loads of the last scenario
         self.setup = setup
         own = setup.get('own_law')
         self.controller = ArmController(
@@ -84,10 +92,10 @@ class ControllerHost:
         """Return the settings of the setup, with changes."""
         return settings_from({**self.setup.get('settings', {}), **changes}, self.dynamics.nv)
 
-    # --- what is done -----------------------------------------------------------------------
+    # --- requests and steps -----------------------------------------------------------------
 
     def request(self, name, now, arguments):
-        """Ask for something; return the answer, which is why not if it is refused."""
+        """Call a method of the controller by name; return its result or its error as text."""
         try:
             answer = REQUESTS[name](self, now, **arguments)
         except RobodynError as error:
@@ -95,12 +103,12 @@ class ControllerHost:
         return 'done' if answer is None else str(answer)
 
     def activate(self, now, q, qd, _effort):
-        """Take over the arm."""
+        """Activate the controller."""
         self.controller.activate(now, q, qd)
         return self._nothing
 
     def resume(self, now, q, qd, _effort):
-        """Go on from where the arm is after silence."""
+        """Continue from a measured state after silence."""
         self.controller.resume(now, q, qd)
         return self._nothing
 
@@ -116,13 +124,14 @@ class ControllerHost:
         """Return the torque between two states, at a fixed rate."""
         return self.controller.between(now)[0]
 
-    # --- what is compared -------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------
 
     def status(self):
-        """Return what has to be equal after every step."""
+        """Return mode, fault, counters and so on, which must be equal after every step."""
         c = self.controller
         return {'mode': c.mode.value, 'law': c.law_at_work, 'fault': _timeless(c.fault),
                 'message': _timeless(c.message), 'code': None if c.code is None else int(c.code),
+                'aborted': c.aborted, 'goal_unmet': bool(c.unmet_goal),
                 'following': c.following, 'interruptions': c.interruptions,
                 'collision': c.observation.collision.present,
                 'collisions': c.observation.collision.count,
@@ -131,13 +140,14 @@ class ControllerHost:
                 'verdict': c._verdict.fault or ''}
 
     def masks(self):
-        """Return which joints were cut, and which held back, as bits."""
-        verdict = self.controller._verdict
-        return [int(mask @ (1 << np.arange(mask.size)))
+        """Return saturated and rate-limited joints as bits, without those cut by rounding."""
+        c, verdict = self.controller, self.controller._verdict
+        cut = np.abs(c._desired - c._sent) > _ROUNDING * self.effort_limit
+        return [int((mask & cut) @ (1 << np.arange(mask.size)))
                 for mask in (verdict.saturated, verdict.rate_limited)]
 
     def probe(self):
-        """Return what is compared now and then, by name."""
+        """Return reference, terms, external torque and so on, by name."""
         c = self.controller
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
@@ -148,12 +158,12 @@ class ControllerHost:
 
 
 def _timeless(text):
-    """Return a text without what is measured on the processor."""
+    """Return a text without times measured on the processor."""
     return re.sub(r'it took [0-9.e+]+ ms', 'it took too many ms', text)
 
 
 class _Dynamics(Dynamics):
-    """Dynamics whose kernels are loaded once, for one controller after the other."""
+    """Dynamics whose kernels are loaded once for all controllers."""
 
     def __init__(self, model, **options):
         super().__init__(model, **options)
@@ -169,7 +179,7 @@ class _Dynamics(Dynamics):
 
 @lru_cache(maxsize=None)
 def dynamics_of(name, continuous=(), backend='compiled'):
-    """Return the dynamics of a robot, some of whose joints may have been made continuous."""
+    """Return the dynamics of a robot, with some of its joints made continuous."""
     text = (URDFS / f'{name}.urdf').read_text(encoding='utf-8')
     for joint in continuous:
         text = text.replace(f'<joint name="{joint}" type="revolute">',

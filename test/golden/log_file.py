@@ -1,9 +1,9 @@
 """
 Golden logs on disk: a header of plain data, and arrays, compressed without loss.
 
-An array is stored as differences from row to row, byte by byte: what changes little from cycle
-to cycle is then mostly zeros. Positions and velocities lie on a binary grid as those of an
-encoder do, so that they are integers; torques keep all bits of a double.
+An array is stored as differences from row to row, byte plane by byte plane, so that slow changes
+are mostly zeros. Positions and velocities lie on a binary grid, like those of an encoder, and are
+stored as integers; torques keep all bits of a double.
 """
 
 import json
@@ -22,7 +22,7 @@ _FILTERS = [{'id': lzma.FILTER_LZMA2, 'preset': 9 | lzma.PRESET_EXTREME, 'dict_s
 
 
 def path_of(robot, name):
-    """Return where the log of a scenario is."""
+    """Return the path of the log of a scenario."""
     return LOGS / robot / f'{name}.xz'
 
 
@@ -63,7 +63,7 @@ def read(path):
 
 
 def on_grid(values, quantity):
-    """Return values of a quantity as integers; those that are not finite have their own."""
+    """Return values of a quantity as integers, with special ones for NaN and infinity."""
     values = np.array(values, dtype=float)
     whole = np.zeros(values.shape, dtype=np.int64)
     finite = np.isfinite(values)
@@ -74,7 +74,7 @@ def on_grid(values, quantity):
 
 
 def off_grid(whole, quantity):
-    """Return what integers of `on_grid` stand for."""
+    """Return the values of integers of `on_grid`."""
     values = whole * GRIDS[quantity]
     for mark, odd in _ODD.items():
         values[whole == mark] = odd

@@ -3,8 +3,8 @@ Make golden logs anew.
 
     python test/golden/make.py [--force] [SCENARIO...]
 
-A log that the code of today still reproduces is kept; of the others it is said what has changed.
-Why they may change belongs into the message of the commit, see CONTRIBUTING.md.
+A log that the present code reproduces is kept; for the others the differences are printed. The
+reason for a change belongs into the message of the commit, see CONTRIBUTING.md.
 """
 
 import argparse
@@ -20,8 +20,7 @@ from golden.log_file import path_of, read, write  # noqa: E402
 from golden.recorder import Recorder  # noqa: E402
 from golden.replay import replay  # noqa: E402
 from golden.scenario import Robot, ROBOTS  # noqa: E402
-from golden.scenarios import scenarios  # noqa: E402
-from golden.scenarios_node import node_scenarios  # noqa: E402
+from golden.scenarios import node_scenarios, scenarios  # noqa: E402
 from golden.simulated import Arm, spoilt, Timetable  # noqa: E402
 
 
@@ -69,11 +68,11 @@ def record_node(robot, scenario, nodes):
 
 
 def main():
-    """Make logs, and say what has changed."""
+    """Make logs and print the differences to those before."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('scenario', nargs='*', help='names; default all')
     parser.add_argument('--robot', choices=ROBOTS, action='append', help='default both')
-    parser.add_argument('--force', action='store_true', help='also those that are reproduced')
+    parser.add_argument('--force', action='store_true', help='replace reproduced logs, too')
     options = parser.parse_args()
     known = [*scenarios(Robot(ROBOTS[0])), *node_scenarios(Robot(ROBOTS[0]))]
     unknown = [name for name in options.scenario if name not in known]
@@ -97,7 +96,7 @@ def open_nodes(stack):
 
 
 def renew(robot, scenario, nodes, force):
-    """Make a log unless the one there is still reproduced; return what happened."""
+    """Make a log unless it is reproduced; return the result as text."""
     path, at_node = path_of(robot.name, scenario.name), scenario.name.startswith('node_')
     problems = ['new']
     if path.exists():
@@ -109,8 +108,8 @@ def renew(robot, scenario, nodes, force):
 
 
 def differences(header, arrays, scenario, nodes):
-    """Return in words what a log and the code of today do differently."""
-    if header['scenario'] != scenario.plain():
+    """Return the differences between a log and the present code."""
+    if not scenario.is_that_of(header):
         return ['the script has changed']
     if nodes:
         from golden.node_log import replay_node

@@ -1,10 +1,13 @@
 """
 The adapter between golden logs and the control cycle of the node.
 
-It puts together what answers joint states, as `nodes.controller.wiring` does, on a ROS node of
-its own. Only two things are not those of the node: the clock is scripted, and joint states come
-by that clock instead of by a topic. Whoever is to be held against the logs in place of
-`ControlCycle` and `Shutdown` needs the methods of `NodeHost`.
+It composes the parts of the node that answer joint states, as `nodes.controller.wiring` does, on
+a ROS node of its own. Two parts differ from those of the node: the clock is scripted, and joint
+states come from that clock instead of a topic. An implementation that is to be compared with the
+logs in place of `ControlCycle` and `Shutdown` needs a class with the methods of `NodeHost`:
+`turn()` answers the next state or its absence, `request(name, now, arguments)` makes one of the
+requests of `ControllerHost` or of those in `NodeHost.request`, `status()` returns a dict that must
+be equal after every command and turn, `destroy()` closes topics; each command is passed to `sent`.
 """
 
 from contextlib import contextmanager
@@ -58,7 +61,7 @@ def ros_nodes():
 
 
 class _Output(TorqueOutput):
-    """Commands torques, and keeps them."""
+    """Commands torques, and passes them on."""
 
     def __init__(self, *arguments, sent, writer, **options):
         self._sent, self._wire = sent, writer
@@ -82,9 +85,9 @@ class NodeHost:
     nodes : pair of Node
         Of the controller, and of its guard, with their topics.
     clock : ScriptedTime
-        To be in place of `time`.
+        In place of the module `time`.
     sent : callable
-        Gets every command: its numbers, and the stamp in ns of the state that it answers or 0.
+        Called with every command: torques, and the stamp (ns) of the state it answers, or 0.
 
     Attributes
     ----------
@@ -138,16 +141,16 @@ class NodeHost:
         # what answers no state has the stamp of a clock that is not scripted
         self._sent(torque, since if abs(since) < 10 ** 11 else 0)
 
-    # --- what is done -----------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------
 
     def turn(self):
         """Answer the next state, or act on its absence."""
         self.cycle.turn()
 
     def request(self, name, now, arguments):
-        """Ask for something; return the answer."""
-        own = {'activate': self._activation.take_over, 'leave': self._leave,
-               'guard': self._guard_tells, 'slow_law': self._slow_down,
+        """Make a request; return the answer."""
+        own = {'activate': self._activation.take_over, 'shutdown': self._shut_down,
+               'guard': self._guard_state, 'slow_law': self._slow_down,
                'guard_commands': self._guard_commands, 'break': self._break}
         if name not in own:
             return self.inner.request(name, self._law_clock.moment(), arguments)
@@ -157,17 +160,17 @@ class NodeHost:
             return f'{type(error).__name__}: {error}'
         return 'done'
 
-    def _leave(self, effort='hold'):
+    def _shut_down(self, effort='hold'):
         self._values.shutdown_effort = effort
         self._shutdown.leave(self._values)
 
     def _break(self):
-        """Let the law fail by a defect from now on."""
+        """Make the law raise from now on."""
         law = self.inner.controller._law
         law.follow = law.coast = _defect
 
     def _slow_down(self, seconds):
-        """Let the law take long, once."""
+        """Make the next call of the law take some seconds."""
         law, sleep = self.inner.controller._law, self._time.sleep
 
         def follow(*arguments):
@@ -177,7 +180,7 @@ class NodeHost:
         law.follow = follow
 
     def status(self):
-        """Return what has to be equal after every command and turn."""
+        """Return what must be equal after every command and turn."""
         statistics = self.cycle.statistics
         return {**self.inner.status(), 'active': self.cycle.active,
                 'coasting': self.cycle.coasting, 'complete': self._reader.complete,
@@ -188,15 +191,15 @@ class NodeHost:
     # --- the guard --------------------------------------------------------------------------
 
     def _open_guard(self):
-        node, words, commands = self._guard_node, f'{self._values.guard_name}/state', 'commands'
-        self._publishers = [node.create_publisher(Header, words, qos.latched()),
+        node, state, commands = self._guard_node, f'{self._values.guard_name}/state', 'commands'
+        self._publishers = [node.create_publisher(Header, state, qos.latched()),
                             node.create_publisher(Float64MultiArray, commands, qos.reliable())]
-        self._twins = [PolledSubscription(node, Header, words, qos.latched()),
+        self._twins = [PolledSubscription(node, Header, state, qos.latched()),
                        PolledSubscription(node, Float64MultiArray, commands, qos.reliable())]
 
-    def _guard_tells(self, word, echo=0.0):
-        """Let the guard say something; `echo`: s from now, of the last heartbeat it has heard."""
-        message = Header(frame_id=word)
+    def _guard_state(self, state, echo=0.0):
+        """Publish a state of the guard; `echo`: s from now, stamp of its last heartbeat."""
+        message = Header(frame_id=state)
         set_stamp(message.stamp, self._time.time_ns() + round(1e9 * echo) + 1000)
         self._publish(0, message)
 
@@ -204,12 +207,12 @@ class NodeHost:
         self._publish(1, Float64MultiArray(data=torque))
 
     def _publish(self, which, message):
-        """Publish, and wait until it has come; the other subscriptions then have it as well."""
+        """Publish, and wait for delivery within this process."""
         twin = self._twins[which]
         while twin.take() is not None:
             pass
         self._publishers[which].publish(message)
-        assert twin.wait(_DELIVERY) is not None, 'a message within the process has not come'
+        assert twin.wait(_DELIVERY) is not None, 'no delivery within the process'
 
 
 def _defect(*_):

@@ -1,10 +1,10 @@
-"""Golden logs at the node: joint state messages by the clock in, effort commands out."""
+"""Golden logs at the node: joint state messages in, effort commands out."""
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
-from golden.log_file import off_grid, on_grid
+from golden.log_file import off_grid
 from golden.node_host import NodeHost
 from golden.replay import events, torques
 from golden.scripted_time import EPOCH, instead_of_time, ScriptedTime
@@ -30,7 +30,7 @@ class Wire:
         self.layouts, self.rows = [], []
 
     def add(self, arrival, stamp, names, *values):
-        """Keep a message, and return it."""
+        """Append a message, and return it."""
         if names not in self.layouts:
             self.layouts.append(names)
         self.rows.append((arrival, stamp, self.layouts.index(names), *values))
@@ -70,7 +70,7 @@ class Wire:
         return wire
 
     def source(self):
-        """Return what gives the messages one by one, see `ScriptedTime`."""
+        """Return the source of the messages, see `ScriptedTime`."""
         rows = iter(self.rows)
         following = next(rows, None)
 
@@ -85,7 +85,7 @@ class Wire:
 
 class NodeRecorder:
     """
-    Runs a scenario at the node, and keeps what comes of it.
+    Runs a scenario at the node and records its commands.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ class NodeRecorder:
     source : callable
         See `ScriptedTime`.
     sent : callable, optional
-        Gets every torque in model order.
+        Called with the torques of every command, in the order of the wire.
 
     Attributes
     ----------
     answers : list of (ns, answer)
-        To the requests.
-    events : list of (commands sent before, ns, changes)
+        Of the requests.
+    events : list of (number of commands before, changes)
     commands : list of (ns, ns of the state that is answered, torques in the order of the wire)
 
     """
@@ -111,7 +111,7 @@ class NodeRecorder:
         setup = scenario['setup']
         lockstep = setup.get('node', {}).get('lockstep', False)
         self.clock = ScriptedTime(source, _LOCKSTEP_DEPTH if lockstep else 1, [
-            spell[:2] for spell in scenario['spells'] if spell[2] == 'held_up'])
+            spell[:2] for spell in scenario['spells'] if spell[2] == 'paused'])
         self.answers, self.events, self.commands = [], [], []
         self._status, self._forward = {}, sent
         with instead_of_time(self.clock):
@@ -128,15 +128,15 @@ class NodeRecorder:
                 answer = self.host.request(requests[0][1], self.clock.now, requests.pop(0)[2])
                 self.answers.append([self.clock.now, answer])
             self.host.turn()
-            self._look()
+            self._observe()
 
     def _sent(self, torque, stamp):
         self.commands.append((self.clock.now, stamp, torque))
         if self._forward is not None:
             self._forward(torque)
-        self._look()
+        self._observe()
 
-    def _look(self):
+    def _observe(self):
         status = self.host.status()
         changes = {name: value for name, value in status.items()
                    if name not in self._status or self._status[name] != value}
@@ -145,13 +145,13 @@ class NodeRecorder:
             self._status = status
 
     def arrays(self):
-        """Return what was sent."""
+        """Return the commands."""
         return {'sent': np.array([each[:2] for each in self.commands], dtype=np.int64),
                 'torque': np.array([each[2] for each in self.commands], dtype=float)}
 
 
 def replay_node(header, arrays, nodes):
-    """Feed a log to the node again; return in words what differs."""
+    """Replay a log; return the differences."""
     wire = Wire.of(header['layouts'], arrays)
     scenario = header['scenario']
     recorder = NodeRecorder(header['robot'], scenario, nodes, wire.source())
@@ -181,8 +181,3 @@ def _compare(header, arrays, recorder):
     host = recorder.host
     limit = host.effort_limit
     yield from torques(arrays['torque'][:count], now['torque'][:count], limit, host.joints, place)
-
-
-def grid(values):
-    """Return q, qd and effort as integers."""
-    return [on_grid(each, name) for each, name in zip(values, _QUANTITIES)]

@@ -1,16 +1,16 @@
-"""What comes of steps and requests, kept as a golden log, or held against one."""
+"""Recording of requests, steps and their results."""
 
 import numpy as np
 
 from golden.log_file import off_grid
 
 STEPS = ('activate', 'resume', 'update', 'coast', 'between')
-_PROBES = 50  # steps between two looks at all that is known
+_PROBES = 100  # steps between two probes
 
 
 class Recorder:
     """
-    Drives a host step by step, and keeps what it answers.
+    Drives a host step by step and records its answers.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ class Recorder:
     Attributes
     ----------
     requests : list
-        Of each: index of the step that follows, ns, name, arguments, answer.
+        Index of the following step, ns, name, arguments, answer.
     events : list
-        Of each change of the status: index of the step, and what has changed.
+        Index of a step and the changes of the status after it.
     rows : dict of str to list
-        Of each step: ns, kind, state as integers, torque, masks.
+        ns, kind, state as integers, torque and masks of each step.
     probes : dict of str to list
-        Every so many steps.
+        Results of `probe`.
 
     """
 
@@ -39,23 +39,23 @@ class Recorder:
         self._status = {}
 
     def request(self, ns, name, arguments):
-        """Ask for something."""
+        """Make a request; return the answer."""
         answer = self.host.request(name, 1e-9 * ns, arguments)
         self.requests.append([len(self.rows['ns']), ns, name, arguments, answer])
         return answer
 
     def step(self, ns, kind, state):
-        """Go on by a step, with a state of integers; return the torque."""
+        """Make a step with a state of integers; return the torque."""
         q, qd, effort = (off_grid(array, name) for array, name in zip(
             state, ('q', 'qd', 'effort')))
         torque = getattr(self.host, kind)(1e-9 * ns, q, qd, effort if self._with_effort else None)
         for name, value in zip(self.rows, (ns, STEPS.index(kind), *state, torque.copy(),
                                            self.host.masks())):
             self.rows[name].append(value)
-        self._look()
+        self._observe()
         return torque
 
-    def _look(self):
+    def _observe(self):
         index, status = len(self.rows['ns']) - 1, self.host.status()
         changes = {name: value for name, value in status.items()
                    if self._status.get(name, None) != value or name not in self._status}
@@ -67,7 +67,7 @@ class Recorder:
                 self.probes.setdefault(name, []).append(np.array(value, dtype=float))
 
     def arrays(self):
-        """Return all that is numbers."""
+        """Return rows and probes."""
         arrays = {name: np.array(values) for name, values in self.rows.items()
                   if name != 'effort' or self._with_effort}
         return {**arrays, **{f'probe {name}': np.array(values)

@@ -1,13 +1,12 @@
-"""A golden log fed to a controller again, open loop: what differs, in words."""
+"""Replay of a golden log, open loop, and comparison of the results."""
 
 import numpy as np
 
 from golden.recorder import Recorder, STEPS
 
-# of the effort limit: machine code that fuses multiplications differs by some units in the last
-# place, a change of behaviour by much more
+# of the effort limit: fused multiplications change the last bits, other behaviour much more
 TORQUE = 1e-12
-_PROBED = 1e-9  # of the largest number of its kind: some of these are solutions of systems
+_PROBED = 1e-9  # of the largest number of the probe: some are solutions of linear systems
 
 
 def replay(header, arrays, host):
@@ -17,7 +16,7 @@ def replay(header, arrays, host):
     Returns
     -------
     problems : list of str
-        What differs; the first of each kind.
+        The first difference of each kind, with scenario, step, joint and both values.
 
     """
     with_effort = 'effort' in arrays
@@ -47,13 +46,13 @@ def _compare(header, arrays, recorder):
     differ = (now['masks'] != arrays['masks']).any(axis=1)
     if differ.any():
         index = int(np.argmax(differ))
-        yield (f'{place(index)}: joints that were cut, and held back (bits): '
+        yield (f'{place(index)}: saturated and rate-limited joints (bits) were '
                f'{arrays["masks"][index].tolist()}, now {now["masks"][index].tolist()}')
     yield from _probes(arrays, now, what)
 
 
 def answers(before, after, what):
-    """Yield the first request that is answered otherwise."""
+    """Yield the first request with another answer."""
     for old, new in zip(before, after):
         if old[-1] != new[-1]:
             yield (f'{what}: request {old[2]} before step {old[0]} was answered\n    {old[-1]!r}'
@@ -62,7 +61,7 @@ def answers(before, after, what):
 
 
 def events(before, after, place):
-    """Yield the first change of the status that is another one, or at another step."""
+    """Yield the first change of the status that differs, or at another step."""
     for old, new in zip(before, after):
         if old != new:
             yield (f'{place(min(old[0], new[0]))}: status went over to\n    {old[1]} at step '
@@ -90,7 +89,7 @@ def torques(before, after, limit, names, place):
 
 
 def _probes(arrays, now, what):
-    """Yield the first number that is another one."""
+    """Yield the first number that differs."""
     for name in (name for name in arrays if name.startswith('probe ')):
         before, after = arrays[name], now.get(name)
         if after is None or after.shape != before.shape:

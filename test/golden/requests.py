@@ -1,4 +1,4 @@
-"""What a script may ask of a controller: a function of host, time and plain data for each."""
+"""Requests of scripts by name: functions of host, time (s) and plain data."""
 
 import numpy as np
 from robodyn_ros.control import LinearCommand
@@ -16,14 +16,14 @@ def follow(host, now, points, names=None, start_delay=0.0):
 
 
 def plan(host, now, points, lead, names=None):
-    """Plan a trajectory that leaves in `lead` seconds from the reference, see `begin`."""
+    """Plan a trajectory that begins in `lead` seconds, see `begin`."""
     departure = host.controller.departure(lead)
     host.planned = departure, host.controller.plan(departure, names or host.names,
                                                    _points(points))
 
 
 def begin(host, now):
-    """Follow what was planned."""
+    """Follow the planned trajectory."""
     return host.controller.begin(*host.planned)
 
 
@@ -48,12 +48,12 @@ def bounds(host, now, **settings):
 
 
 def payload(host, now, link, mass, com=(0.0, 0.0, 0.0), inertia=0.0):
-    """Reckon with a payload, its inertia alike about all axes."""
+    """Set a payload with equal moments of inertia about all axes (kg m^2)."""
     host.controller.set_payload(Payload(link, mass, np.array(com), inertia * np.eye(3)))
 
 
 def keep_learned(host, now):
-    """Take what was learned about a payload for known."""
+    """Set the estimated payload as the known one."""
     host.controller.set_payload(host.controller.adaptation.payload)
 
 
@@ -64,13 +64,13 @@ def linear(host, now, feedforward, position, velocity, gain):
 
 
 def check_effort(host, now, q, qd, effort, driver_compensates_gravity=False):
-    """Compare the effort of the resting arm with its weight."""
+    """Compare the effort of the resting arm with its gravity torque."""
     return host.controller.check_effort(*map(np.array, (q, qd, effort)),
                                         driver_compensates_gravity)
 
 
 def check_state(host, now, q, qd):
-    """Check that the arm can be taken over in a state."""
+    """Check a state for activation."""
     host.controller.check_state(np.array(q), np.array(qd))
 
 

@@ -1,4 +1,4 @@
-"""What a golden log records: who asks what of the controller, and what its arm goes through."""
+"""Scripts of golden logs: requests to a controller, and events at its arm."""
 
 from dataclasses import asdict, dataclass, field, replace
 import json
@@ -22,39 +22,41 @@ class Scenario:
 
     Attributes
     ----------
-    name : str
-    about : str
-        The behaviour that it records.
     seconds : float
         Duration.
     requests : tuple of (float, str, dict)
-        When (s), what, and its arguments, see `requests`.
+        Time (s), name and arguments of a request, see `requests`.
     setup : dict
         Of the controller: design values of `make_gains` as gains, fields of `CycleSettings` as
         settings, of `make_task_gains` as task_gains; own_law as module:Class.
     arm : dict
         The simulated arm, while the log is made: see `simulated.Arm`.
     spells : tuple of (float, float, str, dict)
-        From when until when (s) what is the matter with states, or pushes the arm, and how.
+        Begin and end (s) of a defect of the states, or of a push, with its options.
+    name : str
+        That of the function that makes it.
 
     """
 
-    name: str
-    about: str
     seconds: float
     requests: tuple = ()
     setup: dict = field(default_factory=dict)
     arm: dict = field(default_factory=dict)
     spells: tuple = ()
+    name: str = ''
 
     def plain(self):
         """Return it as JSON has it."""
         return json.loads(json.dumps(asdict(self)))
 
+    def is_that_of(self, header):
+        """Return whether a log was made by this script; NaN is equal to itself."""
+        return json.dumps(header['scenario']) == json.dumps(self.plain())
+
 
 class Robot:
     """
-    An arm by name, with what scripts need to know of it.
+    An arm by name, with numbers for scripts.
 
     Attributes
     ----------

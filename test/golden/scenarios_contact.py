@@ -1,4 +1,4 @@
-"""Scenarios: what pushes and loads the arm, and what is learned of it."""
+"""Scenarios of contact, disturbances, external wrenches, integrals, loads and stiffness."""
 
 from golden.scenario import go, rounded, Scenario
 from golden.scenarios_laws import BEGIN, QUICK
@@ -14,33 +14,32 @@ def _pushed(robot, begin, end, scale=1.0, link=None):
 
 # --- collisions -------------------------------------------------------------------------------
 
-def _collides(robot, name, about, reaction, *requests, seconds=0.7, arm=None, settings=None,
+def _collides(robot, reaction, *requests, seconds=0.7, arm=None, settings=None,
               spells=(), **observer):
     return Scenario(
-        name, about, seconds, (BEGIN, moving(robot), *requests),
+        seconds, (BEGIN, moving(robot), *requests),
         {'settings': {**QUICK, 'observer': {**observer, 'collision': {
             'threshold': rounded(0.12 * robot.limit), 'reaction': reaction}}, **(settings or {})},
          'own_law': 'robodyn_ros.control.examples.own_law:Integrating'},
         arm or {}, (_pushed(robot, 0.25, 0.4), *spells))
 
 
-def collision_stops(robot):
-    return _collides(robot, 'collision_stops', 'A push in the midst of a motion stops the arm '
-                     'where it is found; the fault cannot be reset before it is over.', 'stop',
+def collision_stop(robot):
+    """Collision reaction stop during a motion; reset refused during the collision."""
+    return _collides(robot, 'stop',
                      (0.35, 'reset_fault', {}), (0.5, 'follow', go(robot.start.tolist(), 0.4)),
                      (0.6, 'reset_fault', {}), (0.62, 'follow', go(robot.start.tolist(), 0.8)))
 
 
-def collision_floats(robot):
-    return _collides(robot, 'collision_floats', 'A push lets the arm float, and a second one '
-                     'leaves it at that.', 'float', (0.5, 'reset_fault', {}),
+def collision_float(robot):
+    """Collision reaction float, and a second push while floating."""
+    return _collides(robot, 'float', (0.5, 'reset_fault', {}),
                      (0.52, 'hold', {}), spells=(_pushed(robot, 0.45, 0.48),))
 
 
-def collision_reported(robot):
-    return _collides(robot, 'collision_reported', 'Collisions are counted, and nothing else '
-                     'happens; then stopping is chosen, and the threshold is taken away.',
-                     'report',
+def collision_report(robot):
+    """Collision reaction report, changed to stop; threshold removed; refused threshold."""
+    return _collides(robot, 'report',
                      (0.5, 'bounds', {'observer': {'collision': {
                          'threshold': rounded(0.12 * robot.limit), 'reaction': 'stop'}}}),
                      (0.62, 'bounds', {'observer': {}}), (0.63, 'bounds', {'observer': {
@@ -48,30 +47,31 @@ def collision_reported(robot):
                      spells=(_pushed(robot, 0.45, 0.47), _pushed(robot, 0.55, 0.6)))
 
 
-def collision_by_measured_effort(robot):
-    return _collides(robot, 'collision_by_measured_effort', 'The observer takes the effort that '
-                     'the joints report, as far as they do.', 'stop', arm={'effort': True},
+def collision_measured_effort(robot):
+    """Observer on measured effort, one joint without."""
+    return _collides(robot, 'stop', arm={'effort': True},
                      torque_source='measured', spells=((0.2, 0.5, 'state', {
                          'joint': 0, 'effort': 'nan'}),))
 
 
 def collision_in_own_law(robot):
-    return _collides(robot, 'collision_in_own_law', 'A collision takes the arm away from a law '
-                     'of the user.', 'stop', settings={'guest': 'own_law'})
+    """Collision that disables a user law."""
+    return _collides(robot, 'stop', settings={'guest': 'own_law'})
 
 
 def collision_with_silence(robot):
-    return _collides(robot, 'collision_with_silence', 'A collision begins just before a silence, '
-                     'and is still there afterwards.', 'stop', (0.38, 'resume', {}),
-                     (0.39, 'reset_fault', {}), (0.45, 'reset_fault', {}), spells=((0.32, 0.38, 'silence', {}),))
+    """Collision that continues through a silence."""
+    return _collides(robot, 'stop', (0.38, 'resume', {}),
+                     (0.39, 'reset_fault', {}), (0.45, 'reset_fault', {}),
+                     spells=((0.32, 0.38, 'silence', {}),))
 
 
 # --- disturbances -----------------------------------------------------------------------------
 
 def disturbance_observer(robot):
+    """Disturbance compensation up to its limit in two laws; none during a collision."""
     return Scenario(
-        'disturbance_observer', 'What disturbs is compensated up to its bound: in a hold, in a '
-        'motion, and not while it is a collision.', 0.8,
+        0.8,
         (BEGIN, moving(robot), (0.5, 'mode', {'mode': 'feedforward_pd'}),
          (0.6, 'mode', {'mode': 'joint_impedance'})),
         {'settings': {**QUICK, 'observer': {'disturbance_limit': 0.1, 'collision': {
@@ -81,9 +81,10 @@ def disturbance_observer(robot):
         (_pushed(robot, 0.2, 0.3, 0.3), _pushed(robot, 0.7, 0.75, 2.0)))
 
 
-def shaped_inertia_in_contact(robot):
+def contact_shaped_inertia(robot):
+    """Apparent inertia other than the own one under a push."""
     return Scenario(
-        'shaped_inertia_in_contact', 'Joints show another inertia to what pushes them.', 0.6,
+        0.6,
         (BEGIN, moving(robot)),
         {'settings': {**QUICK, 'tracking': 'shaped_impedance'},
          'gains': {'apparent_inertia': 0.5, 'observer_bandwidth': 8.0, 'stiffness': 60.0,
@@ -91,36 +92,36 @@ def shaped_inertia_in_contact(robot):
         {}, (_pushed(robot, 0.2, 0.4, 0.5),))
 
 
-def known_wrenches(robot):
+def external_wrenches(robot):
+    """External wrenches on two links, timeout, floating; refused wrenches."""
     force = [10.0, -15.0, -20.0, 0.5, 0.5, 0.5]
     turn = robot.pose()[:3, :3].T
-    told = rounded([*turn @ force[:3], *turn @ force[3:]])
-    sent = [(0.15 + 0.03 * k, 'wrench', {'link': robot.tip, 'wrench': told}) for k in range(6)]
+    felt = rounded([*turn @ force[:3], *turn @ force[3:]])
+    sent = [(0.15 + 0.03 * k, 'wrench', {'link': robot.tip, 'wrench': felt}) for k in range(6)]
     return Scenario(
-        'known_wrenches', 'Wrenches that are told are borne, on two links, are no collision, and '
-        'time out; a floating arm gives way. What no sensor measures is refused.', 1.2,
+        1.2,
         (BEGIN, *sent,
-         (0.4, 'wrench', {'link': robot.tip, 'wrench': told}), (0.41, 'follow', go(
+         (0.4, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.41, 'follow', go(
              robot.away(0.3, 0.4), 0.4)),
          (0.42, 'wrench', {'link': robot.elbow, 'wrench': [0.0, 10.0, 0.0, 0.0, 1.0, 0.0]}),
-         (0.45, 'wrench', {'link': 'base_link', 'wrench': told}),
-         (0.45, 'wrench', {'link': 'nowhere', 'wrench': told}),
+         (0.45, 'wrench', {'link': 'base_link', 'wrench': felt}),
+         (0.45, 'wrench', {'link': 'nowhere', 'wrench': felt}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [1.0, 2.0]}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [float('nan')] * 6}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [1e4, 1e4, 0, 0, 0, 0]}),
-         (0.6, 'wrench', {'link': robot.tip, 'wrench': told}), (0.63, 'float', {}),
-         (0.66, 'wrench', {'link': robot.tip, 'wrench': told}), (0.8, 'hold', {})),
+         (0.6, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.63, 'float', {}),
+         (0.66, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.8, 'hold', {})),
         {'settings': {**QUICK, 'observer': {'collision': {
             'threshold': rounded(0.12 * robot.limit)}}}},
         {}, ((0.15, 0.35, 'push', {'link': robot.tip, 'wrench': force}),
              (0.85, 1.2, 'rare', {'every': 9})))
 
 
-def link_that_presses(robot):
+def target_wrench(robot):
+    """Target wrench with timeout in Cartesian laws; refused elsewhere."""
     down = {'link': robot.tip, 'wrench': [5.0, 0.0, 12.0, 0.3, 0.0, 0.0]}
     return Scenario(
-        'link_that_presses', 'A Cartesian law presses with a target wrench that times out; other '
-        'laws refuse it.', 0.8,
+        0.8,
         (BEGIN, *((0.15 + 0.05 * k, 'press', down) for k in range(4)),
          (0.45, 'mode', {'mode': 'operational_space'}), (0.5, 'press', down),
          (0.55, 'mode', {'mode': 'computed_torque'}), (0.57, 'press', down),
@@ -134,11 +135,11 @@ def link_that_presses(robot):
 
 
 def reflected_torque(robot):
+    """Force reflection of a floating arm up to its limit; cleared in hold; refused values."""
     torque = rounded(0.1 * robot.limit)
     shown = [(0.15 + 0.04 * k, 'reflect', {'torque': torque}) for k in range(4)]
     return Scenario(
-        'reflected_torque', "A floating arm shows a part of another arm's torque, within its "
-        'bound; what is told to a held arm is forgotten.', 0.8,
+        0.8,
         (BEGIN, (0.1, 'float', {}), *shown, (0.4, 'reflect', {'torque': rounded(robot.limit)}),
          (0.45, 'reflect', {'torque': [float('nan')] * robot.nv}),
          (0.45, 'reflect', {'torque': [1.0]}), (0.47, 'hold', {}),
@@ -152,9 +153,9 @@ def reflected_torque(robot):
 # --- integrals --------------------------------------------------------------------------------
 
 def integral(robot):
+    """Integral with an unmodelled payload, ki zero for some joints; laws without one."""
     return Scenario(
-        'integral', 'The integral lifts an unknown load, some joints without one, and ends with '
-        'a law that has none.', 0.9,
+        0.9,
         (BEGIN, moving(robot), (0.5, 'mode', {'mode': 'feedforward_pd'}),
          (0.6, 'mode', {'mode': 'joint_impedance'}), (0.7, 'mode', {'mode': 'computed_torque'}),
          (0.8, 'float', {}), (0.85, 'hold', {})),
@@ -163,17 +164,17 @@ def integral(robot):
 
 
 def integral_switched_off(robot):
+    """Gain ki set to 0 for one joint, then for all, with an unmodelled payload."""
     return Scenario(
-        'integral_switched_off', 'ki becomes 0 for one joint, then for all, while the integral '
-        'carries an unknown load.', 0.8,
+        0.8,
         (BEGIN, (0.4, 'gains', {'ki': [0.0, *[3000.0] * (robot.nv - 1)]}),
          (0.55, 'gains', {'ki': 0.0})), {'settings': QUICK, 'gains': {'ki': 3000.0}},
         {'payload': [robot.wrist, 0.8, [0.0, 0.02, 0.05]]})
 
 
-def integral_at_its_limit(robot):
+def integral_saturated(robot):
+    """Integral while motors are saturated by a push."""
     return Scenario(
-        'integral_at_its_limit', 'Motors without enough torque: the integral does not wind up.',
         0.9, (BEGIN,),
         {'settings': {**QUICK, 'effort_margin': 0.5}, 'gains': {'ki': 3000.0}}, {},
         (_pushed(robot, 0.2, 0.5, 3.0),))
@@ -182,10 +183,10 @@ def integral_at_its_limit(robot):
 # --- loads ------------------------------------------------------------------------------------
 
 def payload_and_gravity(robot):
+    """Payload and gravity blended, replaced, removed, in motion and floating; refused values."""
     load = {'link': robot.wrist, 'mass': 0.6, 'com': [0.0, 0.02, 0.05], 'inertia': 0.002}
     return Scenario(
-        'payload_and_gravity', 'Payloads and gravity are blended in, replaced on the way and '
-        'taken away; impossible ones are refused.', 1.0,
+        1.0,
         (BEGIN, moving(robot), (0.15, 'payload', load),
          (0.25, 'payload', {**load, 'link': robot.elbow, 'mass': 0.3}),
          (0.4, 'gravity', {'gravity': [1.0, 0.0, -9.7]}), (0.5, 'payload', {
@@ -200,10 +201,10 @@ def payload_and_gravity(robot):
         {'payload': [robot.wrist, 0.6, [0.0, 0.02, 0.05]]})
 
 
-def learning_a_payload(robot):
+def adaptation(robot):
+    """Payload estimated by the adaptive law, kept in another law, absorbed, forgotten."""
     return Scenario(
-        'learning_a_payload', 'The adaptive law learns a payload in motions, keeps it in other '
-        'modes, makes it a known one, and forgets it.', 1.6,
+        1.6,
         (BEGIN, (0.12, 'follow', go(robot.away(0.6, 0.35), 0.35)),
          (0.5, 'follow', go(robot.start.tolist(), 0.35)),
          (0.01, 'keep_learned', {}),
@@ -218,11 +219,10 @@ def learning_a_payload(robot):
         {'payload': [robot.wrist, 1.0, [0.0, 0.02, 0.05]]})
 
 
-def stiffness_that_varies(robot):
+def stiffness_change_joints(robot):
+    """Joint stiffness raised as far as the energy tank allows, lowered, changed while floating."""
     soft, hard = 40.0, 250.0
     return Scenario(
-        'stiffness_that_varies', 'A deflected joint impedance becomes stiffer as far as the tank '
-        'has energy for that, and softer again; in the end at once, as nothing is held by it.',
         1.0,
         (BEGIN, (0.2, 'gains', {'stiffness': hard}), (0.5, 'gains', {'stiffness': soft}),
          (0.65, 'mode', {'mode': 'shaped_impedance'}), (0.7, 'gains', {'stiffness': hard}),
@@ -232,11 +232,12 @@ def stiffness_that_varies(robot):
         {}, (_pushed(robot, 0.1, 0.8, 0.3),))
 
 
-def stiffness_of_the_link_that_varies(robot):
+def stiffness_change_cartesian(robot):
+    """Cartesian stiffness raised as far as the tank allows, lowered, changed in other laws."""
     soft = [150.0, 150.0, 150.0, 10.0, 10.0, 10.0]
     hard = [900.0, 600.0, 900.0, 30.0, 30.0, 30.0]
     return Scenario(
-        'stiffness_of_the_link_that_varies', 'The same for a Cartesian impedance.', 0.9,
+        0.9,
         (BEGIN, (0.2, 'task_gains', {'stiffness': hard}),
          (0.5, 'task_gains', {'stiffness': soft}), (0.7, 'mode', {'mode': 'computed_torque'}),
          (0.72, 'task_gains', {'stiffness': hard}),
@@ -245,10 +246,3 @@ def stiffness_of_the_link_that_varies(robot):
         {'settings': {**QUICK, 'tracking': 'cartesian_impedance', 'energy_tank': 0.2},
          'task_gains': {'stiffness': soft}},
         {}, (_pushed(robot, 0.1, 0.6, 0.3),))
-
-
-ALL = (collision_stops, collision_floats, collision_reported, collision_by_measured_effort,
-       collision_in_own_law, collision_with_silence, disturbance_observer,
-       shaped_inertia_in_contact, known_wrenches, link_that_presses, reflected_torque, integral,
-       integral_switched_off, integral_at_its_limit, payload_and_gravity, learning_a_payload,
-       stiffness_that_varies, stiffness_of_the_link_that_varies)

@@ -1,7 +1,6 @@
-"""Scenarios: activation, motions and what ends them, changes of mode and gains."""
+"""Scenarios of activation, motions and their ends, changes of mode and gains."""
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from golden.scenario import go, point, rounded, Scenario
 from golden.scenarios_laws import BEGIN, QUICK
@@ -14,26 +13,27 @@ LINK_LAWS = ('cartesian_impedance', 'operational_space', 'gravity_compensation',
 
 
 def moving(robot, share=0.4, seconds=0.6):
-    """Return the request of a motion that goes on for a while."""
+    """Return the request of a motion."""
     return (0.12, 'follow', go(robot.away(share, seconds), seconds))
 
 
 # --- activation -----------------------------------------------------------------------------
 
 def activation(robot):
+    """Activation by default of a moving arm with an unmodelled payload; float, hold."""
     turns = np.resize([0.1, -0.1], robot.nv)
     return Scenario(
-        'activation', 'Feedback grows from the weight of an arm that moves; a request in the '
-        'meantime, all times as by default.', 0.8,
+        0.8,
         ((-1.0, 'hold', {}), (-1.0, 'follow', go(robot.start.tolist(), 1.0)), BEGIN,
          (0.3, 'float', {}), (0.5, 'hold', {})), {},
         {'velocity': rounded(turns * robot.speed),
          'payload': [robot.wrist, 0.4, [0.0, 0.0, 0.05]]})
 
 
-def activation_at_once(robot):
+def activation_without_ramp(robot):
+    """Activation, mode change and motion with ramp and transition times of zero."""
     return Scenario(
-        'activation_at_once', 'Without ramp and without transition.', 0.3,
+        0.3,
         (BEGIN, (0.05, 'mode', {'mode': 'feedforward_pd'}),
          (0.1, 'follow', go(robot.away(0.3, 0.15), 0.15))),
         {'settings': {'activation_time': 0.0, 'transition_time': 0.0, 'stop_time': 0.2}},
@@ -41,9 +41,9 @@ def activation_at_once(robot):
 
 
 def before_activation(robot):
+    """States, silence and requests while inactive; activation in the mode chosen last."""
     return Scenario(
-        'before_activation', 'States, silence and modes of an inactive controller; then it is '
-        'activated in the mode that was chosen.', 0.4,
+        0.4,
         ((0.02, 'mode', {'mode': 'gravity_compensation'}),
          (0.03, 'mode', {'mode': 'joint_impedance'}), (0.04, 'mode', {'mode': 'own_law'}),
          (0.05, 'payload', {'link': robot.wrist, 'mass': 0.3, 'com': [0.0, 0.0, 0.05],
@@ -55,9 +55,9 @@ def before_activation(robot):
 
 
 def activation_again(robot):
+    """Deactivation during motion, wrench and payload blending; second activation."""
     return Scenario(
-        'activation_again', 'Deactivated in the midst of a motion and a change of load, the arm '
-        'is answered by weight and damping; activated again, nothing of the past is left.', 0.8,
+        0.8,
         (BEGIN, moving(robot), (0.2, 'wrench', {'link': robot.tip, 'wrench': [5, 0, 5, 0, 0, 0]}),
          (0.25, 'payload', {'link': robot.wrist, 'mass': 0.4, 'com': [0.0, 0.0, 0.05]}),
          (0.3, 'deactivate', {}), (0.32, 'follow', go(robot.start.tolist(), 1.0)),
@@ -66,7 +66,8 @@ def activation_again(robot):
         {'settings': QUICK, 'gains': {'ki': 500.0}})
 
 
-def checks_before_activation(robot):
+def activation_check(robot):
+    """Activation check: accepted and refused states and efforts."""
     weight, zero = robot.weight(), [0.0] * robot.nv
     still = {'q': rounded(robot.start), 'qd': zero}
     jacobian = robot._dynamics.jacobian(robot.start, robot.tip)[:3]
@@ -81,54 +82,54 @@ def checks_before_activation(robot):
     outside = [*rounded(robot.start)[:-1], 5.0]
     states = ({'q': outside, 'qd': zero}, {'q': [*zero[:-1], float('inf')], 'qd': zero}, still)
     return Scenario(
-        'checks_before_activation', 'Which states and efforts an arm may have that is taken '
-        'over, and what is said of the others.', 0.1,
+        0.1,
         (*((0.01, 'check_state', each) for each in states),
          *((0.02, 'check_effort', {**still, 'effort': rounded(each)}) for each in efforts),
          (0.03, 'check_effort', {**still, 'effort': zero, 'driver_compensates_gravity': True}),
          (0.04, 'check_effort', {**still, 'qd': [0.2] * robot.nv, 'effort': zero}),
-         (0.05, 'bounds', {'effort_limit': weak, 'handshake': False}), (0.06, 'check_state', still),
+         (0.05, 'bounds', {'effort_limit': weak, 'handshake': False}),
+         (0.06, 'check_state', still),
          (0.07, 'check_effort', {**still, 'effort': zero}), (0.08, 'bounds', {}),
          (0.08, 'activate', {})),
         {'settings': {**QUICK, 'handshake_tolerance': rounded(0.01 * robot.limit)}})
 
 
-# --- motions, and what ends them --------------------------------------------------------------
+# --- motions and their ends -------------------------------------------------------------------
 
-def _interrupted(robot, name, about, *requests):
-    return Scenario(name, about, 0.7, (BEGIN, moving(robot), *requests), SETUP)
+def _interrupted(robot, *requests):
+    return Scenario(0.7, (BEGIN, moving(robot), *requests), SETUP)
 
 
 def hold_while_moving(robot):
-    return _interrupted(robot, 'hold_while_moving', 'A hold ends a motion smoothly; a stop while '
-                        'stopping, and a new motion.', (0.35, 'hold', {}), (0.4, 'stop', {}),
+    """Hold during a motion, stop during that stop, new motion."""
+    return _interrupted(robot, (0.35, 'hold', {}), (0.4, 'stop', {}),
                         (0.6, 'follow', go(robot.start.tolist(), 0.5)))
 
 
 def cancel_while_moving(robot):
-    return _interrupted(robot, 'cancel_while_moving', 'A goal is cancelled; a motion begins while '
-                        'the arm stops.', (0.35, 'cancel', {}),
+    """Motion cancelled, and a new one before the arm has stopped."""
+    return _interrupted(robot, (0.35, 'cancel', {}),
                         (0.42, 'follow', go(robot.start.tolist(), 0.4)))
 
 
 def float_while_moving(robot):
-    return _interrupted(robot, 'float_while_moving', 'The arm floats out of a motion, is stopped '
-                        'out of that, and follows again.', (0.35, 'float', {}),
+    """Floating out of a motion, stop, floating again, trajectory from floating."""
+    return _interrupted(robot, (0.35, 'float', {}),
                         (0.45, 'stop', {}), (0.5, 'float', {}),
                         (0.55, 'follow', go(robot.start.tolist(), 0.4)))
 
 
 def trajectory_replaced(robot):
-    return _interrupted(robot, 'trajectory_replaced', 'A motion takes the place of another one, '
-                        'twice.', (0.3, 'follow', go(robot.away(-0.3, 0.4), 0.5)),
+    """Two trajectories that replace the one under way."""
+    return _interrupted(robot, (0.3, 'follow', go(robot.away(-0.3, 0.4), 0.5)),
                         (0.5, 'follow', go(robot.start.tolist(), 0.18)))
 
 
 def trajectory_planned_ahead(robot):
+    """Trajectories planned with a lead: in time, too late, off the departure; from all modes."""
     back = go(robot.start.tolist(), 0.3)['points']
     return Scenario(
-        'trajectory_planned_ahead', 'Motions that were planned for a moment to come: in time, '
-        'too late, off the way, after a stop; from hold, motion, stop and float.', 0.9,
+        0.9,
         (BEGIN, (0.12, 'plan', {'points': go(robot.away(0.3, 0.2), 0.25)['points'],
                                 'lead': 0.05}), (0.15, 'begin', {}),
          (0.25, 'plan', {'points': back, 'lead': 0.06}), (0.28, 'begin', {}),
@@ -142,6 +143,7 @@ def trajectory_planned_ahead(robot):
 
 
 def trajectory_kinds(robot):
+    """All kinds of points; partial joints; start delays; a stream in place of another."""
     goals = [robot.away(share, 0.15) for share in (0.2, 0.4, 0.3)]
     bare = [point(goal, 0.07 * (k + 1), still=False) for k, goal in enumerate(goals)]
     fast = [{**each, 'velocities': rounded(0.05 * robot.speed) if k < 2 else [0.0] * robot.nv}
@@ -152,8 +154,6 @@ def trajectory_kinds(robot):
     stream = [point(rounded(np.array(goals[1]) + 0.0002 * k * k), 0.02 * k, still=False)
               for k in range(1, 12)]
     return Scenario(
-        'trajectory_kinds', 'Points with positions only, with velocities, with accelerations, '
-        'with effort; some of the joints in another order; a start to come, and one in the past.',
         1.3,
         (BEGIN, (0.12, 'follow', {'points': bare}), (0.35, 'follow', {'points': fast}),
          (0.58, 'follow', {'points': pushed}),
@@ -165,6 +165,7 @@ def trajectory_kinds(robot):
 
 
 def trajectory_refused(robot):
+    """Refused trajectories while another one continues, and while a fault is latched."""
     goal = robot.away(0.2, 0.3)
     far = [*goal[:-1], 6.0]
     heavy = {**point(goal, 0.5), 'efforts': rounded(3.0 * robot.limit)}
@@ -176,60 +177,61 @@ def trajectory_refused(robot):
            {'points': [point([float('nan'), *goal[1:]], 0.5)]}, {'points': [
                {**point(goal, 0.5), 'velocities': []}]})
     return Scenario(
-        'trajectory_refused', 'Trajectories that cannot be followed are refused with the reason, '
-        'and the one under way goes on.', 0.5,
+        0.5,
         (BEGIN, moving(robot), *((0.2 + 0.01 * k, 'follow', each) for k, each in enumerate(bad)),
          (0.4, 'fail', {'fault': 'a cause'}), (0.45, 'follow', go(goal, 0.5))), SETUP)
 
 
-def _judged(robot, name, about, tolerances, seconds, spells=(), gains=None):
+def _judged(robot, tolerances, seconds, spells=(), gains=None):
     return Scenario(
-        name, about, seconds, (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.3), 0.3))),
+        seconds, (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.3), 0.3))),
         {'settings': {**QUICK, 'tolerances': tolerances}, 'gains': gains or {}},
         {'payload': [robot.wrist, 0.5, [0.0, 0.02, 0.05]]}, spells)
 
 
 def path_tolerance(robot):
+    """Path tolerance violated by a push."""
     push = {'link': robot.tip, 'wrench': [60.0, -60.0, -60.0, 3.0, 3.0, 3.0]}
-    return _judged(robot, 'path_tolerance', 'An arm that is pushed off its way gives the motion '
-                   'up.', {'trajectory': 0.08}, 0.7, ((0.2, 0.5, 'push', push),))
+    return _judged(robot, {'trajectory': 0.08}, 0.7, ((0.2, 0.5, 'push', push),))
 
 
 def goal_tolerance(robot):
-    return _judged(robot, 'goal_tolerance', 'A load keeps the arm away from its goal until the '
-                   'time for that is over.', {'goal': 0.002, 'goal_time': 0.1}, 0.7)
+    """Goal tolerance violated until goal_time has passed."""
+    return _judged(robot, {'goal': 0.002, 'goal_time': 0.1}, 0.7)
 
 
 def goal_in_time(robot):
-    return _judged(robot, 'goal_in_time', 'The integral brings the arm to its goal in the time '
-                   'that it has.', {'trajectory': 0.5, 'goal': 0.02, 'goal_time': 0.5,
-                                    'stopped_velocity': 0.02}, 0.9, gains={'ki': 4000.0})
+    """Goal tolerance met within goal_time by the integral."""
+    return _judged(robot, {'trajectory': 0.5, 'goal': 0.02, 'goal_time': 0.5,
+                           'stopped_velocity': 0.02}, 0.9, gains={'ki': 4000.0})
 
 
-# --- changes while it moves -------------------------------------------------------------------
+# --- changes during motions -------------------------------------------------------------------
 
-def _modes(robot, name, modes):
+def _modes(robot, modes):
     requests = [(0.2 + 0.1 * k, 'mode', {'mode': mode}) for k, mode in enumerate(modes)]
     again = (0.15 + 0.1 * modes.index('gravity_compensation') + 0.2, 'follow',
              go(robot.start.tolist(), 0.6))
     return Scenario(
-        name, 'From law to law, and to floating and back, in the midst of motions.',
         0.35 + 0.1 * len(modes),
         (BEGIN, moving(robot, seconds=0.8), *requests, again), SETUP,
         {'payload': [robot.wrist, 0.3, [0.0, 0.0, 0.05]]})
 
 
-def modes_of_joints(robot):
-    return _modes(robot, 'modes_of_joints', JOINT_LAWS)
+def mode_changes_joint_laws(robot):
+    """Joint laws and floating in turn during motions."""
+    return _modes(robot, JOINT_LAWS)
 
 
-def modes_of_a_link(robot):
-    return _modes(robot, 'modes_of_a_link', LINK_LAWS)
+def mode_changes_cartesian(robot):
+    """Cartesian laws, a joint law and floating in turn during motions."""
+    return _modes(robot, LINK_LAWS)
 
 
 def modes_refused(robot):
+    """Unknown modes, and any mode while a fault is latched."""
     return Scenario(
-        'modes_refused', 'Modes that there are not, and any while a fault is latched.', 0.4,
+        0.4,
         (BEGIN, (0.1, 'mode', {'mode': 'own_law'}), (0.12, 'mode', {'mode': 'no_law'}),
          (0.15, 'fail', {'fault': 'a cause'}), (0.16, 'fail', {'fault': 'another one'}),
          (0.17, 'mode', {'mode': 'joint_impedance'}), (0.18, 'float', {}), (0.19, 'hold', {}),
@@ -237,9 +239,9 @@ def modes_refused(robot):
 
 
 def gains_while_moving(robot):
+    """Gains, bounds and tolerances changed during a motion; refused values."""
     return Scenario(
-        'gains_while_moving', 'Gains, bounds and tolerances change in the midst of a motion; '
-        'impossible ones are refused.', 0.8,
+        0.8,
         (BEGIN, moving(robot), (0.25, 'gains', {'natural_frequency': 12.0}),
          (0.35, 'gains', {'damping_ratio': 0.7, 'friction_scale': 0.5}),
          (0.4, 'gains', {'kp': [100.0] * robot.nv, 'kd': [25.0] * robot.nv}),
@@ -250,65 +252,3 @@ def gains_while_moving(robot):
          (0.56, 'bounds', {'reflection': {'gain': -1.0}}),
          (0.6, 'task_gains', {'natural_frequency': 9.0})),
         {'settings': QUICK}, {'payload': [robot.wrist, 0.3, [0.0, 0.0, 0.05]]})
-
-
-# --- poses ------------------------------------------------------------------------------------
-
-def pose(robot, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
-    """Return the arguments that bring the link beside where it is at first."""
-    T = robot.pose()
-    rotation = Rotation.from_rotvec(turn) * Rotation.from_matrix(T[:3, :3])
-    quaternion = rotation.as_quat()
-    return {'position': rounded(T[:3, 3] + shift),
-            'quaternion': rounded(quaternion * np.sign(quaternion[3] or 1.0), 9)}
-
-
-def _poses(robot, name, about, seconds, *requests, law='computed_torque', spells=(), **reach):
-    return Scenario(name, about, seconds, (BEGIN, *requests), {
-        'settings': {**QUICK, 'tracking': law, 'reach': {
-            'velocity': [0.4, 2.0], 'acceleration': [3.0, 12.0], **reach}}}, {}, spells)
-
-
-def pose_reached(robot):
-    return _poses(robot, 'pose_reached', 'A pose is reached, and another one by way of a third.',
-                  2.2, (0.12, 'reach', pose(robot, (0.03, -0.02, 0.02), (0.1, 0.0, 0.1))),
-                  (1.4, 'reach', pose(robot, (-0.02, 0.05, 0.0))),
-                  (1.6, 'reach', pose(robot, (0.0, 0.03, -0.05), (0.0, 0.2, 0.0))),
-                  law='operational_space', spells=((0.15, 2.2, 'rare', {'every': 6}),))
-
-
-def pose_out_of_reach(robot):
-    return _poses(robot, 'pose_out_of_reach', 'The link heads for what is out of reach, and is '
-                  'stopped where it gets no further.', 3.2,
-                  (0.12, 'reach', pose(robot, (0.3, 0.1, 1.0))), law='cartesian_impedance',
-                  spells=((0.15, 3.2, 'rare', {'every': 9}),), velocity=[1.0, 3.0],
-                  leash=[0.3, 1.0])
-
-
-def pose_interrupted(robot):
-    return _poses(robot, 'pose_interrupted', 'From a motion and from floating to a pose, and out '
-                  'of it by a trajectory, a hold and floating.', 0.9,
-                  (0.12, 'follow', go(robot.away(0.2, 0.4), 0.4)),
-                  (0.25, 'reach', pose(robot, (0.05, 0.0, 0.0))),
-                  (0.35, 'follow', go(robot.away(0.2, 0.4), 0.4)), (0.45, 'float', {}),
-                  (0.5, 'reach', pose(robot, (0.0, 0.05, 0.0))), (0.6, 'hold', {}),
-                  (0.75, 'reach', pose(robot, (0.0, 0.05, 0.0))), (0.8, 'float', {}),
-                  spells=((0.3, 0.32, 'clock', {'ahead': -0.03}),))
-
-
-def pose_refused(robot):
-    good = pose(robot, (0.02, 0.0, 0.0))
-    return _poses(robot, 'pose_refused', 'Numbers that are no pose.', 0.3,
-                  (0.12, 'reach', {**good, 'quaternion': [0.0, 0.0, 0.0, 0.5]}),
-                  (0.13, 'reach', {**good, 'position': [0.0, float('nan'), 0.0]}),
-                  (0.14, 'reach', {**good, 'position': [0.0, 0.0]}),
-                  (0.15, 'reach', good), (0.2, 'fail', {'fault': 'a cause'}),
-                  (0.22, 'reach', good))
-
-
-ALL = (activation, activation_at_once, before_activation, activation_again,
-       checks_before_activation, hold_while_moving, cancel_while_moving, float_while_moving,
-       trajectory_replaced, trajectory_planned_ahead, trajectory_kinds, trajectory_refused,
-       path_tolerance, goal_tolerance, goal_in_time, modes_of_joints, modes_of_a_link,
-       modes_refused, gains_while_moving, pose_reached, pose_out_of_reach, pose_interrupted,
-       pose_refused)

@@ -1,4 +1,4 @@
-"""A clock that moves only when somebody waits, and joint states that come by it."""
+"""A clock that advances only in waits, and a subscription of joint states on it."""
 
 from collections import deque
 from contextlib import contextmanager
@@ -12,16 +12,16 @@ _LATE = 43_000                     # ns by which timers wake late
 
 class ScriptedTime:
     """
-    Stands for the module `time` in the nodes, and for the subscription of joint states.
+    Replaces the module `time` in the nodes, and the subscription of joint states.
 
     Parameters
     ----------
     source : callable
         Returns arrival (ns) and message of the next joint state up to a time in ns, or None.
     depth : int
-        How many messages can wait to be taken.
+        Length of the queue of messages.
     stalls : sequence of (float, float)
-        From when until when (s) the process is held up.
+        Begin and end (s) of pauses of the process.
 
     Attributes
     ----------
@@ -52,18 +52,18 @@ class ScriptedTime:
         return EPOCH + self.now
 
     def sleep(self, seconds):
-        """Let time pass; what arrives meanwhile can be taken afterwards."""
+        """Advance the clock; messages of this time are queued."""
         self._pass(self._wakes(self.now + max(round(1e9 * seconds), 0) + _LATE))
 
     # --- as a subscription ------------------------------------------------------------------
 
     def take(self):
-        """Return the oldest message that waits, or None."""
+        """Return the oldest queued message, or None."""
         self._pass(self.now)
         return self._waiting.popleft() if self._waiting else None
 
     def wait(self, patience):
-        """Return the next message as soon as there is one, or None after so many seconds."""
+        """Return the next message, or None after `patience` seconds."""
         message = self.take()
         if message is not None:
             return message
@@ -78,7 +78,7 @@ class ScriptedTime:
         """End the subscription."""
 
     def _wakes(self, moment):
-        """Return when what would wake at a moment gets its turn."""
+        """Return when a process that would wake at a moment does, after a pause."""
         return next((end for begin, end in self._stalls if begin <= moment < end), moment)
 
     def _pass(self, end):
@@ -89,7 +89,7 @@ class ScriptedTime:
 
 @contextmanager
 def instead_of_time(clock):
-    """Let the nodes read this clock."""
+    """Replace the module `time` in the nodes by a clock."""
     modules = [module for name, module in sys.modules.items()
                if name.startswith('robodyn_ros.nodes') and getattr(module, 'time', None) is time]
     for module in modules:

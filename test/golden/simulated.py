@@ -1,4 +1,4 @@
-"""A simulated arm in one loop with a controller, from which a golden log is made."""
+"""The simulated arm of golden logs, and the timetable of their steps."""
 
 import numpy as np
 from robodyn_ros.dynamics import Dynamics
@@ -8,28 +8,29 @@ from robodyn_ros.simulation import mismatched, Plant
 
 from golden.log_file import on_grid
 
-TICK = 1_050_000  # ns of the simulation; no threshold of the controller is a multiple of it
-STATES = 3        # ticks between states,
-COASTING = 5      # between torques in silence,
-SLOW = 6          # and between states at a fixed rate,
-BETWEEN = 2       # with torques so many ticks apart
-_JITTER = 60_000  # ns by which a cycle is late at most
+# ns of a simulation step; with the jitter below no time falls on a threshold of the controller
+TICK = 1_050_000
+STATES = 3        # ticks between states
+COASTING = 5      # ticks between torques in silence
+SLOW = 6          # ticks between states at a fixed rate,
+BETWEEN = 2       # and between torques there
+_JITTER = 60_000  # ns of largest delay of a step
 _SHARED = {}      # dynamics of the arms, with what is compiled
 
 
 class Arm:
     """
-    An arm that is not quite its model: heavier, and a link out of balance.
+    An arm that differs from its model: 5 % more mass, a link with another centre of mass.
 
     Parameters
     ----------
     robot : Robot
     start, velocity : (nv,), optional
-        State at first.
+        Initial state.
     payload : (link, kg, (3,)), optional
-        Of which the controller does not know.
+        Unmodelled payload with its centre of mass (m).
     brakes : bool
-        Whether it is held by its brakes at first.
+        Whether brakes hold it until they are released.
     **joints
         Physics of the plant's joints, such as `friction`.
 
@@ -54,23 +55,23 @@ class Arm:
         self.torque = robot.weight(self.plant.q)
 
     def step(self):
-        """Move on by a tick."""
+        """Advance by a tick."""
         if not self.plant.step(self.torque):
             raise RuntimeError(self.plant.fault)
 
     def measured(self):
-        """Return position, velocity and effort as sensors tell them, on their grids."""
+        """Return position, velocity and effort of the joints as integers, see `log_file`."""
         return (on_grid(self.plant.q, 'q'), on_grid(self.plant.qd, 'qd'),
                 on_grid(self.plant.applied, 'effort'))
 
     def push(self, link, wrench):
-        """Push a link, or let it be."""
+        """Apply a wrench in base axes to a link; None ends it."""
         self.plant.push(link, wrench)
 
 
 class Timetable:
     """
-    What is due at each tick of a scenario.
+    Requests and steps of a scenario, tick by tick.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def _step(tick, silent, spells):
 
 
 def spoilt(state, spells):
-    """Return a measured state with what is wrong with it."""
+    """Return a measured state with the defects of a spell."""
     if 'state' not in spells:
         return state
     joint, quantities = spells['state']['joint'], ('q', 'qd', 'effort')

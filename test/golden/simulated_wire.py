@@ -1,4 +1,4 @@
-"""The joint state messages of a simulated arm, and what can be wrong with them."""
+"""Joint state messages of a simulated arm, and their defects."""
 
 import heapq
 import math
@@ -13,7 +13,7 @@ _DELAY, _JITTER = 300_000, 120_000  # ns from measurement to arrival: at least, 
 
 class SimulatedWire:
     """
-    An arm that answers torques with motion and reports on the wire.
+    A simulated arm that publishes joint states.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ class SimulatedWire:
     scenario : dict
         As plain data.
     arm : Arm
-        Held by its brakes until the first torque comes.
+        Brakes, if any, are released by the first torque.
     wire : Wire
-        Keeps the messages.
+        Collects the messages.
 
     """
 
@@ -34,12 +34,12 @@ class SimulatedWire:
         self._tick, self._pending, self._pushed = 0, [], {}
 
     def send(self, torque):
-        """Let the motors give a torque, in model order, from now on."""
+        """Apply a torque, in model order, from now on."""
         self._arm.plant.release()
         self._arm.torque = np.array(torque)
 
     def source(self, end):
-        """Return what arrives next, see `ScriptedTime`."""
+        """Return the next message, see `ScriptedTime`."""
         while not (self._pending and self._pending[0][0] <= self._tick * TICK):
             if self._tick * TICK > end:
                 break
@@ -50,7 +50,7 @@ class SimulatedWire:
         return row[0], self._wire.add(row[0], *row[2:])
 
     def _measure(self):
-        """Report the state of this tick, and move on to the next."""
+        """Publish the state of this tick, and advance to the next."""
         now = self._tick * TICK
         spells = [each for each in self._spells if each[0] <= 1e-9 * now < each[1]]
         self._push(spells)
@@ -81,19 +81,19 @@ class SimulatedWire:
 
 
 def silence(message, _begin):
-    """Report nothing."""
+    """Return no message."""
     return []
 
 
 def permuted(message, _begin):
-    """Report the joints the other way round, with one that is not of this arm."""
+    """Return the joints in reverse order, with one of another robot."""
     names, values = message['names'][::-1], [each[::-1] for each in message['values']]
     return [{**message, 'names': [names[0], 'finger', *names[1:]],
              'values': [np.insert(each, 1, 1000) for each in values]}]
 
 
-def parted(message, _begin, both=True):
-    """Report the first joints, and the others in another message, or not at all."""
+def split(message, _begin, both=True):
+    """Return the first joints, and the others in a second message or not at all."""
     first = {**message, 'names': message['names'][:3],
              'values': [each[:3] for each in message['values']]}
     rest = {**message, 'names': message['names'][3:], 'delay': message['delay'] + 150_000,
@@ -103,25 +103,25 @@ def parted(message, _begin, both=True):
 
 
 def renamed(message, _begin, names):
-    """Report joints by other names, by index."""
+    """Return other names for joints by index."""
     return [{**message, 'names': [names.get(str(k), name)
                                   for k, name in enumerate(message['names'])]}]
 
 
 def foreign(message, _begin):
-    """Report another arm only."""
+    """Return joints of another robot only."""
     return [{**message, 'names': [f'other_{name}' for name in message['names']]}]
 
 
 def without(message, _begin, quantity):
-    """Leave out a quantity: 0 position, 1 velocity, 2 effort."""
+    """Remove a quantity: 0 position, 1 velocity, 2 effort."""
     values = list(message['values'])
     values[quantity] = values[quantity][:0]
     return [{**message, 'values': values}]
 
 
 def value(message, _begin, joint, **values):
-    """Report something else of a joint."""
+    """Replace values of a joint."""
     changed = [each.copy() for each in message['values']]
     for name, each in values.items():
         changed[('q', 'qd', 'effort').index(name)][joint] = on_grid(each, name)
@@ -129,20 +129,20 @@ def value(message, _begin, joint, **values):
 
 
 def jumped(message, _begin, joint, by):
-    """Report a position beside where the joint is."""
+    """Shift the position of a joint."""
     q, *rest = message['values']
     return [{**message, 'values': [q + on_grid(by, 'q') * (np.arange(len(q)) == joint), *rest]}]
 
 
 def swapped(message, _begin, joints):
-    """Let two joints change places."""
+    """Swap two joints."""
     order = np.arange(len(message['names']))
     order[joints] = order[joints[::-1]]
     return [{**message, 'values': [each[order] for each in message['values']]}]
 
 
 def wrapped(message, _begin, joint):
-    """Report an angle between -pi and pi."""
+    """Wrap an angle to [-pi, pi)."""
     q, *rest = message['values']
     turn = on_grid(2.0 * math.pi, 'q')
     q = q.copy()
@@ -151,22 +151,22 @@ def wrapped(message, _begin, joint):
 
 
 def stamped(message, begin, ahead=0.0, frozen=False, none=False, speed=1.0):
-    """Report another time."""
+    """Change the stamp."""
     since = message['stamp'] - round(1e9 * begin)
     stamp = round(1e9 * begin) + (0 if frozen else round(speed * since)) + round(1e9 * ahead)
     return [{**message, 'stamp': -1 if none else stamp}]
 
 
 def late(message, _begin, by):
-    """Arrive late."""
+    """Delay the arrival."""
     return [{**message, 'delay': message['delay'] + round(1e9 * by)}]
 
 
-def twice(message, _begin):
-    """Arrive twice."""
+def duplicated(message, _begin):
+    """Duplicate the message."""
     return [message, {**message, 'delay': message['delay'] + 400_000}]
 
 
 SPOILS = {each.__name__: each for each in (
-    silence, permuted, parted, renamed, foreign, without, value, jumped, swapped, wrapped,
-    stamped, late, twice)}
+    silence, permuted, split, renamed, foreign, without, value, jumped, swapped, wrapped,
+    stamped, late, duplicated)}

@@ -16,8 +16,10 @@ from types import SimpleNamespace
 
 import rclpy
 from rclpy.logging import LoggingSeverity
+from rclpy.serialization import deserialize_message, serialize_message
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
@@ -27,7 +29,7 @@ from robodyn_ros.nodes.controller.shutdown import Shutdown
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.controller.wiring import BELIEVED
-from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader, nanoseconds, set_stamp
+from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader, set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Continuity, StaleMonitor
 from std_msgs.msg import Float64MultiArray, Header
@@ -60,6 +62,26 @@ def ros_nodes():
         rclpy.try_shutdown(context=context)
 
 
+class _States:
+    """The scripted clock as the subscription of joint states; they are serialized as on a wire."""
+
+    topic, refused, problem = 'joint_states', 0, ''
+
+    def __init__(self, clock):
+        self._clock, self._decoder = clock, JointStateDecoder()
+
+    def take(self):
+        """Return the oldest queued sample, or None."""
+        return self._sample(self._clock.take())
+
+    def wait(self, patience):
+        """Return the next sample, or None after `patience` seconds."""
+        return self._sample(self._clock.wait(patience))
+
+    def _sample(self, message):
+        return message and self._decoder.decode(serialize_message(message))
+
+
 class _Output(TorqueOutput):
     """Commands torques, and passes them on."""
 
@@ -70,7 +92,8 @@ class _Output(TorqueOutput):
     def command(self, torque, stamp=None):
         """Command a torque."""
         super().command(torque, stamp)
-        self._sent(self._wire.write(torque).data.tolist(), stamp)
+        message = deserialize_message(self._wire.write(torque), Float64MultiArray)
+        self._sent(message.data.tolist(), stamp)
 
 
 class NodeHost:
@@ -110,7 +133,7 @@ class NodeHost:
         self._reader = JointStateReader(names, controller.model.continuous, Continuity(
             names, controller.model.velocity_limit, values.stale_jump,
             values.stale_stop + BELIEVED))
-        self.states = StateInput(clock, self._reader, StaleMonitor(
+        self.states = StateInput(_States(clock), self._reader, StaleMonitor(
             values.stale_hold, values.stale_stop, values.stale_max_skew), self._law_clock)
         writer = EffortWriter(names, values.command_joints)
         self.joints = writer.joints
@@ -137,7 +160,7 @@ class NodeHost:
             self._guard_node.destroy_publisher(publisher)
 
     def _command(self, torque, stamp):
-        since = 0 if stamp is None else nanoseconds(stamp) - EPOCH
+        since = 0 if stamp is None else stamp - EPOCH
         # what answers no state has the stamp of a clock that is not scripted
         self._sent(torque, since if abs(since) < 10 ** 11 else 0)
 

@@ -64,7 +64,7 @@ def events(before, after, place):
     """Yield the first change of the status that differs, or at another step."""
     for old, new in zip(before, after):
         if old != new:
-            yield (f'{place(min(old[0], new[0]))}: status went over to\n    {old[1]} at step '
+            yield (f'{place(min(old[0], new[0]))}: the status changed to\n    {old[1]} at step '
                    f'{old[0]}\n  now\n    {new[1]} at step {new[0]}')
             return
     if len(before) != len(after):

@@ -1,4 +1,4 @@
-"""A clock that advances only in waits, and a subscription of joint states on it."""
+"""A clock that advances only in waits, with a queue of messages."""
 
 from collections import deque
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ _LATE = 43_000                     # ns by which timers wake late
 
 class ScriptedTime:
     """
-    Replaces the module `time` in the nodes, and the subscription of joint states.
+    Replaces the module `time` in the nodes, and has a queue of messages as a subscription has.
 
     Parameters
     ----------
@@ -29,8 +29,6 @@ class ScriptedTime:
         ns since the scenario began.
 
     """
-
-    topic = 'joint_states'
 
     def __init__(self, source, depth=1, stalls=()):
         self.now, self._source = 0, source
@@ -73,9 +71,6 @@ class ScriptedTime:
             self._waiting.append(found[1])
         self._pass(self._wakes(end if found is None else max(self.now, found[0])))
         return self._waiting.popleft() if self._waiting else None
-
-    def destroy(self):
-        """End the subscription."""
 
     def _wakes(self, moment):
         """Return when a process that would wake at a moment does, after a pause."""

@@ -58,7 +58,7 @@ class Recorder:
     def _observe(self):
         index, status = len(self.rows['ns']) - 1, self.host.status()
         changes = {name: value for name, value in status.items()
-                   if self._status.get(name, None) != value or name not in self._status}
+                   if name not in self._status or self._status[name] != value}
         if changes:
             self.events.append([index, changes])
             self._status = status

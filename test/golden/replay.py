@@ -55,8 +55,8 @@ def answers(before, after, what):
     """Yield the first request with another answer."""
     for old, new in zip(before, after):
         if old[-1] != new[-1]:
-            yield (f'{what}: request {old[2]} before step {old[0]} was answered\n    {old[-1]!r}'
-                   f'\n  now\n    {new[-1]!r}')
+            yield (f'{what}: request {old[2]} before step {old[0]} was answered\n    {old[-1]!r}\n'
+                   f'  now\n    {new[-1]!r}')
             return
 
 

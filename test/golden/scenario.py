@@ -30,7 +30,8 @@ class Scenario:
         Of the controller: design values of `make_gains` as gains, fields of `CycleSettings` as
         settings, of `make_task_gains` as task_gains; own_law as module:Class.
     arm : dict
-        The simulated arm, while the log is made: see `simulated.Arm`.
+        Of the simulated arm, for recording only, see `simulated.Arm`; effort: whether states
+        carry the effort of the joints.
     spells : tuple of (float, float, str, dict)
         Begin and end (s) of a defect of the states, or of a push, with its options.
     name : str

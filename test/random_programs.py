@@ -72,7 +72,7 @@ class RandomProgram:
 
     def __call__(self, x, table, functions):
         """Return the results; those on floats are right once it was traced."""
-        self._tables = table, functions
+        self._tables, self._x = (table, functions), x[0]
         self._traced = any(not isinstance(each, float) for each in x)
         return self._block(f'{self.seed}', list(x), self.size, 3)
 
@@ -120,7 +120,8 @@ class RandomProgram:
 
     def _lookup(self, random, place, pool, depth):
         table, (row,) = self._tables[0], self._picked(random, pool, 1)
-        return [*lookup(table, row, [random.randrange(COLUMNS)]), row_count(table)]
+        # of an empty table of floats the number is a constant: not alone, then
+        return [*lookup(table, row, [random.randrange(COLUMNS)]), row_count(table) + self._x]
 
     def _search(self, random, place, pool, depth):
         value, count, first = self._picked(random, pool, 3)

@@ -191,6 +191,21 @@ def test_functions_are_called_by_row():
     np.testing.assert_array_equal(found(body, rows, 2, ([],), (FunctionTable((1, 2), 2),)), NAN)
 
 
+def test_a_row_of_a_bound_table_is_filled_later():
+    def body(x, functions):
+        return call(functions, 1.0, x, outputs=1)
+
+    made = Function(body, {'x': 1, 'functions': FunctionTable((1,), 1)}, {'y': 1})
+    functions, y = np.zeros(2, dtype=np.int64), np.zeros(1)
+    run = made.bind(np.array([4.0]), functions, y)
+    run()
+    assert math.isnan(y[0])
+    root = Function(lambda x: [sqrt(x[0])], {'x': 1}, {'y': 1})
+    functions[1] = root.address
+    run()
+    assert y[0] == 2.0
+
+
 def test_a_call_that_does_not_fit_the_table_is_refused():
     made = Function(lambda x, functions: call(functions, 0.0, x, outputs=1),
                     {'x': 2, 'functions': FunctionTable((3,), 1)}, {'y': 1})

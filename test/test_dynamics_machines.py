@@ -15,8 +15,11 @@ import llvmlite.binding as llvm
 import pytest
 from robodyn_ros.dynamics import Dynamics, entry, kernels, machine
 from robodyn_ros.dynamics.codegen import kernel_ir
+from robodyn_ros.dynamics.flow import (
+    call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
 from robodyn_ros.dynamics.loops import batch_ir
 from robodyn_ros.dynamics.program import trace
+from robodyn_ros.dynamics.trace import floor, nearest
 
 BASELINE = """
 import llvmlite.binding as llvm
@@ -27,6 +30,8 @@ def unknown():
 llvm.get_host_cpu_features = unknown
 from dynamics_calls import arrays, CALLS, MODEL, PARTS
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import floor, nearest
 from robodyn_ros.simulation import Plant
 from tolerance import assert_close
 compiled, python = Dynamics(MODEL, cache=False), Dynamics(MODEL, backend='python')
@@ -44,6 +49,12 @@ for plant in plants:
     for _ in range(20):
         assert plant.step(np.ones(MODEL.nv))
 assert_close(plants[0].q, plants[1].q, 1e-9)
+flow = Dynamics(MODEL, cache=False).kernel(
+    lambda tree, runtime, x: choose(x[0], [lambda: [nearest(x[1])], lambda: [floor(x[1])]]),
+    {'x': 2}, (1,))
+rows = [[0.0, 2.5], [1.0, 2.5], [0.0, -0.7], [1.0, -0.7], [0.0, 1e300]]
+for found in flow(rows), np.array([flow(row) for row in rows]):
+    assert list(found[:, 0]) == [2.0, 2.0, -1.0, -1.0, 1e300]
 print('all right')
 """
 X86 = pytest.mark.skipif(
@@ -58,7 +69,18 @@ def texts():
     pointer = machine.pointer_type()
     yield 'kernel', kernel_ir(program, pointer).text
     yield 'batch', batch_ir(program, pointer, finite=True).text
+    program = trace(forks, (8, Table(2), FunctionTable((1,), 1)), in_place=False, shared=())
+    yield 'forks', kernel_ir(program, pointer).text
+    yield 'batch of forks', batch_ir(program, pointer).text
     yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
+
+
+def forks(x, table, functions):
+    """Return numbers by all that is more than arithmetic."""
+    at = last_not_after(table, x[0])
+    case = choose(x[1], [lambda: lookup(table, at, (1,)), lambda: [nearest(x[2])],
+                         lambda: call(functions, x[3], [floor(x[4])], outputs=1)])
+    return iterate(x[5], lambda s: [s[0] * x[6] + x[7]], case, 9)
 
 
 def assembly(triple, processor, text):

@@ -9,11 +9,11 @@ import random
 import numpy as np
 import pytest
 from random_programs import ARGUMENTS, COLUMNS, INPUTS, RandomProgram, SPECIAL
-from robodyn_ros.dynamics import codegen
+from robodyn_ros.dynamics import codegen, program
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.trace import absolute, reciprocal
 
-SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 120))]
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))]
 PROGRAMS, ROWS = 8, 40  # of each seed
 
 
@@ -29,7 +29,10 @@ FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
 
 
 @pytest.mark.parametrize('seed', SEEDS)
-def test_all_forms_agree(seed):
+def test_all_forms_agree(seed, monkeypatch):
+    if seed % 2:  # as programs that are compiled quickly instead of well
+        monkeypatch.setattr(program, 'LONG', 20)
+        monkeypatch.setattr(codegen, '_BLOCK', 5)
     draw = random.Random(seed)
     parts = [RandomProgram(1000 * seed + k) for k in range(PROGRAMS)]
     made = Function(lambda *given: [part(*given) for part in parts], ARGUMENTS,

@@ -30,6 +30,8 @@ def passed(kinds: Iterable[Argument], arrays: Iterable[NDArray]) -> list[int]:
 def as_argument(name: str, kind: Argument, given, dimensions: int = 1) -> NDArray:
     """Return an argument as an array whose memory machine code may read."""
     if isinstance(kind, FunctionTable):
+        if isinstance(given, np.ndarray) and given.dtype == np.int64 and given.ndim == 1:
+            return np.ascontiguousarray(given)
         return np.array([_address(f'{name}[{row}]', kind, each)
                          for row, each in enumerate(given)], dtype=np.int64)
     if isinstance(kind, Table):

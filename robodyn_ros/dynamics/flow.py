@@ -145,11 +145,14 @@ def iterate(count: Scalar, step: Callable, initial, limit: int):
     values = flatten(initial)
     graph = graph_of(count, *values)
     if graph is None:
-        done, initial = 0, unflatten(
-            initial, [of_kind(each, each, count, *values) for each in values])
-        while done < count and done < limit:
-            initial, done = step(initial), done + 1
-        return initial
+        # no constants, whatever the step returns
+        examples, done = (count, *values), 0
+        while True:
+            values = [of_kind(each, each, *examples) for each in values]
+            initial = unflatten(initial, values)
+            if not (done < count and done < limit):
+                return initial
+            values, done = flatten(step(initial)), done + 1
     region = Region(graph.region, [])
 
     def body():
@@ -195,11 +198,12 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
         _check_call((*kind.inputs, kind.outputs), (*map(len, inputs), outputs))
         made = graph.function('call', functions.number, number(index), *values)
         return [graph.function('result', made, k) for k in range(outputs)]
-    if graph_of(*values) is None:
-        # what is constant here is none in the function
-        inputs = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
     cases = [_case(each, inputs, outputs) for each in (*functions, None)]
-    return choose(index, cases)
+    if graph_of(index, *values) is not None:
+        return choose(index, cases)
+    # what is constant here is none in the function
+    inputs[:] = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
+    return [of_kind(each, index, *values) for each in choose(index, cases)]
 
 
 def _case(function: Callable | None, inputs: list[list[Scalar]], outputs: int) -> Callable:
@@ -248,7 +252,7 @@ def row_count(table) -> Scalar:
     """Return the number of rows of a table."""
     if isinstance(table, TracedTable):
         return table.graph.function('rows', table.number)
-    return float(len(table))
+    return of_kind(float(len(table)), *_example(table))
 
 
 def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
@@ -282,7 +286,12 @@ def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int =
         if table[base + half][column] <= value:
             base += half
         left -= half
-    return of_kind(float(base), value)
+    return of_kind(float(base), value, first, count, *_example(table))
+
+
+def _example(table) -> list[float]:
+    """Return an element of a table, if there is one."""
+    return list(table[0][:1]) if len(table) else []
 
 
 def _row(row: float, rows: int) -> int:

@@ -103,7 +103,8 @@ class Function:
         ----------
         *arguments : array_like
             Numbers of each block; (rows, columns) of each table; of a table of functions a
-            sequence of `Function`, `ctypes` function, address, or None for an empty row.
+            sequence of `Function`, `ctypes` function, address, or None for an empty row, or an
+            int64 array of addresses, 0 for an empty row.
 
         Raises
         ------
@@ -122,9 +123,9 @@ class Function:
         Parameters
         ----------
         *arrays
-            Arguments as for a call, then one writeable array per output. Those that are float64
-            and C-contiguous are read and written where they are, at each call; others are
-            copied now. Tables of functions are read now.
+            Arguments as for a call, then one writeable array per output. Arrays that are
+            C-contiguous, of float64 or of addresses, are read and written where they are, at
+            each call: a row of a table may be filled later. Others are copied now.
 
         Raises
         ------

@@ -59,6 +59,9 @@ class Schedule:
         if not any(graph.nodes[index][0] in _FORKS for index in needed):
             self.region, self.inside[graph.root] = dict.fromkeys(needed, graph.root), needed
             return
+        for index in needed:
+            if graph.nodes[index][0] == 'chosen':
+                self.chosen[graph.nodes[index][1].index].append(index)
         self._varies = self._variations(needed)
         for output in outputs:
             self._use(output, graph.root)
@@ -93,14 +96,12 @@ class Schedule:
         varies: dict[int, frozenset[Region]] = {}
         for index in needed:
             operation, *operands = self.graph.nodes[index]
-            if operation == 'variable':
-                varies[index] = frozenset(operands[:1])
-                continue
             found = none
-            for each in operands:
-                if isinstance(each, Symbol):
-                    found = found | varies[each.index] if found else varies[each.index]
-            if operation == 'iterate':
+            for each in self.operands(index):
+                found = found | varies[each] if found else varies[each]
+            if operation == 'variable':
+                found = frozenset(operands[:1])
+            elif operation == 'iterate':
                 found = found - {operands[2]}
             varies[index] = found
         return varies
@@ -123,13 +124,9 @@ class Schedule:
 
     def _place(self, index: int) -> None:
         operation, *operands = self.graph.nodes[index]
-        if operation in CHOICES:
-            for each in self.chosen[index]:
-                self._varies[index] = self._varies[index] | self._varies[each]
         here = self.region[index] = self._settled(index)
         if operation == 'chosen':
             # its values are used in the cases, which are entered with the choice
-            self.chosen[operands[0].index].append(index)
             self._use(operands[0], here)
         elif operation in CHOICES:
             self._use(operands[0], here)

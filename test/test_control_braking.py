@@ -1,9 +1,10 @@
 """The brake in front of position limits: when it begins, and how hard it is."""
 
 from closed_loop import arm, BENT, MODEL
+from lqr import command, regulator
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings
+from robodyn_ros.control import CycleSettings, Mode, Term
 from robodyn_ros.control.braking import LimitBrake
 from robodyn_ros.control.response import compile_response
 from robodyn_ros.dynamics import Dynamics
@@ -82,3 +83,21 @@ def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():
         fast |= 0.1 * loop.plant.qd[JOINT] > 1.2 * left
     assert fast, 'the motion is too slow to show anything'
     assert np.abs(loop.error[begin:]).max() < 5e-4
+
+
+def test_linear_feedback_is_braked_as_early_as_a_hand():
+    """Protects an arm that feedback from elsewhere drives: the controller leads it nowhere."""
+    q = BENT.copy()
+    q[JOINT] = MODEL.upper[JOINT] - 0.1
+    held = command(DYN, q, regulator(DYN, q))
+    loop = arm(q=q, settings=CycleSettings(guest='linear_feedback', activation_time=0.02,
+                                           torque_rate=1e6))
+    loop.run(0.05)
+    for _ in range(250):
+        loop.control.take_linear_feedback(loop.now, held)
+        loop.cycle()
+    assert loop.control.mode is Mode.LINEAR_FEEDBACK and not loop.control.terms[Term.LIMIT].any()
+    loop.plant.q[JOINT], loop.plant.qd[JOINT] = MODEL.upper[JOINT] - 0.06, 1.0
+    loop.control.take_linear_feedback(loop.now, held)
+    loop.cycle()
+    assert loop.control.terms[Term.LIMIT][JOINT] < -1.0

@@ -119,6 +119,86 @@ def test_without_a_transition_the_law_counts_at_once(last, duration):
     np.testing.assert_array_equal(torque, [1.0, 2.0])
 
 
+LIMITS, LAW, LAST = np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.array([4.0, 2.0])
+
+
+def applied(transition, seconds=1e-3, last=LAST):
+    """Return what is sent in place of the torque of the law."""
+    torque = LAW.copy()
+    transition.apply(torque, np.array(last), seconds)
+    return torque
+
+
+def test_a_transition_is_under_way_from_its_beginning_to_its_end():
+    """Protects what waits for the end of transitions: integrals, and learning."""
+    transition = Transition(LIMITS, 0.1)
+    assert not transition.under_way
+    transition.begin()
+    assert transition.under_way, 'before the first torque'
+    np.testing.assert_array_equal(applied(transition), LAST)
+    assert transition.under_way
+    applied(transition, 0.05)
+    assert transition.under_way
+    np.testing.assert_array_equal(applied(transition, 0.06), LAW)
+    assert not transition.under_way
+    transition.change(LIMITS, 0.0)
+    transition.begin()
+    assert not transition.under_way, 'nothing takes no time'
+
+
+def test_one_joint_that_differs_takes_all_over_smoothly():
+    """Protects the other joints from a step of less than a hundredth of their limits."""
+    transition = Transition(LIMITS, 0.1)
+    transition.begin()
+    last = [1.11, 2.15]
+    np.testing.assert_array_equal(applied(transition, last=last), last)
+
+
+@pytest.mark.parametrize('last', [(np.nan, 9.0), (4.0, np.inf)])
+def test_a_last_torque_that_is_partly_no_number_is_not_gone_over_from(last):
+    """Protects from a torque that is not a number for as long as a transition lasts."""
+    transition = Transition(LIMITS, 0.1)
+    transition.begin()
+    for _ in range(3):
+        np.testing.assert_array_equal(applied(transition, last=last), LAW)
+    assert not transition.under_way
+
+
+def test_begun_again_on_the_way_a_transition_has_all_of_its_time_again():
+    """Protects from a step where a second change follows before the first is over."""
+    transition = Transition(LIMITS, 0.1)
+    transition.begin()
+    applied(transition)
+    applied(transition, 0.09)
+    transition.begin()
+    np.testing.assert_array_equal(applied(transition), LAST)
+    np.testing.assert_allclose(applied(transition, 0.05), 0.5 * (LAST + LAW))
+
+
+def test_another_duration_counts_from_the_next_transition_on():
+    """Protects from a step where the duration is changed while a transition is under way."""
+    transition = Transition(LIMITS, 0.1)
+    transition.begin()
+    applied(transition)
+    transition.change(LIMITS, 1e-9)
+    np.testing.assert_allclose(applied(transition, 0.05), 0.5 * (LAST + LAW))
+    transition.begin()
+    applied(transition)
+    np.testing.assert_array_equal(applied(transition, 1e-6), LAW)
+
+
+@pytest.mark.parametrize('cycles', [0, 1, 3])
+def test_cancelled_it_leaves_the_torque_of_the_law(cycles):
+    """Protects an arm in a collision from what is left of another torque."""
+    transition = Transition(LIMITS, 0.1)
+    transition.begin()
+    for _ in range(cycles):
+        applied(transition)
+    transition.cancel()
+    assert not transition.under_way
+    np.testing.assert_array_equal(applied(transition), LAW)
+
+
 def test_limits_that_shrink_take_the_torque_down_at_its_rate():
     loop = Loop(MODEL, CycleSettings(transition_time=0.0), q=BENT, plant=HEAVY)
     loop.run(0.7)

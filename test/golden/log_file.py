@@ -33,6 +33,7 @@ def write(path, header, arrays):
     Parameters
     ----------
     path : Path
+        File of the log.
     header : dict
         Plain data.
     arrays : dict of str to array

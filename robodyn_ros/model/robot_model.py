@@ -46,8 +46,8 @@ class RobotModel:
     lower, upper, velocity_limit, effort_limit : (nv,) array
         Limits, infinite where there are none. Each is the tightest of the joint and those that
         mimic it: a follower with multiplier m and offset b, in lower_f .. upper_f, allows
-        positions (lower_f - b) / m .. (upper_f - b) / m, the velocity velocity_f / |m|, and the
-        effort |m| effort_f, at which it takes all that the leader's motor gives.
+        positions (lower_f - b) / m .. (upper_f - b) / m, the velocity velocity_f / abs(m), and
+        the effort abs(m) effort_f, at which it takes all that the leader's motor gives.
     damping, friction : (nv,) array
         Viscous and Coulomb friction, mimicking joints included.
     continuous : (nv,) array of bool

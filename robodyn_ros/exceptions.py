@@ -6,6 +6,7 @@ from typing import Any, Iterable
 # How much of the names of a robot is compared: a robot that somebody made up may have many.
 _COMPARED = 500      # names
 _CHARACTERS = 60     # of each
+_LONGEST = 10_000    # characters of an error message
 
 
 class RobodynError(ValueError):
@@ -15,14 +16,15 @@ class RobodynError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, with names and values, and what to do about it.
+        What is wrong, with names and values, and what to do about it; kept as one `printable`
+        line.
     **evidence
         The names and values of the message, kept in the attribute ``evidence``.
 
     """
 
     def __init__(self, message: str, /, **evidence: Any) -> None:
-        super().__init__(message)
+        super().__init__(printable(message, _LONGEST))
         self.evidence: dict[str, Any] = evidence
 
 
@@ -50,10 +52,35 @@ class ParameterError(RobodynError):
     """A parameter is missing, unknown or outside its range."""
 
 
+def printable(text: str, width: int = 1000) -> str:
+    """
+    Return a text of unknown origin as one line for a log, a message or a terminal.
+
+    Every text that came from a message, a file or another process passes through here.
+
+    Parameters
+    ----------
+    text : str
+        May hold control characters, line ends, lone surrogates: they are escaped as in a string
+        literal of Python.
+    width : int
+        Largest length of the result; what is longer ends in dots.
+
+    """
+    line = text[:width + 1]
+    if not line.isprintable():
+        line = ''.join(each if each.isprintable() else
+                       each.encode('unicode_escape').decode('ascii') for each in line)
+    return line if len(line) <= width else line[:width - 3] + '...'
+
+
 def shown(value: object, width: int = 60) -> str:
-    """Return the repr of a value, cut to a length that fits in a message."""
-    text = repr(value)
-    return text if len(text) <= width else text[:width - 3] + '...'
+    """Return the repr of a value, `printable` and cut to a length that fits in a message."""
+    try:
+        text = repr(value)
+    except Exception:  # a number of too many digits, a list too deep, whatever a class does
+        text = f'<{type(value).__name__} that cannot be shown>'
+    return printable(text, width)
 
 
 def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:

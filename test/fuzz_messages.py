@@ -1,17 +1,20 @@
 """
-Hostile messages: trajectories, joint states, commands; taken, or refused without a trace.
+Hostile messages: trajectories, states, commands, contracts; taken, or refused without a trace.
 
 The targets are for `test_hostile_messages`, which draws with Hypothesis, and for `fuzz_guided`.
 Every message has been on the wire: what the middleware would not carry does not count.
 """
 
 from functools import cache
+import json
 from types import SimpleNamespace
 
 from closed_loop import Loop
 from fake_arm import START, URDF
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.commands import CommandReader
@@ -19,11 +22,15 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.guard.contract import (
+    contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
+from robodyn_ros.nodes.guard.parameters import PARAMETERS
+from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.safety import StaleMonitor
 from robodyn_ros.simulation import Plant
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 WHEEL = URDF.replace('name="elbow" type="revolute"', 'name="elbow" type="continuous"')
@@ -37,6 +44,13 @@ NAMES = (['shoulder', 'elbow'], ['elbow', 'shoulder'], ['shoulder'], [], ['elbow
          ['shoulder', ''], ['肘', '\u202eé'], ['a\n[FATAL] all is well', '\x1b[31m'],
          ['x' * 9999, 'elbow'], ['shoulder', 'elbow'] * 40, ['s'] * 1000)
 SECONDS = (0, 0, 1, 2, 3, 100, -1, -100, 1_795_246_505, 2**31 - 1, -2**31)
+# JSON of a value; what is no JSON spoils the whole
+TEXTS = ('0', '1', '-1', '0.5', '1e400', '-1e400', '9' * 400, '-' + '9' * 400, '9' * 5000, 'NaN',
+         'Infinity', '1e30', '1e308', 'true', 'null', '"1"', '""', '"upper"', '"fore"',
+         r'"\ud800"', r'"a\n[FATAL] [guard]: all is well\u001b[2J"', r'"\u202e"', '"肘"',
+         '"' + 'x' * 20_000 + '"', '[]', '{}', '[1, 2, 3]', '[0, 0, ' + '9' * 400 + ']',
+         '["0", "0", "-9"]', '[0, 0, -9.81]', '[' * 900 + ']' * 900, '[' * 9000 + ']' * 9000,
+         '[[1, 0, 0], [0, 1, 0], [0, 0, 1]]', '[' + '{}, ' * 300 + '{}]', '{"a": ', ']', '')
 NANOSECONDS = (0, 0, 0, 1, 500_000_000, 999_999_999, 10**9, 2**32 - 1)
 
 
@@ -224,3 +238,51 @@ def commands(choose):
         plant.step(reader.torque)
         assert np.isfinite(plant.q).all() and np.isfinite(plant.qd).all()
     assert len(reader.refusals.counts) <= 4
+
+
+# --- the contract of controller and guard -------------------------------------------------------
+
+
+@cache
+def _guard():
+    """Return the torque of a guard, its parameters and what it expects of the contract."""
+    values = SimpleNamespace(**{row.attribute: row.default for row in PARAMETERS})
+    model = with_slots(MODELS[0])
+    torque = GuardTorque(Dynamics(model), values)
+    return torque, terms_of(model, values, '/commands', torque.usable)
+
+
+def good_contract():
+    """Return the contract of a controller that fits."""
+    inertia = [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
+    return {**_guard()[1], **loads_of({}, MODELS[0].gravity, np.zeros(2)), 'payloads': [
+        {'link': 'fore', 'mass': 0.5, 'com': [0.0, 0.0, 0.1], 'inertia': inertia}]}
+
+
+def contract(choose):
+    """Read the contract of a controller; its loads are those of bodies, or nothing changes."""
+    torque, own = _guard()
+    said = json.loads(json.dumps(good_contract()))
+    for k in range(choose([0, 1, 1, 2, 3])):
+        place = choose([said, said, said['payloads'][0] if said.get('payloads') else said])
+        if isinstance(place, dict):
+            place[choose(sorted(place))] = f'<{k}>'
+    text, spoilt = json.dumps(said), said != good_contract()
+    for k in range(3):
+        text = text.replace(f'"<{k}>"', choose(TEXTS))
+    before = torque.loads.payloads, torque.loads.gravity.copy(), torque.armature.copy()
+    try:
+        theirs = contract_from(on_the_wire(String(data=text)).data)
+        wrong = difference(own, theirs)
+        assert not wrong or (check_words(wrong) is None)
+        torque.set_loads(payloads_from(theirs), vector_from(theirs, 'gravity', 3),
+                         vector_from(theirs, 'armature', 2))
+    except RobodynError as error:
+        assert spoilt, error
+        check_words(str(error))
+        for held, now in zip(before[1:], (torque.loads.gravity, torque.armature)):
+            np.testing.assert_array_equal(held, now)
+        assert torque.loads.payloads is before[0]
+    torque.start(0.0, START, np.zeros(2), None)
+    sent = torque.moving(0.01, START, np.zeros(2))
+    assert (np.abs(sent) <= torque.usable).all(), sent

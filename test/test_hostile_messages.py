@@ -35,6 +35,7 @@ def drawn(target, examples):
 test_trajectories = drawn(fuzz_messages.trajectory, 80)
 test_states = drawn(fuzz_messages.states, 150)
 test_commands = drawn(fuzz_messages.commands, 150)
+test_contracts = drawn(fuzz_messages.contract, 250)
 
 
 def test_names_cannot_forge_lines_of_the_log():

@@ -48,6 +48,13 @@ def test_a_refusal_tells_nothing_of_other_files(outcomes):
         assert f'{secret}:' not in answer
 
 
+@pytest.mark.parametrize('part', ['arm', 'shoulder', 'forearm'])
+def test_a_name_that_would_forge_lines_of_a_log_is_refused(part):
+    text = arm().replace(f'"{part}"', f'"{part}&#10;[FATAL] all is well"')
+    with pytest.raises(ModelError, match=r"'.*\\n.*' holds a control character.*; rename it"):
+        RobotModel.from_urdf(text)
+
+
 def test_names_of_a_made_up_robot_are_compared_in_bounded_time():
     names = [f'{"ab" * 100}{k}' for k in range(200_000)]
     assert near_matches('x', names).endswith('and 199988 more')

@@ -44,9 +44,18 @@ def check_attributes(part: Element) -> None:
         for name, text in element.attrib.items():
             if name not in WORDS:
                 _check_numbers(where, name, text)
-            elif len(text) > LONGEST:
-                raise ModelError(f'{element.tag} {shown(text)}: {name} is {len(text)} characters '
-                                 f'long, more than {LONGEST}; shorten it', attribute=name)
+            else:
+                check_name(f'{element.tag} {shown(text)}: {name}', text)
+
+
+def check_name(what: str, text: str) -> None:
+    """Raise `ModelError` for a name that no line of a log could hold."""
+    if len(text) > LONGEST:
+        raise ModelError(f'{what} is {len(text)} characters long, more than {LONGEST}; shorten '
+                         'it', value=text)
+    if not text.isprintable():
+        raise ModelError(f'{what} {shown(text)} holds a control character or a line end; rename '
+                         'it', value=text)
 
 
 def _check_numbers(where: str, name: str, text: str) -> None:

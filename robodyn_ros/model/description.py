@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from urdf_parser_py import urdf
 
 from robodyn_ros.exceptions import ModelError, shown
-from robodyn_ros.model.attributes import check_attributes
+from robodyn_ros.model.attributes import check_attributes, check_name
 from robodyn_ros.model.joints import check_type, Joint, read_joint
 from robodyn_ros.model.links import Link, read_link
 from robodyn_ros.model.notes import Notes
@@ -49,6 +49,7 @@ def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Descrip
     problems = Problems()
     robot = read_urdf(source, notes)
     name = robot.get('name', '').strip()
+    check_name('the name of the robot', name)
     if not name:
         notes.add('the <robot> element has no name; it is called "robot" here')
     if robot.get('version', '1.0') != '1.0':

@@ -47,7 +47,7 @@ class Payload:
         com = _numbers(self.link, 'centre of mass', self.com, (3,))
         inertia = _numbers(self.link, 'inertia', self.inertia, (3, 3))
         if mass < 0.0:
-            raise ModelError(f'payload on link {self.link!r}: mass {mass:g} kg is negative; '
+            raise ModelError(f'payload on link {shown(self.link)}: mass {mass:g} kg is negative; '
                              'give 0 or more', link=self.link, mass=float(mass))
         _check_inertia(self.link, inertia)
         object.__setattr__(self, 'mass', float(mass))
@@ -81,18 +81,18 @@ def _numbers(link: str, what: str, value: object, shape: tuple[int, ...]) -> NDA
     if array is None or array.shape != shape or not np.all(np.abs(array) <= LARGEST):
         form = 'a finite number' if shape == () else f'finite numbers of shape {shape}'
         form += f', at most {LARGEST:g}'
-        raise ModelError(f'payload on link {link!r}: {what} {shown(value)} must be {form}',
+        raise ModelError(f'payload on link {shown(link)}: {what} {shown(value)} must be {form}',
                          link=link, quantity=what, value=value)
     return array
 
 
 def _check_inertia(link: str, inertia: NDArray) -> None:
     if np.max(np.abs(inertia - inertia.T)) > 1e-9 * np.max(np.abs(inertia)):
-        raise ModelError(f'payload on link {link!r}: inertia {inertia.tolist()} is not symmetric',
-                         link=link, inertia=inertia.tolist())
+        raise ModelError(f'payload on link {shown(link)}: inertia {inertia.tolist()} is not '
+                         'symmetric', link=link, inertia=inertia.tolist())
     moments, _ = principal_moments_and_axes(inertia)
     if negative_share(moments) > NEGATIVE:
         raise ModelError(
-            f'payload on link {link!r}: inertia has the negative principal moment '
+            f'payload on link {shown(link)}: inertia has the negative principal moment '
             f'{moments[0]:g} kg m^2; no real body has that, check the signs of ixy, ixz, iyz',
             link=link, moments=moments.tolist())

@@ -8,7 +8,7 @@ inside itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -72,7 +72,7 @@ class PolledSubscription:
             message, topic, _never, qos, callback_group=PolledGroup())
         self._handle = self._subscription.handle
         self._wait_set = WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
-        self._type = message
+        self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''
 
@@ -88,6 +88,18 @@ class PolledSubscription:
             self.problem = str(error)
             return None
         return sample
+
+    def waiting(self) -> Iterator[Any]:
+        """
+        Yield the messages that wait, oldest first, at most as many as the queue holds.
+
+        So the work of one look is bounded, however fast messages come.
+        """
+        for _ in range(self._depth):
+            message = self.take()
+            if message is None:
+                return
+            yield message
 
     def wait(self, timeout: float) -> Any | None:
         """

@@ -19,6 +19,7 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import Refusals
+from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader
 from robodyn_ros.nodes.conversions import efforts_by_name
 from robodyn_ros.nodes.load_messages import (
@@ -27,7 +28,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 
 _LOOK = 0.02   # s between looks at what changes seldom
 _TELL = 0.5    # s between log lines about refusals
-_MOST = 8      # messages of a topic taken between two cycles
+_MOST = 8      # wrenches taken between two cycles, of as many links
 
 
 class Inputs:
@@ -82,28 +83,26 @@ class Inputs:
         """Take a command of linear feedback; to be called after every cycle."""
         message = self._feedback.take()
         if message is not None:
-            self._take(self._linear_feedback, message, 'linear feedback')
+            contained(self._node.get_logger(), self._take, self._linear_feedback, message,
+                      'linear feedback')
 
     def poll(self) -> None:
         """Take what has come besides; to be called every few milliseconds."""
-        now = time.monotonic()
+        now, log = time.monotonic(), self._node.get_logger()
         for subscription, take, kind in self._often:
-            for _ in range(_MOST):
-                message = subscription.take()
-                if message is None:
-                    break
-                self._take(take, message, kind)
+            for message in subscription.waiting():
+                contained(log, self._take, take, message, kind)
         if now < self._next:
             return
         self._next = now + _LOOK
         for subscription, take, kind in self._seldom:
             message = subscription.take()
             if message is not None:
-                self._take(take, message, kind)
+                contained(log, self._take, take, message, kind)
         if now >= self._telling:
             self._telling = now + _TELL
             for line in self.refusals.news():
-                self._node.get_logger().error(line)
+                log.error(line)
 
     def summary(self) -> dict[str, str]:
         """Return what is reckoned with, for diagnostics."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.executors import SingleThreadedExecutor
 
+from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.controller.cycle import COAST
 from robodyn_ros.nodes.process import StopRequest
 from robodyn_ros.nodes.tasks import CallbackProbe
@@ -42,7 +43,7 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
     while not stop.requested:
         wiring = node.wiring
         if wiring is None:
-            executor.spin_once(timeout_sec=_SERVE)
+            serve_once(executor, node.get_logger(), _SERVE)
             continue
         wiring.cycle.turn()
         wiring.inputs.poll_feedback()
@@ -58,11 +59,11 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
 
 def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
     """Pass on how motions stand, and call back for requests that wait."""
-    trajectories = node.wiring.trajectories
-    trajectories.look()
+    trajectories, log = node.wiring.trajectories, node.get_logger()
+    contained(log, trajectories.look)
     turns = trajectories.turns()
     for _ in range(turns if turns or not probe.ready() else 1):
-        executor.spin_once(timeout_sec=0.0)
+        serve_once(executor, log)
 
 
 def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
@@ -75,6 +76,6 @@ def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
         return
     end = time.monotonic() + _PART  # all of it: what is sent last needs time to get out
     while time.monotonic() < end:
-        trajectories.look()
-        executor.spin_once(timeout_sec=0.0)
+        contained(node.get_logger(), trajectories.look)
+        serve_once(executor, node.get_logger())
         time.sleep(COAST)

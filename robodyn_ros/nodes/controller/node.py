@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import sys
-import traceback
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.service import Service
@@ -18,6 +17,7 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.loop import work
 from robodyn_ros.nodes.controller.parameters import (
     apply_changes, JOINT_PARAMETERS, PARAMETERS)
@@ -100,7 +100,7 @@ class ControllerNode(LifecycleNode):
             self.failure = error
             if not self._starting:  # then whoever started it hears of it
                 expected = isinstance(error, RobodynError)
-                self.get_logger().error(str(error) if expected else traceback.format_exc())
+                self.get_logger().error(str(error) if expected else stack_trace())
         return _FAILED if self.failure else _DONE
 
     def _configure(self) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-import traceback
 from types import SimpleNamespace
 
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.cycle import COAST, ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
@@ -66,7 +66,7 @@ class Shutdown:
             try:
                 self._come_to_rest(values.stop_time)
             except Exception:  # a defect in the cycle must not leave the last motion's torque
-                self._log.error(traceback.format_exc())
+                self._log.error(stack_trace())
             self._cycle.active = False
             self._fade_to_weight()
             if self._guard.commands or self._stays():
@@ -150,7 +150,7 @@ class Shutdown:
         try:
             torque, _ = self._controller.coast(self._clock.moment())
         except Exception:
-            self._log.error(traceback.format_exc(), once=True)
+            self._log.error(stack_trace(), once=True)
             return weight, False
         away = np.abs(torque - weight) > _FAR * self._controller.effort_limit
         return torque, bool(away.any())

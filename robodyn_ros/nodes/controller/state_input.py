@@ -64,7 +64,7 @@ class StateInput:
     def read_waiting(self) -> bool:
         """Take all that waits; return whether that makes a complete, new and fresh state."""
         fresh = False
-        while (sample := self._subscription.take()) is not None:
+        for sample in self._subscription.waiting():
             fresh |= self.read(sample, self._clock.now(sample))
         return fresh
 

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.exceptions import ArgumentError, shown
+from robodyn_ros.exceptions import ArgumentError, printable, shown
 from robodyn_ros.model import Payload, RobotModel
 
 TOPIC = 'guard_contract'
 _CLOSE = 1e-9     # by which equal limits may differ
 _LONGEST = 65536  # characters
+_SHOWN = 200      # characters of a value in a message
+_MOST = 100       # payloads
 # what must be equal, and the parameters that decide it
 _TERMS = {
     'model': 'urdf_file, robot_description, base, tip or locked (digest of the model)',
@@ -81,7 +83,7 @@ def difference(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     effort = theirs.get('effort')
     for joint, limit in own['effort'].items():
         other = effort.get(joint) if isinstance(effort, dict) else None
-        if not isinstance(other, float) or abs(other - limit) > _CLOSE * limit:
+        if not isinstance(other, float) or not abs(other - limit) <= _CLOSE * limit:
             return (f'effort_limit x effort_margin of joint {joint!r} differs: {limit:g} here, '
                     f'{_told(other)} in the controller')
     return ''
@@ -100,28 +102,32 @@ def contract_from(text: str) -> dict[str, Any]:
 
 def payloads_from(contract: Mapping[str, Any]) -> list[Payload]:
     """Return the payloads of a contract (raises `RobodynError` if no real body is like that)."""
-    try:
-        return [Payload(load['link'], load['mass'], load['com'], np.array(load['inertia']))
-                for load in contract['payloads']]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArgumentError(f'{TOPIC}: payloads cannot be understood: {error}') from error
+    loads = contract.get('payloads')
+    if not isinstance(loads, list) or len(loads) > _MOST:
+        raise ArgumentError(f'{TOPIC}: payloads is {shown(loads)}, not a list of at most {_MOST}')
+    for load in loads:
+        if not isinstance(load, dict) or not isinstance(load.get('link'), str):
+            raise ArgumentError(f'{TOPIC}: a payload is {shown(load)}, without the name of a link')
+    return [Payload(load['link'], *(load.get(key) for key in ('mass', 'com', 'inertia')))
+            for load in loads]
 
 
 def vector_from(contract: Mapping[str, Any], key: str, size: int) -> np.ndarray:
     """Return so many numbers of a contract (raises `ArgumentError`)."""
     try:
         vector = np.array(contract[key], dtype=float)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         vector = np.empty(0)
     if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise ArgumentError(f'{TOPIC}: {key} is {shown(str(contract.get(key)))}, not {size} '
-                            'numbers')
+        raise ArgumentError(f'{TOPIC}: {key} is {shown(contract.get(key))}, not {size} numbers')
     return vector
 
 
 def _told(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str):
+        return printable(value, _SHOWN)
     if isinstance(value, list):
-        return f'[{", ".join(map(str, value))}]'
-    return 'nothing' if value is None else str(value)
+        return printable(f'[{", ".join(map(_told, value[:_MOST]))}]', _SHOWN)
+    return 'nothing' if value is None else shown(value)

@@ -21,6 +21,7 @@ from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.commanders import GUARD
 from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.agreement import Agreement
 from robodyn_ros.nodes.guard.fallback import Fallback
@@ -94,7 +95,7 @@ class GuardNode(Node):
                 now = time.monotonic()
                 if now >= chores:
                     chores = now + _CHORES
-                    executor.spin_once(timeout_sec=0.0)
+                    serve_once(executor, self.get_logger())
         finally:
             self._leave()
             executor.shutdown(timeout_sec=1.0)
@@ -102,15 +103,16 @@ class GuardNode(Node):
     def turn(self) -> None:
         """Wait for the next moment that matters, and do what is due."""
         guard, before, reason = self.guard, self.guard.state, self.guard.reason
+        log = self.get_logger()
         if guard.in_charge:
-            new = self.sight.look(_COAST)
+            new = contained(log, self.sight.look, _COAST, otherwise=False)
         else:
             time.sleep(self._period)
             self.sight.reader.believe_next()
-            new = self.sight.look()
+            new = contained(log, self.sight.look, otherwise=False)
         if new:
             self.torque.see(self.sight.reader.q)
-        self._hearing.listen(guard, self.torque)
+        contained(log, self._hearing.listen, guard, self.torque)
         self._agreement.listen(guard, self.torque)
         now = time.monotonic()
         state = guard.look(now, self.sight.reader.complete)

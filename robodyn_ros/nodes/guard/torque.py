@@ -18,7 +18,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import per_joint
+from robodyn_ros.model.per_joint import not_negative, per_joint
 from robodyn_ros.safety import (
     Anchor, brake_at_limits, checked_effort_limits, Supervisor, USUAL_RATE)
 
@@ -143,8 +143,9 @@ class GuardTorque:
         self._take(self.loads.payloads, gravity)
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
-        """Reckon with all that a controller does; raises `ModelError` if nothing is like that."""
+        """Reckon with all that a controller does; raises `RobodynError` if nothing is so."""
         check_gravity(gravity)
+        armature = not_negative('armature', armature, self._model)
         for load in payloads:
             self.loads.carrier(load.link)
             check_body(load)

@@ -125,10 +125,10 @@ class Sight:
 
     def look(self, patience: float = 0.0) -> bool:
         """Take what has come, wait for it at most so long; return whether there is a new state."""
-        sample, new = self._states.wait(patience) if patience else self._states.take(), False
-        while sample is not None:
+        first = self._states.wait(patience) if patience else None
+        new = first is not None and self._read(first)
+        for sample in self._states.waiting():
             new |= self._read(sample)
-            sample = self._states.take()
         return new
 
     def verdict(self) -> StaleVerdict:

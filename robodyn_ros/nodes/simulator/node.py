@@ -24,6 +24,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.containment import serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -128,7 +129,7 @@ class SimulatorNode(Node):
             now = time.monotonic()
             if self.paused or now >= serve:
                 serve = now + _SERVE
-                executor.spin_once(timeout_sec=_SERVE if self.paused else 0)
+                serve_once(executor, self.get_logger(), _SERVE if self.paused else 0.0)
                 self._states.look()
                 self._take_new_plant()
             self._report.look(now)
@@ -172,9 +173,9 @@ class SimulatorNode(Node):
     def _listen(self) -> None:
         """Take all messages that wait."""
         commands, deaf, good = self.commands, self.adversary.deaf, False
-        while (message := self._array.take()) is not None:
+        for message in self._array.waiting():
             good |= not deaf and commands.read_array(message)
-        while (message := self._named.take()) is not None:
+        for message in self._named.waiting():
             good |= not deaf and commands.read_named(message)
         self._listen_to_pushes()
         if good:
@@ -190,7 +191,7 @@ class SimulatorNode(Node):
             self._heard()
 
     def _listen_to_pushes(self) -> None:
-        while (message := self._wrench.take()) is not None:
+        for message in self._wrench.waiting():
             self._pushes.take(message, self._table.values.wrench_timeout)
 
     def _heard(self) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import sys
 import threading
 import time
-import traceback
 from typing import Any
 
 from rclpy.action import ActionServer
@@ -20,12 +19,18 @@ from rclpy.executors import Executor
 from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.task import Task
 
+from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.polling import PolledGroup, WaitSet
 
 _SWITCH = 5e-4  # s for which another thread may keep the interpreter from the cycle
 _END = 2.0      # s that the thread may take to end
 _AGAIN = 0.1    # s until the next attempt after an unexpected error
+_MESSAGES = 4   # that can wait for the cycle; the oldest gives way
+_REQUESTS = 8   # in work; more wait in the middleware, whose queues for goal and cancel are apart
+_REPORT = 1.0   # s between two log lines
+_SPACING = 0.01  # s from one look to the next that something new asks for
 _FOR_EVER = -1
 
 
@@ -49,7 +54,9 @@ class Inbox:
     Attributes
     ----------
     called : bool
-        Whether something has come; to be set back by who looks.
+        Whether something waits; to be set back by who looks.
+    dropped : int
+        Messages that gave way to newer ones because the cycle did not get to them.
 
     """
 
@@ -59,16 +66,36 @@ class Inbox:
         self._node, self._type, self._server = node, message, server
         self._subscription = node.create_subscription(
             message, topic, _never, qos, callback_group=PolledGroup())
-        self._messages: deque[Any] = deque()
-        self._closing = self.called = False
+        self._messages: deque[Any] = deque(maxlen=_MESSAGES)
+        self._requests: deque[Any] = deque()
+        self._tasks: list[Task] = []
+        self._closing = self.called = self._held_back = False
+        self.dropped = self._reported = 0
+        self._report = self._rest = 0.0
         self._wake = GuardCondition(None, None, context=node.context)
         node.context.on_shutdown(self.close)
         self._thread = threading.Thread(target=self._run, daemon=True, name='inbox')
         self._thread.start()
 
     def deliver(self, receive: Callable[[Any], None]) -> None:
-        """Pass on the messages that have come."""
-        while self._messages:
+        """Pass on one message and one request at most: the work between two cycles is bounded."""
+        now = time.monotonic()
+        if self.dropped != self._reported and now >= self._report:
+            self._report, self._reported = now + _REPORT, self.dropped
+            self._node.get_logger().warning(
+                f'{self.dropped} trajectories dropped so far: they come faster than they can be '
+                'checked')
+        if self._messages or self._requests:
+            self._rest, self.called = now + _SPACING, True
+        executor: Executor | None = self._node.executor
+        self._tasks = [task for task in self._tasks if not task.done()]
+        if self._requests and executor is not None:
+            self._tasks.append(executor.create_task(self._server.execute,
+                                                    self._requests.popleft()))
+        if self._held_back and not self._full():
+            self._held_back = False
+            self._wake.trigger()
+        if self._messages:
             receive(self._messages.popleft())
 
     def close(self) -> None:
@@ -91,11 +118,12 @@ class Inbox:
                 if self._closing or not self._node.context.ok():
                     return
                 self._node.get_logger().error(
-                    f'a trajectory could not be taken: {traceback.format_exc()}')
+                    f'a trajectory could not be taken: {stack_trace()}')
                 time.sleep(_AGAIN)
 
     def _wait_and_take(self) -> None:
-        server, subscription = self._server, self._subscription.handle
+        self._held_back = self._full()
+        server, subscription = None if self._held_back else self._server, self._subscription.handle
         counts = [1, 1, 0, 0, 0, 0]
         if server is not None:
             more = server.get_num_entities()
@@ -114,14 +142,18 @@ class Inbox:
                 return
             taken = subscription.take_message(self._type, False)
             if taken is not None:
+                self.dropped += len(self._messages) == _MESSAGES
                 self._messages.append(taken[0])
-                self.called = True
-        if server is not None and server.is_ready(wait_set):
-            requests = server.take_data()
-            executor: Executor | None = self._node.executor
-            if executor is not None:
-                executor.create_task(server.execute, requests)
-                self.called = True
+        ready = server is not None and server.is_ready(wait_set)
+        if ready:
+            self._requests.append(server.take_data())
+        # in a flood the next regular look is soon enough
+        if (taken is not None or ready) and time.monotonic() >= self._rest:
+            self.called = True
+
+    def _full(self) -> bool:
+        """Return whether as many requests wait or are in work as may be."""
+        return len(self._requests) + len(self._tasks) >= _REQUESTS
 
 
 def _never(_message) -> None:

@@ -113,13 +113,13 @@ class Feed:
             tuple(push for end, push in self._pushes.values() if now < end))
 
     def _take(self, now: float) -> None:
-        while (message := self._states.take()) is not None:
+        for message in self._states.waiting():
             if self._state.read(message):
                 self._came, self._stamp = now, nanoseconds(message.header.stamp)
         if (message := self._references.take()) is not None and self._asked.read(message):
             self._answered = now
             self._compare(nanoseconds(message.header.stamp))
-        while (message := self._diagnostics.take()) is not None:
+        for message in self._diagnostics.waiting():
             for status in message.status:
                 self._told[status.name] = now, {
                     pair.key: pair.value for pair in status.values}
@@ -128,7 +128,7 @@ class Feed:
                 values = JointValues(self._model.joint_names, np.zeros(self._model.nv))
                 values.read(message)
                 self._explained[name] = now, np.nan_to_num(values.effort)
-        while (message := self._wrenches.take()) is not None:
+        for message in self._wrenches.waiting():
             self._note_push(now, message)
 
     def _compare(self, stamp: int) -> None:

@@ -68,7 +68,7 @@ class MarkersNode(Node):
 
     def _turn(self) -> None:
         told = False
-        while (message := self._states.take()) is not None:
+        for message in self._states.waiting():
             told |= self._state.read(message)
         if not told:
             return

@@ -1,0 +1,140 @@
+"""Nodes in this process, at work while they get what no client of theirs would send."""
+
+from contextlib import contextmanager
+import json
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from fuzz_messages import good_contract  # noqa: E402
+from fake_arm import URDF  # noqa: E402
+from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
+from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
+import rclpy  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.controller import loop, node as controller  # noqa: E402
+from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
+from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
+from robodyn_ros.safety import GuardState  # noqa: E402
+from std_msgs.msg import Header, String  # noqa: E402
+
+PATIENCE = 20.0  # s
+NO_TYPE = 77     # of a parameter
+CONTROLLER = controller.NAME
+NODES = {
+    'guard': (GuardNode, GuardNode.work, {'timeout': 0.1}),
+    'controller': (controller.ControllerNode, loop.work, {'autostart': False}),
+    'simulator': (SimulatorNode, SimulatorNode.work, {})}
+
+
+class Visit:
+    """
+    A client in the process of a node, and what ends the node's work: `visit` as a generator.
+
+    The generator yields conditions; the node works until each of them holds.
+    """
+
+    def __init__(self, visit):
+        self.client = rclpy.create_node('client')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.client)
+        self._steps = visit(self.client)
+        self._condition, self._end = next(self._steps), time.monotonic() + PATIENCE
+
+    @property
+    def requested(self):
+        """Whether the node is to stop."""
+        self._executor.spin_once(timeout_sec=0.0)
+        assert time.monotonic() < self._end, 'nothing came of it'
+        while self._condition():
+            try:
+                self._condition = next(self._steps)
+            except StopIteration:
+                return True
+        return False
+
+
+@contextmanager
+def started(name):
+    """Give a node, and what makes it work for a visitor."""
+    make, work, parameters = NODES[name]
+    given = {'robot_description': URDF, **parameters}
+    rclpy.init(args=['--ros-args', '-r', f'__ns:=/hostile_{name}'] + [
+        part for key, value in given.items() for part in ('-p', f'{key}:={json.dumps(value)}')])
+    try:
+        node = make()
+        yield node, lambda visit: work(node, Visit(visit))
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_a_request_that_rclpy_chokes_on_ends_no_node(name):
+    def visit(client):
+        space = node.get_fully_qualified_name()
+        setting = client.create_client(SetParameters, f'{space}/set_parameters')
+        getting = client.create_client(GetParameters, f'{space}/get_parameters')
+        yield lambda: setting.service_is_ready() and getting.service_is_ready()
+        for text in ('urdf_file', '', '\n' * 5000):
+            setting.call_async(SetParameters.Request(parameters=[
+                Parameter(name=text, value=ParameterValue(type=NO_TYPE))]))
+        for _ in range(5):  # an answer may overtake what was asked before
+            answer = getting.call_async(GetParameters.Request(names=['urdf_file']))
+            yield answer.done
+        assert answer.result().values[0].string_value == ''
+
+    with started(name) as (node, at_work):
+        at_work(visit)
+
+
+def changed(**changes):
+    """Return the contract of a controller with other values."""
+    return json.dumps({**good_contract(),
+                       'command_topic': '/hostile_guard/effort_controller/commands', **changes})
+
+
+def digits(count):
+    """Return a contract with a gravity that has so many digits."""
+    return changed(gravity=[0, 0, 7]).replace('7]', '7' * count + ']')
+
+
+# which of them ended the guard
+CONTRACTS = [
+    (digits(400), 'gravity is [0, 0, 777'),
+    (digits(5000), 'not the contract of a controller'),
+    (changed(model='\ud800'), r'here, \ud800 in the controller'),
+    (changed(command_topic='/a\n[FATAL] [guard]: gone\x1b[2J'), r'\n[FATAL] [guard]: gone\x1b'),
+    (changed(command_joints=['\ud800', 'x' * 9000]), r'command_joints differs'),
+    (changed(effort={'shoulder': 10 ** 400}), 'effort_limit x effort_margin'),
+    (changed(payloads=[{'link': 'fore', 'mass': 10 ** 400}]), 'mass 10000000000'),
+    (changed(payloads=[{'link': '\ud800' * 3000, 'mass': 1.0}]), r"on link '\ud800\ud800"),
+    (changed(payloads=[{'link': {}}]), 'without the name of a link'),
+    (changed(payloads=[{'link': 'fore'}] * 700), 'not a list of at most 100'),
+    (changed(armature=[-1.0, 0.0]), 'armature of joint'), ('[' * 60_000, 'not the contract')]
+
+
+def test_no_contract_ends_the_guard():
+    """Send each while the controller asks to be guarded; the topic is latched."""
+    def visit(client):
+        space = node.get_namespace()
+        contracts = client.create_publisher(String, f'{space}/{CONTROLLER}/guard_contract',
+                                            qos.latched())
+        beats = client.create_publisher(Header, f'{space}/{CONTROLLER}/heartbeat', qos.reliable())
+        client.create_timer(0.02, lambda: beats.publish(Header(frame_id='active')))
+        for text, words in CONTRACTS:
+            contracts.publish(String(data=text))
+            yield lambda words=words: words in node.guard.refusal
+            refusal = node.guard.refusal
+            assert refusal.isprintable() and len(refusal) < 2000, refusal
+            yield lambda: node.guard.state is GuardState.REFUSING
+        contracts.publish(String(data=changed()))
+        yield lambda: not node.guard.refusal
+
+    with started('guard') as (node, at_work):
+        at_work(visit)
+        load, = node.torque.loads.payloads.values()
+        assert (load.link, load.mass) == ('fore', 0.5)

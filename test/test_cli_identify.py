@@ -1,5 +1,7 @@
 """The command `robodyn identify`: bags as they come, files that others load, clear mistakes."""
 
+import shlex
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
 from robodyn_ros.cli.identify.output import (  # noqa: E402
-    JOINT_PARAMETERS, NODE, parameter_file, parameters, remarks)
+    JOINT_PARAMETERS, NODE, parameter_file, parameters, payload_command, remarks)
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.identification.estimate import Value  # noqa: E402
@@ -125,7 +127,7 @@ def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
     assert set(values(path)) == {'friction'}, 'the controller refuses parameters it does not have'
     command, = [line for line in path.read_text().splitlines() if 'topic pub' in line]
     assert command.startswith(f'# ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/Inertia')
-    told = yaml.safe_load(command.split('"')[1])
+    told = yaml.safe_load(shlex.split(command, comments=False)[-1])
     inertia = told['inertia']
     assert told['header'] == {'frame_id': 'tool0'}
     assert inertia['m'] == pytest.approx(1.2, rel=0.01)
@@ -133,6 +135,16 @@ def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
     np.testing.assert_allclose([inertia[k] for k in ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')],
                                (0.01, 0.01, 0.01, 0.0, 0.0, 0.0), atol=2e-3)
     assert 'mass (kg)      1.20' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('link', ['tool0', "a'b", 'a"; touch gone; "', '$(id)', '`id`', 'a\\',
+                                  'a b', '!!', '{x: 1}', '肘', ''])
+def test_the_name_of_a_link_cannot_leave_its_command(link):
+    run = subprocess.run(['sh', '-c', 'ros2() { printf %s "$6"; }; ' + payload_command(
+        link, np.arange(10.0))], capture_output=True, text=True, timeout=20)
+    assert (run.stderr, run.returncode) == ('', 0)
+    told = yaml.safe_load(run.stdout)
+    assert told['header'] == {'frame_id': link} and told['inertia']['izz'] == 6.0
 
 
 def test_without_a_payload_none_is_written(bags, tmp_path, capsys):

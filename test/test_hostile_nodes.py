@@ -14,6 +14,7 @@ from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller import loop, node as controller  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
@@ -58,10 +59,10 @@ class Visit:
 
 
 @contextmanager
-def started(name):
+def started(name, **more):
     """Give a node, and what makes it work for a visitor."""
     make, work, parameters = NODES[name]
-    given = {'robot_description': URDF, **parameters}
+    given = {'robot_description': URDF, **parameters, **more}
     rclpy.init(args=['--ros-args', '-r', f'__ns:=/hostile_{name}'] + [
         part for key, value in given.items() for part in ('-p', f'{key}:={json.dumps(value)}')])
     try:
@@ -138,3 +139,16 @@ def test_no_contract_ends_the_guard():
         at_work(visit)
         load, = node.torque.loads.payloads.values()
         assert (load.link, load.mass) == ('fore', 0.5)
+
+
+@pytest.mark.parametrize('text', ['{path}', ' {path}', 'file://{path}', '{path}\n<robot/>'])
+def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
+    secret = tmp_path / 'secret'
+    secret.write_text('<secret>of this machine</secret>')
+    with started('controller', robot_description='', description_timeout=PATIENCE) as (node, _):
+        publisher = node.create_publisher(
+            String, f'{node.get_namespace()}/robot_description', qos.latched())
+        publisher.publish(String(data=text.format(path=secret)))
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert 'robot_description is not XML, it begins with' in str(node.failure)
+        assert '<secret>' not in str(node.failure)

@@ -84,15 +84,65 @@ def test_meshes_are_found_wherever_ros_has_them(tmp_path, monkeypatch):
             assert find_mesh(uri) == found
     assert find_mesh(uri, place.parent / 'urdf') == found
     assert find_mesh('meshes/link 1.STL', place.parent) == found
-    assert find_mesh(f'file://{str(found).replace(" ", "%20")}') == found
+    assert find_mesh(f'file://{str(found).replace(" ", "%20")}', tmp_path) == found
 
 
 @pytest.mark.parametrize('uri, words', [
     ('/etc/passwd', 'none of .stl'), ('file:///none/at/all.stl', 'there is no mesh'),
-    ('', 'none of .stl')])
-def test_what_is_no_mesh_is_not_read(uri, words):
-    with pytest.raises(ModelError, match=words):
-        find_mesh(uri)
+    ('', 'none of .stl'), ('x' * 5000 + '.stl', 'cannot be looked up: File name too long'),
+    ('file://[/a.stl', 'cannot be looked up: Invalid IPv6'),
+    ('a\0.stl', r"there is no mesh '.*/a\\x00.stl'|cannot be looked up: embedded null"),
+    ('a\n[FATAL] gone.stl', r"there is no mesh '.*/a\\n\[FATAL\] gone.stl'"),
+    ('package://a\nb/c.stl', r"package://a.*b/c.stl' was not found")])
+def test_what_is_no_mesh_is_not_read(uri, words, tmp_path):
+    with pytest.raises(ModelError, match=words) as caught:
+        find_mesh(uri, tmp_path)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize('error', [PermissionError(13, 'Permission denied'), ValueError('odd')])
+def test_a_folder_that_cannot_be_looked_into_is_a_problem_of_the_mesh(monkeypatch, error):
+    def refuse(_):
+        raise error
+
+    monkeypatch.setattr(Path, 'is_file', refuse)  # root may look into any
+    with pytest.raises(ModelError, match=f'cannot be looked up: {error.args[-1]}'):
+        find_mesh('/root/a.stl', Path('/'))
+
+
+def test_a_robot_from_the_network_names_files_of_packages_alone(tmp_path, monkeypatch):
+    package, other = tmp_path / 'install' / 'share' / 'some_arm', tmp_path / 'private'
+    for folder in (package, other):
+        folder.mkdir(parents=True)
+        (folder / 'a.stl').touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'install'))
+    monkeypatch.setenv('ROS_PACKAGE_PATH', '')
+    monkeypatch.chdir(other)
+    for uri in ('package://some_arm/a.stl', f'file://{package}/a.stl', f'{package}/a.stl'):
+        assert find_mesh(uri) == package / 'a.stl'
+    for uri in (f'file://{other}/a.stl', f'{other}/a.stl', 'a.stl',
+                'package://some_arm/../../../private/a.stl',
+                f'file://{package}/../../../private/a.stl'):
+        assert find_mesh(uri, tmp_path / 'private').samefile(other / 'a.stl')
+        with pytest.raises(ModelError, match='came from the network lies in no installed pack'):
+            find_mesh(uri)
+
+
+def test_a_description_may_begin_with_a_line_end():
+    text = '\n \ufeff<?xml version="1.0"?>\n' + CART
+    assert RobotModel.from_urdf(text).nv == 2
+    assert len(read_visuals(text)[0]) == 3
+    assert len(read_visuals(b'\n' + text.replace('\ufeff', '').encode())[0]) == 3
+
+
+def test_of_very_many_shapes_the_rest_is_left_out():
+    pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view import surfaces as module
+    ball = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
+    urdf = CART.replace('<link name="end"/>', f'<link name="end">{ball * 4_000}</link>')
+    surfaces, problems = module.arm_surfaces(RobotModel.from_urdf(urdf), read_visuals(urdf)[0])
+    assert len(surfaces) < 510
+    assert '3503 shapes of 4003 are left out' in problems[-1]
 
 
 def test_surfaces_have_the_size_and_place_of_the_urdf():

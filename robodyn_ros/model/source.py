@@ -6,6 +6,7 @@ import stat
 from robodyn_ros.exceptions import ModelError, shown
 
 MAX_BYTES = 8 * 1024 * 1024
+_BEFORE = '\ufeff \t\r\n'  # what may stand before the first element
 
 
 def read_source(source: str | bytes | os.PathLike) -> str | bytes:
@@ -24,18 +25,43 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
         If there is no such regular file, or it is empty, unreadable or larger than 8 MiB.
 
     """
-    if isinstance(source, (bytes, bytearray)):
-        return _checked(bytes(source), 'the URDF')
-    if isinstance(source, str) and (not source.strip() or _is_xml(source)):
-        return _checked(source.lstrip('\ufeff \t\r\n'), 'the URDF')
+    if isinstance(source, (bytes, bytearray)) or (
+            isinstance(source, str) and (not source.strip() or _is_xml(source))):
+        return read_text(source)
     if not isinstance(source, (str, os.PathLike)):
         raise ModelError(f'a URDF must be given as a path or as XML text, not as '
                          f'{type(source).__name__} {shown(source)}', source=shown(source))
     return _checked(_read_file(source), f'URDF file {shown(os.fspath(source), 200)}')
 
 
+def read_text(text: str | bytes, origin: str = 'the URDF') -> str | bytes:
+    """
+    Return the XML of a URDF that comes from elsewhere: no file is read, whatever the text is.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Blanks, line ends and a byte order mark before the first element are left out.
+    origin : str
+        For the message.
+
+    Raises
+    ------
+    ModelError
+        The text is empty, larger than 8 MiB, or a string that does not begin with ``<``.
+
+    """
+    if not isinstance(text, str):
+        return _checked(bytes(text).lstrip(b' \t\r\n'), origin)
+    if text.strip() and not _is_xml(text):
+        raise ModelError(f'{origin} is not XML, it begins with {shown(text)}; give the text of '
+                         'a URDF, for the path of a file nodes have the parameter urdf_file',
+                         text=text[:200])
+    return _checked(text.lstrip(_BEFORE), origin)
+
+
 def _is_xml(text: str) -> bool:
-    return text[:200].lstrip('\ufeff \t\r\n').startswith('<') or text.lstrip().startswith('<')
+    return text.lstrip(_BEFORE).startswith('<')
 
 
 def _read_file(source: str | os.PathLike) -> bytes:

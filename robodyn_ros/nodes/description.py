@@ -13,6 +13,7 @@ from std_msgs.msg import String
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.named_values import joint_values
+from robodyn_ros.model.source import read_text
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.qos import latched
@@ -99,21 +100,18 @@ def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:
             node.get_logger().info('both urdf_file and robot_description are set: the file it is')
         return Path(values.urdf_file).expanduser(), False
     if values.robot_description:
-        text = values.robot_description
-        if not text.lstrip('\ufeff \t\r\n').startswith('<'):
-            raise ParameterError('parameter robot_description is not XML: it takes the text '
-                                 'of a URDF; for the path of one there is urdf_file',
-                                 value=text[:200])
-        return text, False
+        return read_text(values.robot_description, 'parameter robot_description'), False
     return wait_for_description(node, values.description_timeout), True
 
 
 def wait_for_description(node: Node, timeout: float) -> str:
     """
-    Return the URDF that the topic `robot_description` carries.
+    Return the URDF that the topic `robot_description` carries; never taken as a path.
 
     Raises
     ------
+    ModelError
+        What came is not the XML of a URDF.
     ParameterError
         Nothing came in time; the message has the number of publishers, and what else could be set.
 
@@ -126,7 +124,7 @@ def wait_for_description(node: Node, timeout: float) -> str:
         while True:
             message = subscription.take()
             if message is not None and message.data.strip():
-                return message.data
+                return read_text(message.data, f'what came on {subscription.topic}')
             now = time.monotonic()
             if now - start >= timeout:
                 break

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import trimesh
 
-from robodyn_ros.exceptions import ModelError
+from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.mesh_files import find_mesh
 from robodyn_ros.view.visuals import Visual
@@ -19,6 +21,8 @@ _SMOOTH = 0.6     # rad: edges sharper than this stay edges
 _SLENDER = 0.12   # radius of a capsule, in parts of its length
 _LEAST = 1e-6     # m: nothing that is smaller is drawn
 _MOST = 300_000   # triangles of a file: of more only the convex hull is drawn
+_IN_ALL = 3_000_000  # triangles
+_SHAPES = 500     # of an arm, and as many capsules: each takes milliseconds
 
 
 class Surface(NamedTuple):
@@ -48,7 +52,7 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
     Return all that is drawn of an arm, and what could not be.
 
     A body of which a mesh is missing, or that looks like nothing, is drawn as capsules from its
-    joint to the next ones.
+    joint to the next ones. Of very many shapes or triangles the rest is left out.
 
     Parameters
     ----------
@@ -57,25 +61,31 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
     visuals : sequence of Visual
         Those of links that the model does not have are left out.
     folder : Path, optional
-        Where the URDF lies.
+        Where the URDF lies; None: it came from the network, see `find_mesh`.
 
     """
-    surfaces, problems, lacking = [], [], set()
-    for visual in visuals:
-        frame = model.links.get(visual.link)
-        if frame is None:
-            continue
+    surfaces, problems, lacking, triangles = [], [], set(), 0
+    visuals = [visual for visual in visuals if visual.link in model.links]
+    for k, visual in enumerate(visuals):
+        if k == _SHAPES or triangles > _IN_ALL:
+            problems.append(f'{len(visuals) - k} shapes of {len(visuals)} are left out: at most '
+                            f'{_SHAPES} shapes and {_IN_ALL} triangles are drawn')
+            break
+        frame = model.links[visual.link]
         place = frame.after(visual.rotation, visual.translation)
         try:
-            surfaces += [Surface(frame.body, mesh.vertices @ place.rotation.T + place.translation,
-                                 mesh.faces, color)
-                         for mesh, color in _meshes(visual, folder, problems)]
+            for mesh, color in _meshes(visual, folder, problems):
+                surfaces.append(Surface(
+                    frame.body, mesh.vertices @ place.rotation.T + place.translation, mesh.faces,
+                    color))
+                triangles += len(mesh.faces)
         except ModelError as error:
             problems.append(str(error))
             lacking.add(frame.body)
     unseen = set(range(-1, model.nb)) - {surface.body for surface in surfaces}
-    return surfaces + [capsule for body in sorted(unseen | lacking)
-                       for capsule in capsules(model, body)], problems
+    stand_ins = (capsule for body in sorted(unseen | lacking)
+                 for capsule in capsules(model, body))
+    return surfaces + list(islice(stand_ins, _SHAPES)), problems
 
 
 def _meshes(visual: Visual, folder: Path | None,
@@ -86,10 +96,16 @@ def _meshes(visual: Visual, folder: Path | None,
     if min(visual.size) < _LEAST:
         raise ModelError(f'link {visual.link!r}: a {visual.shape} of size {visual.size} m has no '
                          'extent', link=visual.link)
+    return [(_primitive(visual.shape, visual.size), visual.color or GREY)]
+
+
+@lru_cache(maxsize=64)
+def _primitive(shape: str, size: tuple[float, ...]) -> trimesh.Trimesh:
+    """Return a box, cylinder, capsule or sphere; not to be changed."""
     make = {'box': lambda *edges: trimesh.creation.box(edges),
             'cylinder': trimesh.creation.cylinder, 'capsule': _capsule,
-            'sphere': lambda radius: trimesh.creation.icosphere(3, radius)}[visual.shape]
-    return [(_shaded(make(*visual.size)), visual.color or GREY)]
+            'sphere': lambda radius: trimesh.creation.icosphere(3, radius)}[shape]
+    return _shaded(make(*size))
 
 
 def _capsule(radius: float, length: float) -> trimesh.Trimesh:
@@ -108,15 +124,16 @@ def _loaded(path: Path, visual: Visual,
         for mesh in meshes:
             mesh.apply_scale(_unit(mesh) * np.array(visual.size))
         if (count := sum(len(mesh.faces) for mesh in meshes)) > _MOST:
-            problems.append(f'the mesh {path} has {count} triangles, more than {_MOST}: only its '
-                            'convex hull is drawn')
+            problems.append(f'the mesh {shown(str(path), 200)} has {count} triangles, more than '
+                            f'{_MOST}: only its convex hull is drawn')
             meshes = [mesh.convex_hull for mesh in meshes]
         shaded = [(_shaded(mesh), color) for mesh, color in zip(meshes, colors)]
     except Exception as error:  # whatever the readers of half a dozen formats raise
         reason = ' '.join(str(error).split())[:200]
-        raise ModelError(f'the mesh {path} cannot be read ({reason})', file=str(path)) from error
+        raise ModelError(f'the mesh {shown(str(path), 200)} cannot be read ({reason})',
+                         file=str(path)) from error
     if not shaded:
-        raise ModelError(f'the mesh {path} has no triangles', file=str(path))
+        raise ModelError(f'the mesh {shown(str(path), 200)} has no triangles', file=str(path))
     return shaded
 
 
@@ -140,18 +157,16 @@ def _shaded(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     return trimesh.graph.smooth_shade(plain, angle=_SMOOTH)
 
 
-def capsules(model: RobotModel, body: int) -> list[Surface]:
-    """Return a capsule from the origin of a body to each joint on it, or to its last link."""
+def capsules(model: RobotModel, body: int) -> Iterator[Surface]:
+    """Yield a capsule from the origin of a body to each joint on it, or to its last link."""
     ends = [model.translation[child] for child in np.flatnonzero(model.parent == body)]
     if not ends:
         links = [frame.translation for frame in model.links.values() if frame.body == body]
         ends = [max(links, key=np.linalg.norm)]
-    surfaces = []
     for end in ends:
         length = float(np.linalg.norm(end))
         if length < _LEAST:
             continue
         mesh = _capsule(_SLENDER * length, length)
         turn = trimesh.geometry.align_vectors([0.0, 0.0, 1.0], end)[:3, :3]
-        surfaces.append(Surface(body, mesh.vertices @ turn.T + 0.5 * end, mesh.faces, GREY))
-    return surfaces
+        yield Surface(body, mesh.vertices @ turn.T + 0.5 * end, mesh.faces, GREY)

@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.frame import rotation_from_rpy
+from robodyn_ros.model.source import read_text
 
 # shape: attributes of its element, how many numbers each has, and what counts where it is missing
 _SHAPES = {
@@ -62,7 +63,7 @@ def read_visuals(urdf: str | bytes) -> tuple[list[Visual], list[str]]:
         Of which a `RobotModel` was made: it is known to be a URDF that declares no entities.
 
     """
-    robot = ElementTree.fromstring(urdf)
+    robot = ElementTree.fromstring(read_text(urdf))
     colors = {material.get('name'): _color(material) for material in robot.iter('material')
               if material.find('color') is not None}
     visuals, problems = [], []

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import json
 from pathlib import Path
+import shlex
 from xml.etree import ElementTree
 
 import numpy as np
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ParameterError, printable
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model import RobotModel
 
+_LINE = 5000  # characters of a line at most
 NODE = 'computed_torque_controller'
 # parameter of the controller for what is estimated of each joint; offsets and scales have none
 JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb',
@@ -40,16 +43,18 @@ def remarks(found: Estimate, payload_link: str | None) -> list[str]:
 def payload_command(link: str, numbers: Sequence[float]) -> str:
     """Return the command that publishes a payload, ten numbers as in `Estimate.payload`."""
     mass, x, y, z, xx, yy, zz, xy, xz, yz = map(_yaml, numbers)
+    name = json.dumps(link, ensure_ascii=False)
+    message = (f'{{header: {{frame_id: {name}}}, inertia: {{m: {mass}, '
+               f'com: {{x: {x}, y: {y}, z: {z}}}, ixx: {xx}, ixy: {xy}, ixz: {xz}, iyy: {yy}, '
+               f'iyz: {yz}, izz: {zz}}}}}')
     return (f'ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/InertiaStamped '
-            f'"{{header: {{frame_id: {_yaml(link)}}}, inertia: {{m: {mass}, '
-            f'com: {{x: {x}, y: {y}, z: {z}}}, ixx: {xx}, ixy: {xy}, ixz: {xz}, iyy: {yy}, '
-            f'iyz: {yz}, izz: {zz}}}}}"')
+            + shlex.quote(message))
 
 
 def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
     """Return a file of parameters for ROS 2; names with dots are nested."""
     none = '' if values else ' {}'
-    lines = [*(f'# {line}'.rstrip() for line in head), f'/**/{NODE}:',
+    lines = [*(f'# {printable(line, _LINE)}'.rstrip() for line in head), f'/**/{NODE}:',
              f'  ros__parameters:{none}']
     group = ''
     for name, value in values.items():

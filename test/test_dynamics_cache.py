@@ -14,7 +14,7 @@ import sys
 
 from dynamics_calls import arrays, LINK, MODEL
 import pytest
-from robodyn_ros.dynamics import Dynamics, machine
+from robodyn_ros.dynamics import Dynamics, machine, object_cache
 from tolerance import assert_close
 
 ANSWER = 'define i64 @answer() {\n  ret i64 42\n}'
@@ -207,6 +207,51 @@ def test_a_folder_of_somebody_else_is_not_trusted(cache, monkeypatch):
     other = os.geteuid() + 1
     monkeypatch.setattr(os, 'geteuid', lambda: other)
     assert not loaded('one', cache)
+
+
+@pytest.mark.skipif(not hasattr(os, 'geteuid'), reason='no owners and modes here')
+@pytest.mark.parametrize('change', ['writable', 'link', 'hard link', 'pipe', 'other owner'])
+def test_an_entry_that_is_not_plainly_ours_is_built_again(cache, tmp_path, monkeypatch, change):
+    entry, = entries(cache)
+    if change == 'writable':
+        entry.chmod(0o602)
+    elif change == 'link':
+        entry.rename(tmp_path / 'elsewhere')
+        entry.symlink_to(tmp_path / 'elsewhere')
+    elif change == 'hard link':
+        (tmp_path / 'elsewhere').hardlink_to(entry)
+        (tmp_path / 'elsewhere').chmod(0o620)
+    elif change == 'pipe':  # must not be waited for
+        entry.unlink()
+        os.mkfifo(entry)
+    else:
+        folder = os.geteuid()
+        monkeypatch.setattr(os, 'geteuid', iter([folder, folder + 1, folder, folder]).__next__)
+    assert not loaded('one', cache)
+    assert loaded('one', cache)
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(cache, tmp_path):
+    moved = cache.rename(tmp_path / 'moved')
+    cache.symlink_to(moved)
+    assert not loaded('one', cache)
+    assert len(entries(moved)) == 1 and loaded('one', moved)
+
+
+def test_a_folder_that_is_swapped_after_it_was_checked_is_not_read(cache, tmp_path, monkeypatch):
+    """What was opened counts, wherever its path leads by now."""
+    other = tmp_path / 'other'
+    machine.load('one', lambda: ANSWER.replace('42', '13'), other)
+
+    def swapping(status, kind, own=object_cache._is_own):
+        found = own(status, kind)
+        if found and other.exists():
+            cache.rename(tmp_path / 'aside')
+            other.rename(cache)
+        return found
+
+    monkeypatch.setattr(object_cache, '_is_own', swapping)
+    assert loaded('one', cache)
 
 
 # --- processes ------------------------------------------------------------------------------

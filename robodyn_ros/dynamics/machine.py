@@ -2,10 +2,10 @@
 From LLVM IR to machine code in this process, through a cache on disk.
 
 A cache entry is one object file under a name that hashes everything it depends on: the robot,
-the kernel's source, this package's code generator, LLVM, and the processor. It carries a digest
-of its own content, so a torn, corrupt or foreign entry is rebuilt, never run. Entries are
-written to a temporary file and renamed: processes that start together cannot disturb each
-other. Where the cache folder cannot be used, code is compiled in memory.
+the kernel's source, this package's code generator, LLVM, and the processor. What is damaged, or
+not this user's own, is built again, see `object_cache`. Entries are written to a temporary file and
+renamed: processes that start together cannot disturb each other. Where the cache folder cannot be
+used, code is compiled in memory.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ import inspect
 import logging
 import os
 from pathlib import Path
-import stat
 import sys
-import tempfile
 from typing import Callable, NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from robodyn_ros.dynamics.object_cache import ObjectCache
 from robodyn_ros.exceptions import KernelError
 
 LOGGER = logging.getLogger(__name__)  # a record at INFO before each compilation
-_MAGIC = b'robodyn-object-1\n'
-_DIGEST_SIZE = 32
 
 
 class Ir(NamedTuple):
@@ -88,20 +85,17 @@ def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
         Folder of the cache; None compiles in memory.
 
     """
-    path = None
-    if cache is not None and _is_private(cache):
-        name = hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
-        path = cache / f'{name}.o'
-        object_code = _read(path)
+    name = hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
+    with ObjectCache(cache) as entries:
+        object_code = entries.read(name)
         if object_code is not None:
             try:
                 return Code(object_code, True)
             except (RuntimeError, KernelError):
                 pass  # of a sound digest but not loadable here: rebuilt below
-    LOGGER.info('compiling %s', key)
-    object_code = compile_ir(make_ir())
-    if path is not None:
-        _write(path, object_code)
+        LOGGER.info('compiling %s', key)
+        object_code = compile_ir(make_ir())
+        entries.write(name, object_code)
     return Code(object_code, False)
 
 
@@ -199,41 +193,3 @@ def _environment() -> str:
     return '|'.join((llvmlite.__version__, str(llvm.llvm_version_info),
                      str(sys.implementation.cache_tag),
                      llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()))
-
-
-def _is_private(folder: Path) -> bool:
-    """Make the folder; return whether this user, and nobody else, can put code there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = folder.stat()
-    except OSError:
-        return False
-    if not hasattr(os, 'geteuid'):
-        return True
-    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    head = len(_MAGIC)
-    digest, content = data[head:head + _DIGEST_SIZE], data[head + _DIGEST_SIZE:]
-    if data[:head] != _MAGIC or hashlib.sha256(path.stem.encode() + content).digest() != digest:
-        return None
-    return content
-
-
-def _write(path: Path, content: bytes) -> None:
-    digest = hashlib.sha256(path.stem.encode() + content).digest()
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix='.part')
-    except OSError:
-        return  # a read-only or full disk costs a compilation, nothing else
-    try:
-        with os.fdopen(handle, 'wb') as file:
-            file.write(_MAGIC + digest + content)
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)

@@ -1,11 +1,17 @@
 """A client of a page that is no browser: it speaks its protocol, and may be slow."""
 import socket
+from urllib.parse import parse_qs, urlparse
 
 import msgspec
 import viser
 from viser import _messages as messages
 from websockets.sync.client import connect
 import zstandard
+
+# the server takes a client for connected once it tells of its camera
+CAMERA = messages.ViewerCameraMessage(
+    (1.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.8, 0.01, 100.0, 600, 800, (0.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0))
 
 
 class PageClient:
@@ -28,13 +34,13 @@ class PageClient:
 
     def __init__(self, url, origin=None):
         self.messages = []
+        address = urlparse(url)
+        given = parse_qs(address.query).get('websocket')  # as the page does
+        target = given[0] if given else f'ws://{address.netloc}{address.path}'
         self.socket = connect(
-            url.replace('http', 'ws', 1), origin=origin, compression=None, max_size=None,
-            close_timeout=0.1, subprotocols=[f'viser-v{viser.__version__}'])
-        # the server takes a client for connected once it tells of its camera
-        self.send(messages.ViewerCameraMessage(
-            (1.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.8, 0.01, 100.0, 600, 800, (0.0, 0.0, 0.0),
-            (0.0, 0.0, 1.0)))
+            target, origin=origin, compression=None, max_size=None, close_timeout=0.1,
+            subprotocols=[f'viser-v{viser.__version__}'])
+        self.send(CAMERA)
 
     def __enter__(self):
         return self

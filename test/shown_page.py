@@ -23,12 +23,12 @@ POSES = {**usual_poses(MODEL), 'odd': Q + 0.1 * np.pi, 'far': Q + 9.0}
 class Shown:
     """A page that is shown again and again, and what is ordered there."""
 
-    def __init__(self, server, control):
-        self.server = server
+    def __init__(self, server, token, control):
+        self.server, self.token = server, token
         self.orders = SimpleQueue()
         self.page = Page(self.server, DYNAMICS, SURFACES, 'tool0', self.orders.put, control,
                          POSES)
-        self.url = url(self.server)
+        self.url = url(self.server, token)
         self.now = 0.0
 
     def show(self, **changes):
@@ -62,8 +62,8 @@ class Shown:
 @contextmanager
 def showing(control):
     """Give a page on a server of its own."""
-    with serve('127.0.0.1', 0, 'arm') as server:
-        yield Shown(server, control)
+    with serve('127.0.0.1', 0, 'arm') as (server, token):
+        yield Shown(server, token, control)
 
 
 def named(client, label):

@@ -6,7 +6,6 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
 from robodyn_ros.view.orders import Ask, Wrench  # noqa: E402
-from robodyn_ros.view.server import is_own_page  # noqa: E402
 from shown_page import DYNAMICS, LINK4, places, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -71,25 +70,6 @@ def test_without_control_there_is_nothing_to_command_with(shown):
             shown.show()
             client.read()
         assert shown.orders.empty()
-
-
-def test_a_page_from_elsewhere_may_not_command(shown):
-    with PageClient(shown.url, origin='http://elsewhere.example') as client:
-        shown.until(lambda: places(client, '/arm/link5'), client)
-        for _ in range(20):
-            shown.show()
-            client.read()
-        assert not client.buttons()
-        with PageClient(shown.url, origin=shown.url) as own:
-            shown.until(lambda: 'Hold' in own.buttons(), own)
-    assert not is_own_page(shown.server, 12345)
-
-
-def test_whose_origin_cannot_be_found_out_may_not_command(shown, monkeypatch):
-    monkeypatch.delattr(shown.server._websock_server, '_live_connections')
-    assert not is_own_page(shown.server, 0)
-    monkeypatch.delattr(shown.server, '_websock_server')
-    assert not is_own_page(shown.server, 0)
 
 
 def test_a_drag_pulls_the_link_until_it_is_let_go(shown):

@@ -8,15 +8,19 @@ import pytest
 
 pytest.importorskip('viser', reason='the page needs the extra `view`')
 
+import msgspec  # noqa: E402
+import viser  # noqa: E402
 from websockets.datastructures import Headers  # noqa: E402
+from websockets.frames import Frame, Opcode  # noqa: E402
+from websockets.http11 import Request  # noqa: E402
 
-from page_client import PageClient  # noqa: E402
+from page_client import CAMERA, messages, PageClient  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.orders import Explain  # noqa: E402
-from robodyn_ros.view.server import is_own_page, look_after, serve  # noqa: E402
+from robodyn_ros.view.server import _door, look_after, serve, url  # noqa: E402
 from robodyn_ros.view.surfaces import arm_surfaces  # noqa: E402
-from shown_page import DYNAMICS, named, places, put, showing  # noqa: E402
+from shown_page import DYNAMICS, named, PATIENCE, places, put, showing  # noqa: E402
 from test_view import ARM, Q  # noqa: E402
 
 
@@ -44,17 +48,12 @@ def test_a_client_that_does_not_read_holds_up_nobody(shown):
         assert dead.socket.protocol.state.name == 'OPEN'
 
 
-def test_the_terms_are_for_own_pages_while_one_is_there(shown):
-    with PageClient(shown.url, origin='http://elsewhere.example') as foreign:
-        shown.until(lambda: named(foreign, 'listen'), foreign)
-        put(foreign, 'listen', True)
-        shown.until(lambda: not shown.orders.empty(), foreign)
-        assert shown.orders.get() == Explain(False)
-        with PageClient(shown.url) as own:
-            shown.until(lambda: named(own, 'listen'), own)
-            put(own, 'listen', True)
-            shown.until(lambda: not shown.orders.empty(), own)
-            assert shown.orders.get() == Explain(True)
+def test_the_terms_are_published_while_a_page_is_there(shown):
+    with PageClient(shown.url) as own:
+        shown.until(lambda: named(own, 'listen'), own)
+        put(own, 'listen', True)
+        shown.until(lambda: not shown.orders.empty(), own)
+        assert shown.orders.get() == Explain(True)
     shown.until(lambda: not shown.orders.empty())
     assert shown.orders.get() == Explain(False)
     assert not shown.page._plots._wanted.value
@@ -86,21 +85,85 @@ def test_a_goal_is_drawn_only_for_who_may_have_one(shown, drawn):
         assert any(str(each.get('name')).startswith('/goal') for each in client.messages) == drawn
 
 
-@pytest.mark.parametrize('host, headers, own', [
+HERE = socket.gethostname().lower()
+
+
+@pytest.mark.parametrize('host, headers, admitted', [
     ('127.0.0.1', {'Host': 'localhost:80'}, True), ('::1', {'Host': '[::1]:80'}, True),
     ('127.0.0.1', {'Host': '127.0.0.1:80', 'Origin': 'http://127.0.0.1:80'}, True),
-    ('0.0.0.0', {'Host': 'arm:80', 'Origin': 'http://arm:80'}, True),
+    ('127.0.0.1', {'Host': 'arm.example:80'}, True),  # was allowed
+    ('0.0.0.0', {'Host': f'{HERE}:80', 'Origin': f'http://{HERE}:80'}, True),
+    ('0.0.0.0', {'Host': f'{HERE.upper()}.local:80'}, True),
+    ('0.0.0.0', {'Host': 'Arm.example:80', 'Origin': 'http://Arm.example:80'}, True),
+    ('0.0.0.0', {'Host': '203.0.113.7:80', 'Origin': 'http://203.0.113.7:80'}, True),
+    ('0.0.0.0', {'Host': '[2001:db8::7]:80'}, True), ('arm2', {'Host': 'arm2'}, True),
+    ('127.0.0.1', {'Host': '203.0.113.7:80'}, False), ('127.0.0.1', {'Host': HERE}, False),
+    ('0.0.0.0', {'Host': 'evil.example:80', 'Origin': 'http://evil.example:80'}, False),
     ('127.0.0.1', {'Host': 'evil.example:80', 'Origin': 'http://evil.example:80'}, False),
     ('127.0.0.1', {'Host': 'localhost:80', 'Origin': 'http://localhost:81'}, False),
+    ('127.0.0.1', {'Host': 'localhost:80', 'Origin': 'null'}, False),
     ('127.0.0.1', {'Host': 'localhost:80', 'Origin': 'http://['}, False),
     ('127.0.0.1', {'Host': '[', 'Origin': 'http://localhost'}, False),
     ('127.0.0.1', (('Host', 'localhost'), ('Origin', 'a'), ('Origin', 'b')), False),
-    ('127.0.0.1', {}, False), ('0.0.0.0', {}, False)])
-def test_whose_page_it_is_is_told_by_its_headers(host, headers, own):
-    connection = SimpleNamespace(request=SimpleNamespace(headers=Headers(headers)))
-    server = SimpleNamespace(get_host=lambda: host, _websock_server=SimpleNamespace(
-        _live_connections={0: connection}))
-    assert is_own_page(server, 0) is own
+    ('127.0.0.1', {'Host': ''}, False), ('127.0.0.1', {}, False), ('0.0.0.0', {}, False)])
+def test_the_door_knows_its_own_page_by_path_and_headers(host, headers, admitted):
+    door = _door(host, ['ARM.example'])
+    path = f'/{door.token}'
+    assert door.admits(Request(path, Headers(headers))) is admitted
+    for wrong in ('/', path[:-1], f'{path}/', path.swapcase(), f'{path}?', '/\ud800', ''):
+        assert not door.admits(Request(wrong, Headers(headers)))
+
+
+def test_every_token_is_another_one():
+    tokens = {_door('127.0.0.1', ()).token for _ in range(100)}
+    assert len(tokens) == 100 and min(map(len, tokens)) >= 22
+
+
+STRANGERS = {
+    'no token': {'path': '/'}, 'a wrong token': {'path': '/{wrong}'},
+    'another origin': {'origin': 'http://elsewhere.example'},
+    'another port': {'origin': 'http://localhost:1'}, 'a file': {'origin': 'null'},
+    'another name': {'host': 'evil.example:{port}', 'origin': 'http://evil.example:{port}'}}
+KNOCK = ('GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n'
+         'Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+         'Sec-WebSocket-Version: 13\r\n'
+         f'Sec-WebSocket-Protocol: viser-v{viser.__version__}\r\n\r\n')
+
+
+def knock(port, said, **given):
+    """Connect, and say all of it before the server has answered; return what it answers."""
+    frames = [Frame(Opcode.BINARY, msgspec.msgpack.encode(each.as_serializable_dict()))
+              for each in said]
+    request = KNOCK.format(**given).encode() + b''.join(
+        frame.serialize(mask=True) for frame in frames)
+    answer = b''
+    with socket.create_connection(('localhost', port), timeout=PATIENCE) as stranger:
+        stranger.sendall(request)
+        while not (part := answer.partition(b'\r\n\r\n')[2]) or len(part) < part[1] + 2:
+            answer += stranger.recv(4096)
+    assert answer.startswith(b'HTTP/1.1 101')
+    return answer.partition(b'\r\n\r\n')[2]
+
+
+@pytest.mark.parametrize('who', STRANGERS)
+def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
+    port = shown.server.get_port()
+    wrong = shown.token[:-1] + ('a' if shown.token[-1] != 'a' else 'b')
+    given = {'path': f'/{shown.token}', 'host': f'localhost:{port}',
+             'origin': f'http://localhost:{port}'}
+    with PageClient(shown.url, given['origin']) as own:
+        shown.until(lambda: named(own, 'listen') and 'Hold' in own.buttons(), own)
+        said = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
+            *named(own, 'listen'), own.buttons()['Float'])]
+        given |= {key: value.format(port=port, wrong=wrong)
+                  for key, value in STRANGERS[who].items()}
+        closing = knock(port, said, **given)
+        assert closing[:4] == bytes([0x88, len(closing) - 2]) + (1008).to_bytes(2, 'big')
+        for _ in range(20):
+            shown.show()
+            own.read()
+        assert shown.orders.empty() and not shown.page._plots._wanted.value
+        assert len(shown.server.get_clients()) == 1
 
 
 def test_a_browser_that_vanishes_is_missed_soon(shown):
@@ -114,7 +177,10 @@ def test_a_browser_that_vanishes_is_missed_soon(shown):
 
 def test_the_server_listens_where_it_says(shown):
     port = shown.server.get_port()
-    assert shown.url == f'http://localhost:{port}'
+    place = f'localhost:{port}'
+    assert shown.url == f'http://{place}/?websocket=ws://{place}/{shown.token}'
+    assert url(shown.server, 'x', 'fe80::1') == (
+        f'http://[fe80::1]:{port}/?websocket=ws://[fe80::1]:{port}/x')
     with pytest.raises(OSError):  # another address of this machine
         socket.create_connection(('127.0.0.2', port), timeout=1.0)
     with pytest.raises(ParameterError, match='--port'):
@@ -129,11 +195,13 @@ def test_the_server_listens_where_it_says(shown):
 
 @pytest.mark.parametrize('host, words', [
     ('127.0.0.1', 'this machine only'), ('localhost', 'this machine only'),
-    ('::1', 'this machine only'), ('0.0.0.0', 'anybody')])
+    ('::1', 'this machine only'), ('0.0.0.0', 'who has this address can look'),
+    ('0.0.0.0', f'from other machines: http://{socket.gethostname()}:8080/?websocket=ws://'
+     f'{socket.gethostname()}:8080/secret')])
 def test_it_is_told_who_can_look(capsys, host, words):
     from robodyn_ros.cli.view.command import _announce
     server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8080)
-    _announce(server, SimpleNamespace(host=host, control=True))
+    _announce(server, 'secret', SimpleNamespace(host=host, control=True))
     assert words in capsys.readouterr().out
 
 

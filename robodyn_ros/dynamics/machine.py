@@ -3,9 +3,9 @@ From LLVM IR to machine code in this process, through a cache on disk.
 
 A cache entry is one object file under a name that hashes everything it depends on: the robot,
 the kernel's source, this package's code generator, LLVM, and the processor. What is damaged, or
-not this user's own, is built again, see `object_cache`. Entries are written to a temporary file and
-renamed: processes that start together cannot disturb each other. Where the cache folder cannot be
-used, code is compiled in memory.
+not this user's own, is built again, see `object_cache`. Entries are written to a temporary file
+and renamed: processes that start together cannot disturb each other. Where the cache folder cannot
+be used, code is compiled in memory.
 """
 
 from __future__ import annotations

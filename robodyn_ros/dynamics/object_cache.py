@@ -1,8 +1,8 @@
 """
 Object files on disk, in a folder that only this user can write to.
 
-What keeps foreign code out is who owns folder and entry and who may write to them. That is asked of
-what has been opened, never of a path, which may lead elsewhere a moment later. The digest in an
+What keeps foreign code out is who owns folder and entry and who may write to them. That is asked
+of what has been opened, never of a path, which may lead elsewhere a moment later. The digest in an
 entry finds damage; it is no signature.
 """
 

@@ -17,7 +17,7 @@ from robodyn_ros.view.extras import Extras
 from robodyn_ros.view.grip import Grip
 from robodyn_ros.view.orders import Carry, Explain, Order
 from robodyn_ros.view.plots import Plots
-from robodyn_ros.view.server import is_own_page, look_after
+from robodyn_ros.view.server import look_after
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.status import status
 from robodyn_ros.view.surfaces import Surface
@@ -105,8 +105,7 @@ class Page:
         bent = np.clip(np.full(model.nv, 0.5), model.lower, model.upper)
         loaded = int(np.argmax(np.abs(self._dynamics.gravity(bent))))
         self._plots = Plots(gui, model, model.joint_names[loaded],
-                            lambda on: self._order(Explain(on)),
-                            lambda client_id: is_own_page(self._server, client_id))
+                            lambda on: self._order(Explain(on)))
         self._extras = Extras(self._server, self._dynamics, self._tip)
 
     def show(self, snapshot: Snapshot) -> None:
@@ -183,11 +182,10 @@ class Page:
         with self._lock:
             if not self._control or self._controls is not None or self._snapshot is None:
                 return
-            for client_id, client in sorted(self._server.get_clients().items()):
-                if is_own_page(self._server, client_id):
-                    self._controls = Controls(client, self._dynamics, self._poses, self._order,
-                                              self._snapshot, self._carried)
-                    return
+            for _, client in sorted(self._server.get_clients().items()):
+                self._controls = Controls(client, self._dynamics, self._poses, self._order,
+                                          self._snapshot, self._carried)
+                return
 
 
 def _floor(reach: float) -> np.ndarray:

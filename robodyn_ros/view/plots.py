@@ -76,14 +76,12 @@ class Plots:
         Whose torque is explained at first.
     explain : callable
         Called with whether the terms are wanted.
-    may : callable
-        Tells of the id of a client whether it may want them.
 
     """
 
     def __init__(self, gui: viser.GuiApi, model: RobotModel, joint: str,
-                 explain: Callable[[bool], None], may: Callable[[int], bool]):
-        self._model, self._explain, self._may = model, explain, may
+                 explain: Callable[[bool], None]):
+        self._model, self._explain = model, explain
         slides = np.array([unit == 'N' for unit in model.effort_units])
         unit = 'mm' if slides.all() else 'mrad | mm' if slides.any() else 'mrad'
         with gui.add_folder(f'Tracking error ({unit})'):
@@ -94,18 +92,12 @@ class Plots:
                 'listens, and that takes its time.')
             self._joint = gui.add_dropdown('joint', model.joint_names, initial_value=joint)
             self._terms = Plot(gui, TERMS)
-        self._wanted.on_update(self._listen)
+        self._wanted.on_update(lambda _: self._explain(self._wanted.value))
         self._joint.on_update(lambda _: self._terms.clear())
 
     def silence(self) -> None:
         """Want no terms any more."""
         self._wanted.value = False
-
-    def _listen(self, event) -> None:
-        if self._wanted.value and event.client is not None and not self._may(event.client_id):
-            self.silence()
-        else:
-            self._explain(self._wanted.value)
 
     def add(self, snapshot: Snapshot) -> None:
         """Take what is known now."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+import socket
 import sys
 
 import numpy as np
@@ -43,8 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a pose to choose from, in the order of the joints; may be repeated')
     page = parser.add_argument_group('the page')
     page.add_argument('--host', default=THIS_MACHINE, metavar='ADDRESS',
-                      help='to listen at; 0.0.0.0: anybody in the network may look, and command '
-                      'with --control (default: this machine only)')
+                      help='to listen at; 0.0.0.0: whoever in the network has the address that is '
+                      'printed may look, and command with --control (default: this machine only)')
+    page.add_argument('--allow-host', action='append', default=[], metavar='NAME',
+                      help='with --host: a name by which others call this machine, besides its '
+                      'own; may be repeated')
     page.add_argument('--port', type=int, metavar='N', help='default 8080, or the next free one')
     page.add_argument('--rate', type=between(1.0, 30.0), default=30.0, metavar='HZ',
                       help='pictures per second; fewer for a browser that is slow (default 30)')
@@ -73,10 +77,10 @@ def run(options: argparse.Namespace) -> int:
         model, text, folder = _robot(options, live)
         poses, surfaces = _poses(model, options.pose), _surfaces(model, text, folder)
         dynamics = Dynamics(model)
-        with serve(options.host, options.port, model.name) as server:
+        with serve(options.host, options.port, model.name, options.allow_host) as (server, token):
             page = Page(server, dynamics, surfaces, options.tip or model.tip, live.orders.put,
                         options.control, poses, options.rate)
-            _announce(server, options)
+            _announce(server, token, options)
             stop.defer()
             live.show(page, model, options.control, lambda: stop.requested)
     return 0
@@ -130,13 +134,15 @@ def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
     return poses
 
 
-def _announce(server, options: argparse.Namespace) -> None:
+def _announce(server, token: str, options: argparse.Namespace) -> None:
     from robodyn_ros.view.server import LOOPBACK, url
 
     whom = 'this machine only' if options.host in LOOPBACK else (
-        'anybody who reaches this machine can look'
+        'who has this address can look'
         + (', and the first one can command the arm' if options.control else ''))
-    print(f'look at {url(server)} ({whom}); Ctrl-C ends it', flush=True)
+    print(f'look at {url(server, token)} ({whom}); Ctrl-C ends it', flush=True)
+    if options.host not in LOOPBACK:
+        print(f'from other machines: {url(server, token, socket.gethostname())}', flush=True)
     if not options.control:
         print('it only watches; --control gives the first one at the page buttons and a hand',
               flush=True)

@@ -120,6 +120,8 @@ def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):
     ({'effort_limit': [10.0] * 6}, 'effort_limit has 6 values.*7 joints'),
     ({'effort_limit': [10.0] * 6 + [0.0]}, "'joint7' has effort limit 0.*set the parameter"),
     ({'effort_limit': [-1.0]}, "'joint1' has effort limit -1"),
+    ({'effort_limit': [150.0, 150.0, 90.0, 70.0, 40.1, 25.0, 12.0]},
+     "effort_limit of joint 'joint5' is 40.1, above the 40 in the URDF.*lower it, or correct"),
     ({'effort_limit': [math.inf]}, "'joint1' has effort limit inf.*must have a bound"),
     ({'effort_limit': [math.nan]}, "'joint1' has effort limit nan"),
     ({'effort_margin': 0.0}, 'margin is 0'), ({'effort_margin': 1.5}, 'margin is 1.5'),

@@ -1,5 +1,6 @@
 """The control cycle in a closed loop with a simulated arm: it holds, follows, floats, stops."""
 
+from dataclasses import replace
 import math
 
 from closed_loop import arm, BENT, FLOATING, HEAVY, Loop, MODEL, ROUNDING, STRETCHED
@@ -84,11 +85,16 @@ def test_a_fast_motion_is_tracked_to_half_a_milliradian():
     np.testing.assert_allclose(loop.plant.q, goal, atol=1e-5)
 
 
+def strong(model):
+    """Return a robot whose motors can do what is asked of it."""
+    return replace(model, effort_limit=np.full(model.nv, 1e4))
+
+
 @pytest.mark.parametrize('seed', [3, 5, 8])
 def test_any_tree_is_tracked(seed):
     mixture = Mixture(mimic=0.3 if seed == 8 else 0.0)
-    model = RobotModel.from_urdf(random_tree(seed, 6, mixture))
-    loop = Loop(model, CycleSettings(effort_limit=np.full(model.nv, 1e4)), effort_limit=1e4)
+    model = strong(RobotModel.from_urdf(random_tree(seed, 6, mixture)))
+    loop = Loop(model)
     loop.run(0.7)
     loop.follow(loop.swing(2.0, 0.5), 2.0)
     loop.run(2.3)
@@ -129,9 +135,10 @@ def test_a_trajectory_of_some_joints_leaves_the_others():
 
 
 def test_a_continuous_joint_goes_on_counting_and_turns_the_short_way():
-    model = RobotModel.from_urdf(random_tree(4, 3, Mixture(prismatic=0.0, continuous=1.0)))
+    model = strong(RobotModel.from_urdf(
+        random_tree(4, 3, Mixture(prismatic=0.0, continuous=1.0))))
     q = np.array([50.0, -31.0, 0.1])
-    loop = Loop(model, CycleSettings(effort_limit=np.full(3, 1e3)), q=q, effort_limit=1e3)
+    loop = Loop(model, q=q)
     loop.run(0.7)
     loop.follow(np.array([50.0, -31.0, 0.1]) % math.tau - math.pi + 0.4, 4.0)
     loop.run(4.3)

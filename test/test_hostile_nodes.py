@@ -15,6 +15,8 @@ from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
+from rclpy.parameter import Parameter as RosParameter  # noqa: E402
+from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller import loop, node as controller  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
@@ -152,3 +154,56 @@ def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
         assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
         assert 'robot_description is not XML, it begins with' in str(node.failure)
         assert '<secret>' not in str(node.failure)
+
+
+# --- limits of the torque while a node runs -------------------------------------------------------
+
+
+def put(node, **given):
+    """Set parameters together; return why they are refused, '' if they are not."""
+    result = node.set_parameters_atomically([
+        RosParameter(name, value=value) for name, value in given.items()])
+    assert result.successful == (not result.reason)
+    return result.reason
+
+
+@pytest.mark.parametrize('name', ['controller', 'guard'])
+def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(name):
+    def usable():
+        return (node.torque.usable if name == 'guard'
+                else node.wiring.controller.bounds.usable).tolist()
+
+    with started(name, effort_margin=0.5, torque_rate_limit=[900.0]) as (node, _):
+        if name == 'controller':
+            assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+        assert usable() == [20.0, 10.0]
+        for given, words in (
+                ({'effort_margin': 0.6}, "effort_limit x effort_margin of joint 'shoulder' would "
+                 'be 24, above the 20 with which the node was configured'),
+                ({'effort_limit': [40.0, 20.1]}, "effort_limit of joint 'elbow' is 20.1, above "
+                 'the 20 in the URDF'),
+                ({'effort_limit': [1e12]}, "'effort_limit' is 1000000000000.0: the most allowed"),
+                ({'effort_limit': [30.0], 'effort_margin': 0.6}, "joint 'elbow' is 30, above the"),
+                ({'torque_rate_limit': [900.0, 901.0]}, "torque_rate_limit of joint 'elbow' would "
+                 'be 901, above the 900'),
+                ({'torque_rate_limit': []}, 'would be 4000, above the 900'),
+                ({'torque_rate_limit': [float('inf')]}, 'torque_rate_limit')):
+            assert words in put(node, **given)
+            assert usable() == [20.0, 10.0]
+        assert not put(node, effort_limit=[20.0, 10.0], effort_margin=1.0)  # the same product
+        assert not put(node, effort_limit=[30.0, 15.0], effort_margin=0.5, torque_rate_limit=[9.0])
+        assert usable() == [15.0, 7.5]
+        assert not put(node, effort_limit=[], torque_rate_limit=[900.0])
+        assert usable() == [20.0, 10.0]
+
+
+@pytest.mark.parametrize('parameter', [
+    'kp', 'kd', 'ki', 'natural_frequency', 'damping_ratio', 'gravity_scale', 'armature',
+    'impedance.stiffness', 'impedance.damping', 'impedance.inertia', 'cartesian.stiffness',
+    'cartesian.damping', 'friction.viscous', 'friction.coulomb', 'float_damping'])
+def test_gains_have_a_largest_value(parameter):
+    row = next(each for each in controller.PARAMETERS if each.name == parameter)
+    assert row.checked([row.maximum]) == (row.maximum,)
+    for value in (1.001 * row.maximum, 1e12, float('inf'), float('nan')):
+        with pytest.raises(ParameterError, match=parameter):
+            row.checked([value])

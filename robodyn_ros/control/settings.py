@@ -62,7 +62,7 @@ class CycleSettings:
     stop_time : float
         In which a joint comes to rest from its velocity limit.
     effort_limit : (nv,) or None
-        In place of the model's.
+        In place of the model's, where that has none, or below it.
     effort_margin : float
         Part of the effort limit that may be used.
     torque_rate : float or (nv,) or None
@@ -167,9 +167,10 @@ def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) ->
     Raises
     ------
     ParameterError
-        A limit is zero, negative or not finite: torque must have a bound.
+        A limit is zero, negative or not finite: torque must have a bound. Or above that of the
+        URDF.
 
     """
     limit = (np.array(model.effort_limit) if override is None or not len(override)
              else per_joint('effort_limit', override, model.joint_names))
-    return checked_effort_limits(model.joint_names, limit)
+    return checked_effort_limits(model.joint_names, limit, model.effort_limit)

@@ -6,6 +6,14 @@ import math
 
 from robodyn_ros.nodes.parameters import Parameter
 
+# what no arm needs more of: a mistake of units, or somebody who means harm
+FASTEST = 500.0      # rad/s, natural frequency
+STIFFEST = 1e6       # N/m, N m/rad
+MOST_DAMPED = 1e5    # N s/m, N m s/rad
+HEAVIEST = 1e4       # kg, kg m^2
+STRONGEST = 1e5      # N, N m
+QUICKEST = 1e7       # N/s, N m/s
+
 COMMAND_PARAMETERS = (
     Parameter('effort_command_topic', 'string', 'effort_controller/commands', 'Where torques '
               'are published, as forward_command_controller takes them.', read_only=True),
@@ -27,11 +35,14 @@ STATE_PARAMETERS = (
 LIMIT_PARAMETERS = (
     Parameter('driver_compensates_gravity', 'bool', False, 'Whether the driver adds gravity '
               'itself (Franka, KUKA FRI, UR): then none is commanded.', read_only=True),
-    Parameter('effort_limit', 'double_array', (), 'Effort limits in place of those in the URDF.',
-              'N m or N', minimum=0.0, per_joint=True),
-    Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used.',
+    Parameter('effort_limit', 'double_array', (), 'Effort limits below those in the URDF, or where '
+              'it has none. Live only lowered, and raised again up to what was configured.',
+              'N m or N', minimum=0.0, maximum=STRONGEST, per_joint=True),
+    Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used. Live '
+              'only lowered, and raised again up to what was configured.',
               minimum=0.01, maximum=1.0),
     Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: a '
-              'hundred effort limits per second. Much less makes large errors oscillate.',
-              'N m/s', minimum=1e-3, maximum=math.inf, per_joint=True),
+              'hundred effort limits per second. Much less makes large errors oscillate. Live only '
+              'lowered, and raised again up to what was configured.',
+              'N m/s', minimum=1e-3, maximum=QUICKEST, per_joint=True),
 )

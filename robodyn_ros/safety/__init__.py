@@ -6,7 +6,8 @@ from robodyn_ros.safety.deference import Deference
 from robodyn_ros.safety.guarding import Guard, GuardState, Phase
 from robodyn_ros.safety.lateness import Lateness
 from robodyn_ros.safety.limits import (
-    ABSURD, brake_at_limits, checked_effort_limits, clamp_effort, limit_rate, USUAL_RATE)
+    ABSURD, brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
+    USUAL_RATE)
 from robodyn_ros.safety.ramp import Ramp, smooth_step
 from robodyn_ros.safety.stale import Freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.stop import StopProfile
@@ -15,5 +16,5 @@ from robodyn_ros.safety.supervisor import Supervisor, Verdict
 __all__ = [
     'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness',
     'Phase', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'USUAL_RATE',
-    'Verdict', 'brake_at_limits', 'checked_effort_limits', 'clamp_effort', 'limit_rate',
-    'smooth_step']
+    'Verdict', 'brake_at_limits', 'check_not_raised', 'checked_effort_limits', 'clamp_effort',
+    'limit_rate', 'smooth_step']

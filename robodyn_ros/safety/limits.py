@@ -15,16 +15,28 @@ from robodyn_ros.exceptions import ParameterError
 
 ABSURD = 1e6          # rad, m, rad/s or m/s that no joint has
 USUAL_RATE = 100.0    # effort limits per second that the torque may change if nobody says more
+_ROUNDING = 1e-9      # relative, by which equal limits may differ
+_LIMITS = ('effort_limit x effort_margin', 'torque_rate_limit')
 
 
-def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray) -> np.ndarray:
+def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray,
+                          rated: np.ndarray) -> np.ndarray:
     """
     Return effort limits, (nv,) in N m or N.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        For messages.
+    limits : (nv,) array
+        Wanted.
+    rated : (nv,) array
+        Those of the URDF, which are never exceeded; 0 or infinite where it has none.
 
     Raises
     ------
     ParameterError
-        One is zero, negative or not finite: torque must have a bound.
+        One is zero, negative or not finite: torque must have a bound. Or above the URDF's.
 
     """
     bad = [f"joint '{name}' has effort limit {limit:g}"
@@ -33,7 +45,44 @@ def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray) -> np.
         raise ParameterError(
             f'{", ".join(bad)}: the torque must have a bound above zero; correct <limit effort> '
             'in the URDF, or set the parameter effort_limit', joints=bad)
+    most = np.where((0.0 < rated) & (rated < math.inf), rated, math.inf)
+    above = limits > most * (1.0 + _ROUNDING)
+    if above.any():
+        j = int(np.argmax(above))
+        raise ParameterError(
+            f"effort_limit of joint '{joint_names[j]}' is {limits[j]:g}, above the {rated[j]:g} "
+            'in the URDF, which are what its motor may give: lower it, or correct <limit effort> '
+            'in the URDF', joint=joint_names[j], value=float(limits[j]))
     return limits
+
+
+def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
+                     configured: Sequence[np.ndarray]) -> None:
+    """
+    Raise if a limit of the torque is above what it was when the node was configured.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        For messages.
+    wanted, configured : pair of (nv,) array
+        Usable effort, which is effort limit times margin, and rate limit.
+
+    Raises
+    ------
+    ParameterError
+        Naming the joint.
+
+    """
+    for name, values, most in zip(_LIMITS, wanted, configured):
+        above = values > most * (1.0 + _ROUNDING)
+        if above.any():
+            j = int(np.argmax(above))
+            raise ParameterError(
+                f"{name} of joint '{joint_names[j]}' would be {values[j]:g}, above the "
+                f'{most[j]:g} with which the node was configured: a limit of a running node can '
+                'only be lowered, and raised again up to there; set more before the start',
+                joint=joint_names[j], value=float(values[j]))
 
 
 def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None = None,

@@ -8,6 +8,7 @@ from robodyn_ros.control import (
     ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
 from robodyn_ros.control.guests.guests import GUESTS
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.settings import Bounds
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -22,7 +23,9 @@ from robodyn_ros.nodes.description import ROBOT_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
 from robodyn_ros.nodes.torque_parameters import (
-    COMMAND_PARAMETERS, LIMIT_PARAMETERS, STATE_PARAMETERS)
+    COMMAND_PARAMETERS, FASTEST, HEAVIEST, LIMIT_PARAMETERS, MOST_DAMPED, STATE_PARAMETERS,
+    STIFFEST, STRONGEST)
+from robodyn_ros.safety import check_not_raised
 from robodyn_ros.trajectory import Tolerances
 
 MODES = (*TRACKING, *GUESTS, Mode.FLOAT.value)
@@ -45,26 +48,27 @@ PARAMETERS = (
               'between two states, for the one that the model predicts. 0: a torque per state. In '
               'real time only.', 'Hz', minimum=0.0, maximum=2000.0, read_only=True),
     Parameter('natural_frequency', 'double_array', (20.0,), 'Of the tracking error: '
-              'kp = wn^2.', 'rad/s', minimum=0.0, maximum=500.0, per_joint=True),
+              'kp = wn^2.', 'rad/s', minimum=0.0, maximum=FASTEST, per_joint=True),
     Parameter('damping_ratio', 'double_array', (1.0,), 'Of the tracking error: kd = 2 zeta wn.',
               minimum=0.0, maximum=10.0, per_joint=True),
     Parameter('kp', 'double_array', (), 'Position gains in place of natural_frequency.',
-              '1/s^2', minimum=0.0, per_joint=True),
+              '1/s^2', minimum=0.0, maximum=FASTEST**2, per_joint=True),
     Parameter('kd', 'double_array', (), 'Velocity gains in place of damping_ratio.', '1/s',
-              minimum=0.0, per_joint=True),
+              minimum=0.0, maximum=20.0 * FASTEST, per_joint=True),
     Parameter('ki', 'double_array', (0.0,), 'Integral gains of computed_torque and '
               'feedforward_pd; below kp kd. They do not wind up.', '1/s^3', minimum=0.0,
-              per_joint=True),
+              maximum=FASTEST**3, per_joint=True),
     Parameter('impedance.stiffness', 'double_array', (), 'Of the joint impedances; empty: by '
-              'impedance.natural_frequency.', 'N m/rad or N/m', minimum=0.0, per_joint=True),
+              'impedance.natural_frequency.', 'N m/rad or N/m', minimum=0.0, maximum=STIFFEST,
+              per_joint=True),
     Parameter('impedance.natural_frequency', 'double_array', (10.0,), 'Of a joint with its own '
-              'inertia on its spring.', 'rad/s', minimum=0.0, maximum=500.0, per_joint=True),
+              'inertia on its spring.', 'rad/s', minimum=0.0, maximum=FASTEST, per_joint=True),
     Parameter('impedance.damping_ratio', 'double_array', (1.0,), 'Of the joint impedances, in '
               'any pose.', minimum=0.0, maximum=10.0, per_joint=True),
     Parameter('impedance.damping', 'double_array', (), 'In place of the damping ratio.',
-              'N m s/rad or N s/m', minimum=0.0, per_joint=True),
+              'N m s/rad or N s/m', minimum=0.0, maximum=MOST_DAMPED, per_joint=True),
     Parameter('impedance.inertia', 'double_array', (), 'That joints show in shaped_impedance; '
-              'empty: their usual own.', 'kg m^2 or kg', minimum=1e-6,
+              'empty: their usual own.', 'kg m^2 or kg', minimum=1e-6, maximum=HEAVIEST,
               per_joint=True),
     Parameter('impedance.energy_tank', 'double', 1.0, 'Energy that a change of stiffness may feed '
               'into the arm; what is missing is waited for.', 'J', minimum=0.0, maximum=100.0,
@@ -74,18 +78,18 @@ PARAMETERS = (
     *SCHEDULE_PARAMETERS,
     Parameter('armature', 'double_array', (0.0,), 'Inertia of the rotors seen at the joints: '
               'rotor inertia times the square of the gear ratio. Without it light wrists are '
-              'soft.', 'kg m^2 or kg', minimum=0.0, per_joint=True),
+              'soft.', 'kg m^2 or kg', minimum=0.0, maximum=HEAVIEST, per_joint=True),
     Parameter('float_damping', 'double_array', (), 'Damping of the floating arm; empty: a joint '
               'alone loses its speed in about a second.', 'N m s/rad', minimum=0.0,
-              per_joint=True),
+              maximum=MOST_DAMPED, per_joint=True),
     Parameter('friction_scale', 'double', 1.0, 'Part of the friction that is compensated along '
               'the reference.', minimum=0.0, maximum=1.0),
     Parameter('friction.viscous', 'double_array', (), 'Friction in place of that in the URDF.',
-              'N m s/rad or N s/m', minimum=0.0, per_joint=True),
+              'N m s/rad or N s/m', minimum=0.0, maximum=MOST_DAMPED, per_joint=True),
     Parameter('friction.coulomb', 'double_array', (), 'Dry friction in place of that in the '
-              'URDF.', 'N m or N', minimum=0.0, per_joint=True),
+              'URDF.', 'N m or N', minimum=0.0, maximum=STRONGEST, per_joint=True),
     Parameter('friction.stiction', 'double_array', (), 'Dry friction at rest; empty: as in '
-              'motion.', 'N m or N', minimum=0.0, per_joint=True),
+              'motion.', 'N m or N', minimum=0.0, maximum=STRONGEST, per_joint=True),
     Parameter('friction.stribeck_velocity', 'double_array', (0.01,), 'At which dry friction is '
               'halfway from rest to motion.', 'rad/s or m/s', minimum=1e-6, per_joint=True),
     Parameter('float_friction', 'double_array', (0.0,), 'Part of the friction that is taken from '
@@ -227,9 +231,22 @@ def check_rate(values: SimpleNamespace, simulated: bool) -> None:
 
 
 def apply_changes(controller: ArmController, values: SimpleNamespace, names: list[str],
-                  dynamics: Dynamics) -> None:
+                  dynamics: Dynamics, configured: Bounds) -> None:
     """
     Take over changed parameters while the controller runs: all, or none.
+
+    Parameters
+    ----------
+    controller : ArmController
+        Of the arm.
+    values : SimpleNamespace
+        All parameters, as they would be.
+    names : list of str
+        Those that change.
+    dynamics : Dynamics
+        Of the arm.
+    configured : Bounds
+        With which the node was configured: limits of torque and its rate stay within these.
 
     Raises
     ------
@@ -241,7 +258,9 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
     task_gains = task_gains_from(values, dynamics) if TASK_NAMES & set(names) else None
     bounds = set(names) - _DESIGN.keys() - TASK_NAMES - {'mode'}
     if bounds:
-        controller.check_bounds(settings)
+        wanted = controller.check_bounds(settings)
+        check_not_raised(dynamics.model.joint_names, (wanted.usable, wanted.rate),
+                         (configured.usable, configured.rate))
     controller.check_gains(gains)
     if 'mode' in names:
         controller.enter(values.mode)  # the last that can be refused

@@ -60,6 +60,8 @@ class Wiring:
         Of the arm.
     controller : ArmController
         The law.
+    configured : Bounds
+        Of the torque at the configuration: while it lasts they are not raised.
     states : StateInput
         What comes in.
     guard : GuardLink
@@ -97,6 +99,7 @@ class Wiring:
                                             settings_from(values, model),
                                             own_law_from(values, dynamics),
                                             task_gains_from(values, dynamics))
+        self.configured = self.controller.bounds
         self._connect(node, values)
         self._listen(node, values)
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)

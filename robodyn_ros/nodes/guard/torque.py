@@ -20,7 +20,7 @@ from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.per_joint import not_negative, per_joint
 from robodyn_ros.safety import (
-    Anchor, brake_at_limits, checked_effort_limits, Supervisor, USUAL_RATE)
+    Anchor, brake_at_limits, check_not_raised, checked_effort_limits, Supervisor, USUAL_RATE)
 
 _BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
 _REACH = 0.1     # s in which a joint may reach its limit
@@ -57,6 +57,7 @@ class GuardTorque:
         self._own = 0.0 if values.driver_compensates_gravity else 1.0
         effort, rate, margin = _bounds(values, dynamics.model)
         self._supervisor = Supervisor(effort, rate, dynamics.model.joint_names, margin)
+        self._configured = effort * margin, rate
         nv = dynamics.nv
         self.armature = np.zeros(nv)
         self._anchor = Anchor(dynamics.model.lower, dynamics.model.upper)
@@ -77,8 +78,17 @@ class GuardTorque:
         return self._supervisor.last
 
     def change(self, values: SimpleNamespace) -> None:
-        """Obey other parameters from now on; raises `ParameterError`, and changes nothing then."""
+        """
+        Obey other parameters from now on.
+
+        Raises
+        ------
+        ParameterError
+            One makes no sense, or a limit is above that at the start; nothing is changed then.
+
+        """
         effort, rate, margin = _bounds(values, self._model)
+        check_not_raised(self._model.joint_names, (effort * margin, rate), self._configured)
         self._supervisor.change(effort, rate, margin)
         self._obey(values, effort * margin)
 
@@ -179,7 +189,7 @@ def _bounds(values: SimpleNamespace, model) -> tuple[np.ndarray, np.ndarray, flo
     names = model.joint_names
     effort = checked_effort_limits(
         names, per_joint('effort_limit', values.effort_limit, names)
-        if values.effort_limit else np.array(model.effort_limit))
+        if values.effort_limit else np.array(model.effort_limit), model.effort_limit)
     rate = (per_joint('torque_rate_limit', values.torque_rate_limit, names)
             if values.torque_rate_limit else USUAL_RATE * effort)
     return effort, rate, values.effort_margin

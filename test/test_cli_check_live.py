@@ -30,7 +30,7 @@ def state(k, names=NAMES, position=HOME, velocity=0.0 * HOME, effort=WEIGHT, rat
 def seen(messages, **changes):
     """Return what is seen of an arm that is as it should be, but for some changes."""
     usual = Seen('/joint_states', messages, ('/driver',), (), '/effort_controller/commands', (),
-                 ('/driver',), '/effort_controller', None, None)
+                 (), ('/driver',), '/effort_controller', None, None)
     return usual._replace(**changes)
 
 
@@ -142,9 +142,12 @@ def test_who_commands_the_arm():
 def test_a_guard_beside_the_controller_is_no_rival():
     own, guard = '/computed_torque_controller', '/guard'
     for commanders in ((guard,), (own, guard)):
-        told = found(states(), commanders=commanders)
+        told = found(states(), commanders=commanders, guards=(guard,))
         assert not stops(told) and 'a guard publishes' in told['note', 'commands']
-    assert 'stop /other' in stops(found(states(), commanders=(guard, '/other')))['commands']
+    both = stops(found(states(), commanders=(guard, '/other'), guards=(guard,)))
+    assert 'stop /other' in both['commands']
+    # of what is only called so nothing is believed
+    assert 'stop /guard' in stops(found(states(), commanders=(own, guard)))['commands']
     assert 'nobody listens' in found(states(), listeners=())['warning', 'commands']
 
 

@@ -156,7 +156,7 @@ def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
         assert '<secret>' not in str(node.failure)
 
 
-# --- limits of the torque while a node runs -------------------------------------------------------
+# --- limits of the torque while a node runs -----------------------------------------------------
 
 
 def put(node, **given):

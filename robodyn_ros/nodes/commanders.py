@@ -2,59 +2,87 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+import re
 
 from rclpy.node import Node
 
-GUARD = 'guard'  # usual name of the node that commands when a controller falls silent
+from robodyn_ros.exceptions import printable
+
+UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what rmw calls a node that it has not heard of yet
+_HEADER = 'std_msgs/msg/Header'
+_NAME = re.compile(r'(/[a-z_][a-z0-9_]*)+', re.ASCII | re.IGNORECASE)  # others are made up
 
 
 class Commanders:
     """
     Watches who publishes commands.
 
+    A guard may publish as well: it speaks only when the controller does not. Which node is one is
+    told by what it publishes, the state of a guard under its own name, not by how it is called.
+
     Parameters
     ----------
     node : Node
-        That is commanded.
+        That is commanded, or commands.
     topics : sequence of str
         Where commands come from, with their namespace.
+    guard : str, optional
+        Full name of the only node that may be a guard; default any.
 
     Attributes
     ----------
     names : tuple of str
-        The nodes that publish there; one that publishes on both topics counts once.
+        The nodes that publish there, sorted; one that publishes on several topics counts once, two
+        of one name are two.
+    guards : tuple of str
+        Those of them that are guards.
 
     """
 
-    def __init__(self, node: Node, topics: Sequence[str]):
-        self._node, self._topics = node, tuple(topics)
+    def __init__(self, node: Node, topics: Sequence[str], guard: str = ''):
+        self._node, self._topics, self._guard = node, tuple(topics), guard
         self.names: tuple[str, ...] = ()
+        self.guards: tuple[str, ...] = ()
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Return those that are no guards."""
+        return tuple(sorted((Counter(self.names) - Counter(self.guards)).elements()))
 
     @property
     def quarrel(self) -> str:
         """Return what is wrong if there are several; empty if not."""
-        if not self._quarrels:
+        rivals = self.rivals
+        if len(rivals) < 2:
             return ''
-        return (f'{len(self.names)} nodes publish commands ({", ".join(self.names)}), and the '
+        return (f'{len(rivals)} nodes publish commands ({", ".join(rivals)}), and the '
                 'newest message counts: stop all but one')
-
-    @property
-    def _quarrels(self) -> bool:
-        # a guard speaks only when the controller does not
-        return sum(name.rpartition('/')[2] != GUARD for name in self.names) > 1
 
     def look(self) -> bool:
         """Look who is there; return whether a quarrel has begun."""
         before = self.names
-        # two nodes of one name are two: one entry per publisher of a topic, the most of any
-        most: dict[str, int] = {}
-        for topic in self._topics:
-            here: dict[str, int] = {}
-            for info in self._node.get_publishers_info_by_topic(topic):
-                name = f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-                here[name] = here.get(name, 0) + 1
-            for name, count in here.items():
-                most[name] = max(count, most.get(name, 0))
-        self.names = tuple(sorted(name for name, count in most.items() for _ in range(count)))
-        return self._quarrels and self.names != before
+        self.names = publishers_of(self._node, self._topics)
+        self.guards = tuple(name for name, count in Counter(self.names).items()
+                            for _ in range(min(count, self._guards_called(name))))
+        return bool(self.quarrel) and self.names != before
+
+    def _guards_called(self, name: str) -> int:
+        """Return how many guards have a name."""
+        if name != (self._guard or name) or not _NAME.fullmatch(name):
+            return 0
+        return sum(info.topic_type == _HEADER and _full_name(info) == name for info in
+                   self._node.get_publishers_info_by_topic(f'{name}/state'))
+
+
+def publishers_of(node: Node, topics: Sequence[str]) -> tuple[str, ...]:
+    """Return the full names of the nodes that publish on any of some topics, see `Commanders`."""
+    most: Counter[str] = Counter()
+    for topic in topics:
+        most |= Counter(map(_full_name, node.get_publishers_info_by_topic(topic)))
+    return tuple(sorted(most.elements()))
+
+
+def _full_name(info) -> str:
+    return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')

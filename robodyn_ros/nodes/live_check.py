@@ -68,8 +68,8 @@ class Seen(NamedTuple):
         Other topics with joint states.
     commands : str
         Topic of the commands.
-    commanders, listeners : tuple of str
-        Nodes that publish and take commands.
+    commanders, guards, listeners : tuple of str
+        Nodes that publish commands; those of them that are guards; nodes that take commands.
     effort_controller : str
         Name of the node that is thought to take the commands.
     parameters : dict or None
@@ -85,6 +85,7 @@ class Seen(NamedTuple):
     elsewhere: tuple[str, ...]
     commands: str
     commanders: tuple[str, ...]
+    guards: tuple[str, ...]
     listeners: tuple[str, ...]
     effort_controller: str
     parameters: dict[str, Any] | None
@@ -141,7 +142,7 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
     told = _parameters(node, own, ['command_joints']) if own in commanders.names else None
     return Seen(
         states.topic, messages, _names(node.get_publishers_info_by_topic(states.topic)),
-        _elsewhere(node, states.topic), topic, commanders.names,
+        _elsewhere(node, states.topic), topic, commanders.names, commanders.guards,
         _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
         _parameters(node, effort_controller, ['joints', 'interface_name']),
         None if told is None else tuple(told['command_joints'] or ()))

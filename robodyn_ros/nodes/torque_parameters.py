@@ -35,14 +35,14 @@ STATE_PARAMETERS = (
 LIMIT_PARAMETERS = (
     Parameter('driver_compensates_gravity', 'bool', False, 'Whether the driver adds gravity '
               'itself (Franka, KUKA FRI, UR): then none is commanded.', read_only=True),
-    Parameter('effort_limit', 'double_array', (), 'Effort limits below those in the URDF, or where '
-              'it has none. Live only lowered, and raised again up to what was configured.',
+    Parameter('effort_limit', 'double_array', (), 'Effort limits below those in the URDF, or '
+              'where it has none. Live only lowered, and raised again up to what was configured.',
               'N m or N', minimum=0.0, maximum=STRONGEST, per_joint=True),
     Parameter('effort_margin', 'double', 1.0, 'Part of the effort limits that may be used. Live '
               'only lowered, and raised again up to what was configured.',
               minimum=0.01, maximum=1.0),
     Parameter('torque_rate_limit', 'double_array', (), 'Largest change of torque; empty: a '
-              'hundred effort limits per second. Much less makes large errors oscillate. Live only '
-              'lowered, and raised again up to what was configured.',
+              'hundred effort limits per second. Much less makes large errors oscillate. Live '
+              'only lowered, and raised again up to what was configured.',
               'N m/s', minimum=1e-3, maximum=QUICKEST, per_joint=True),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,6 @@ if TYPE_CHECKING:  # needs ROS
 
 _TOLERANCE = 0.1   # part of the effort limit, as the parameter handshake_tolerance has it
 _OWN = 'computed_torque_controller'
-_GUARD = 'guard'  # commands when the controller does not: both may publish
 
 
 class LiveResult(NamedTuple):
@@ -81,7 +81,7 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
 
 def _commanders(seen: Seen) -> list[Finding]:
     found = []
-    rivals = [name for name in seen.commanders if name.rpartition('/')[2] != _GUARD]
+    rivals = sorted((Counter(seen.commanders) - Counter(seen.guards)).elements())
     others = [name for name in rivals if name.rpartition('/')[2] != _OWN]
     if len(rivals) > 1 or others:
         found.append(Finding(STOP, 'commands', (

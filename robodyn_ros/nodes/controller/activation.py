@@ -9,13 +9,13 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.safety import Freshness
 
 _REMIND = 2.0    # s between two log lines about the same thing
-_UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what rmw calls a node that it has not heard of yet
 
 
 class Activation:
@@ -34,19 +34,19 @@ class Activation:
         Its state.
     guard : GuardLink
         Who commands if the controller cannot.
-    commands : str
-        Topic of the torques, where nobody but the guard may publish as well.
+    company : Company
+        Who else commands.
     driver_compensates_gravity : bool
         Whether the reported effort comes on top of the weight.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlCycle,
-                 states: StateInput, guard: GuardLink, commands: str,
+                 states: StateInput, guard: GuardLink, company: Company,
                  driver_compensates_gravity: bool):
         self._node, self._controller = node, controller
         self._cycle, self._states, self._guard = cycle, states, guard
-        self._commands = commands
+        self._company = company
         self._driver_compensates_gravity = driver_compensates_gravity
         self._log = node.get_logger()
         self._reminded: dict[str, float] = {}
@@ -88,23 +88,11 @@ class Activation:
         controller.check_state(reader.q, reader.qd)
         if self._guard.refusal:
             raise StateError(self._guard.refusal)
-        self._check_alone()
+        company = self._company.refusal()
+        if company:
+            raise StateError(company)
         return controller.check_effort(reader.q, reader.qd, reader.effort,
                                        self._driver_compensates_gravity)
-
-    def _check_alone(self) -> None:
-        """Raise if somebody commands who is neither this controller nor its guard."""
-        guard = self._guard.name.rpartition('/')[2]
-        names = [info.node_name for info in
-                 self._node.get_publishers_info_by_topic(self._commands)]
-        if sum(name != guard for name in names) < 2:
-            return
-        if _UNKNOWN in names:  # it may be the guard
-            raise StateError(f'a new node publishes on {self._commands}, its name is not yet '
-                             'known')
-        raise StateError(
-            f'somebody else publishes on {self._commands}: two commanders would fight over '
-            f'the arm; stop the other one (ros2 topic info --verbose {self._commands})')
 
     def _remind(self, reason: str) -> None:
         """Log why it waits: at once if that is new, again now and then."""

@@ -40,14 +40,14 @@ class GuardLink:
     Attributes
     ----------
     name : str
-        Of the guard.
+        Of the guard, with its namespace.
 
     """
 
     def __init__(self, node: Node, topic: str, reader: CommandReader, values: SimpleNamespace):
-        self.name = values.guard_name
         self._node, self._topic, self._reader = node, topic, reader
-        self._words = _words(node, self.name)  # may be refused
+        self._words = _words(node, values.guard_name)  # may be refused
+        self.name = self._words.topic.rpartition('/')[0]
         self._heartbeat = Heartbeat(node)
         self._deference = Deference(
             values.guard_required, values.guard_timeout,

@@ -7,6 +7,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.state_input import StateInput
@@ -38,15 +39,17 @@ class ControllerReport:
         What it knows of its guard.
     trajectories : TrajectoryInterfaces
         Which trajectories it refused.
+    company : Company
+        Who else publishes torques and states.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  statistics: CycleStatistics, inputs: Inputs, guard: GuardLink,
-                 trajectories: TrajectoryInterfaces):
+                 trajectories: TrajectoryInterfaces, company: Company):
         self._node, self._controller, self._states = node, controller, states
         self._statistics, self._inputs, self._guard = statistics, inputs, guard
-        self._trajectories = trajectories
+        self._trajectories, self._company = trajectories, company
         self._told, self._collisions = '', 0
         self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
@@ -104,6 +107,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, 'the guard is silent'
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
+        if self._company.complaint:
+            return DiagnosticStatus.WARN, self._company.complaint
         return DiagnosticStatus.OK, controller.mode.value
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
@@ -122,6 +127,7 @@ class ControllerReport:
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
+            **self._company.summary(),
             **controller.observation.summary(), **task_summary(controller)}
 
 

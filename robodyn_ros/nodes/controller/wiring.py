@@ -17,6 +17,7 @@ from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.contract_publisher import ContractPublisher
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
@@ -66,6 +67,8 @@ class Wiring:
         What comes in.
     guard : GuardLink
         Who commands if the controller cannot.
+    company : Company
+        Who else publishes torques and states.
     cycle : ControlCycle
         What answers it.
     activation : Activation
@@ -104,7 +107,8 @@ class Wiring:
         self._listen(node, values)
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
-                                       self.inputs, self.guard, self.trajectories)
+                                       self.inputs, self.guard, self.trajectories,
+                                       self.company)
         self.tasks = self._periodic()
 
     def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
@@ -131,7 +135,8 @@ class Wiring:
             model.joint_names, values.command_joints), values)
         self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
                                           values.fixed_rate)
-        self.activation = Activation(node, controller, cycle, states, guard, output.topic,
+        self.company = Company(node, output.topic, states.topic, guard.name)
+        self.activation = Activation(node, controller, cycle, states, guard, self.company,
                                      values.driver_compensates_gravity)
         self.shutdown = Shutdown(controller, cycle, states, output, guard, clock, log)
 
@@ -151,8 +156,9 @@ class Wiring:
 
     def _periodic(self) -> PeriodicTasks:
         """Return what has its turn between two states."""
-        report, output, guard = self.report, self._output, self.guard
+        report, output, guard, company = self.report, self._output, self.guard, self.company
         return PeriodicTasks([
             (report.tell, _OFTEN), (self.inputs.poll, _SOON), (guard.look, _SELDOM),
             (output.look, _SELDOM), (self._contract.publish, _SELDOM),
-            (self._estimate.publish, _SELDOM), (report.publish, _REPORT)])
+            (self._estimate.publish, _SELDOM), (lambda: company.look(self.cycle.active), _REPORT),
+            (report.publish, _REPORT)])

@@ -19,7 +19,6 @@ from std_srvs.srv import Trigger
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
-from robodyn_ros.nodes.commanders import GUARD
 from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
@@ -34,7 +33,7 @@ from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import be_on_time
 from robodyn_ros.safety import Freshness, Guard, GuardState
 
-NAME = GUARD
+NAME = 'guard'
 _SLICES = 5     # looks in the timeout while all is well
 _COAST = 0.005  # s between torques while no state comes
 _CHORES = 0.05  # s between looks at services and timers

@@ -1,0 +1,126 @@
+"""Who commands an arm and who tells of it: told by what nodes publish, not by their names."""
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+import rclpy  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.commanders import Commanders  # noqa: E402
+from robodyn_ros.nodes.controller.company import Company  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray, Header, String  # noqa: E402
+
+PATIENCE = 20.0  # s
+SPACE = '/company'
+COMMANDS, STATES, GUARD = f'{SPACE}/commands', f'{SPACE}/joint_states', f'{SPACE}/guard'
+
+
+class Scene:
+    """Nodes in this process, each with the publishers that it is given."""
+
+    def __init__(self):
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self.nodes = {}
+        self.controller = self.add('controller', commands=Float64MultiArray)
+
+    def add(self, name, **topics):
+        """Give a node publishers; return the node."""
+        node = self.nodes.get(name) or rclpy.create_node(
+            name, context=self._context, namespace=SPACE)
+        self.nodes[name] = node
+        for topic, kind in topics.items():
+            node.create_publisher(kind, topic.replace('own_', '~/'), qos.reliable())
+        return node
+
+    def close(self):
+        for node in self.nodes.values():
+            node.destroy_node()
+        self._context.try_shutdown()
+
+
+@pytest.fixture
+def scene():
+    made = Scene()
+    yield made
+    made.close()
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, 'nothing came of it'
+        time.sleep(0.01)
+
+
+def test_a_guard_is_told_by_its_state_not_by_its_name(scene):
+    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    commanders = Commanders(scene.controller, [COMMANDS])
+    until(lambda: not commanders.look() and commanders.names)
+    assert not company.refusal()
+    scene.add('guard', commands=Float64MultiArray)
+    until(lambda: company.refusal().startswith(
+        f'somebody else publishes on {COMMANDS}: two commanders would fight over the arm '
+        f'({SPACE}/controller, {GUARD})'))
+    assert commanders.look() and commanders.rivals == (f'{SPACE}/controller', GUARD)
+    scene.add('guard', own_state=Header)
+    until(lambda: not company.refusal())
+    assert not commanders.look() and commanders.guards == (GUARD,)
+
+
+def test_a_state_of_another_kind_is_not_that_of_a_guard(scene):
+    commanders = Commanders(scene.controller, [COMMANDS])
+    scene.add('guard', own_state=String, commands=Float64MultiArray)
+    until(lambda: commanders.look() or commanders.quarrel)
+    until(lambda: scene.controller.count_publishers(f'{GUARD}/state'))
+    commanders.look()
+    assert not commanders.guards
+
+
+def test_only_the_guard_that_was_named_may_command_as_well(scene):
+    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    commanders = Commanders(scene.controller, [COMMANDS])
+    scene.add('other', own_state=Header, commands=Float64MultiArray)
+    until(lambda: f'{SPACE}/other' in company.refusal())
+    until(lambda: not commanders.look() and commanders.guards == (f'{SPACE}/other',))
+
+
+def test_a_second_node_of_the_name_is_none(scene):
+    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    scene.add('guard', own_state=Header, commands=Float64MultiArray)
+    until(lambda: not company.refusal())
+    scene.nodes['twin'] = twin = rclpy.create_node(
+        'guard', context=scene.controller.context, namespace=SPACE)
+    twin.create_publisher(Float64MultiArray, 'commands', qos.reliable())
+    until(lambda: f'({SPACE}/controller, {GUARD})' in company.refusal())
+
+
+def test_who_comes_later_is_noticed_and_logged_once(scene, capfd):
+    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+
+    def complains(words, active=True):
+        def looked():
+            company.look(active)
+            return words in company.complaint if words else not company.complaint
+        return looked
+
+    scene.add('arm', joint_states=JointState)
+    scene.add('gripper', joint_states=JointState)
+    until(lambda: complains('', active=False)() and 'gripper' in company.summary()[
+        'publishers of joint states'])
+    until(complains(''))
+    scene.add('stranger', joint_states=JointState)
+    words = f'{SPACE}/stranger publishes joint states on {STATES} as well, since the arm is'
+    until(complains(words))
+    scene.add('rival', commands=Float64MultiArray)
+    until(complains(f'2 nodes publish commands ({SPACE}/controller, {SPACE}/rival)'))
+    for _ in range(20):
+        company.look(True)
+    logged = capfd.readouterr().err
+    assert logged.count(words) == 1 and logged.count('2 nodes publish commands') == 1
+    scene.nodes.pop('rival').destroy_node()
+    until(complains(words))
+    until(complains('', active=False))  # whoever takes it over anew has seen them

@@ -19,6 +19,7 @@ from ros_process import NodeProcess, Probe  # noqa: E402
 from security_keystore import Keystore, nodes, openssl, rights, rules  # noqa: E402
 
 GUARD = 'robodyn_ros.nodes.guard.node'
+MARKERS = 'robodyn_ros.nodes.view.markers'
 VISITOR = Path(__file__).with_name('security_visitor.py')
 FIRST = 'first command: brakes released'
 SIMULATED = {'urdf_file': str(ARM), 'real_time_factor': 2.0}
@@ -26,7 +27,8 @@ WITH_CLOCK = {'use_sim_time': True, 'publish_joint_commands': True,
               'description_timeout': 60.0}
 # what a node does for a moment, or only where something else is installed
 PASSING = {('subscribe', '/robot_description'), ('subscribe', '/effort_controller/commands'),
-           ('request', '/controller_manager/switch_controller')}
+           ('request', '/controller_manager/switch_controller'),
+           ('subscribe', f'/{NODE}/estimated_wrench')}
 WITH_CONTROL_MSGS = {('execute', f'/{NODE}/follow_joint_trajectory'),
                      ('publish', f'/{NODE}/controller_state')}
 openssl_here = pytest.mark.skipif(shutil.which('openssl') is None, reason='openssl is missing')
@@ -86,9 +88,10 @@ def settled_difference(name):
 def test_the_policy_is_what_the_nodes_do():
     with NodeProcess(SIMULATOR, SIMULATED) as simulator, \
             NodeProcess(CONTROLLER, {**WITH_CLOCK, **PATIENT}) as controller, \
-            NodeProcess(GUARD, WITH_CLOCK) as guard:
+            NodeProcess(GUARD, WITH_CLOCK) as guard, \
+            NodeProcess(MARKERS, {'use_sim_time': True}) as markers:
         for name, process in (('robot_simulator', simulator), (NODE, controller),
-                              ('guard', guard)):
+                              ('guard', guard), ('robodyn_markers', markers)):
             more, less = settled_difference(name)
             assert not more, f'{name} is not allowed to {more}'
             assert not less, f'{name} does not, but may {less}\n{process.output}'

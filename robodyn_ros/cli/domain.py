@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import socket
@@ -12,6 +13,12 @@ from robodyn_ros.exceptions import RobodynError
 # domains whose ports lie below those that Linux gives to anybody
 _DOMAINS = range(1, 102)
 _claims: list[socket.socket] = []
+
+
+def add_enclave_argument(parser: argparse._ActionsContainer) -> None:
+    """Declare the option that gives this process the keys of an enclave."""
+    parser.add_argument('--enclave', default='', metavar='NAME',
+                        help='of SROS 2, whose keys and permissions to use, such as /operator')
 
 
 def isolate() -> str:

@@ -11,7 +11,6 @@ from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.exceptions import ParameterError
@@ -19,7 +18,7 @@ from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.qos import newest
 
 _DEPTH = 4000    # messages that can wait
@@ -93,7 +92,7 @@ class Seen(NamedTuple):
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
-            look: Callable[[], None] = lambda: None) -> Seen:
+            look: Callable[[], None] = lambda: None, enclave: str = '') -> Seen:
     """
     Listen to an arm with a node of its own.
 
@@ -107,15 +106,17 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
         Seconds to listen from then on.
     look : callable
         Called now and then.
+    enclave : str
+        Of SROS 2, see `init_tool`.
 
     Raises
     ------
     ParameterError
-        A topic has a name that ROS does not allow.
+        A topic has a name that ROS does not allow, or there is no such enclave.
 
     """
     context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    init_tool(enclave, context)
     try:
         node = Node('robodyn_check', context=context, use_global_arguments=False,
                     enable_rosout=False, start_parameter_services=False)

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import ParameterError, RobodynError, shown
 
 USER_MISTAKE = 2
 # seconds that leaving ROS may take before the process ends without it
@@ -164,6 +164,35 @@ def _start_ros(arguments: list[str]) -> None:
     if unknown:
         raise RobodynError(f'unknown argument {unknown[0]!r}: parameters are set as in '
                            '`--ros-args -p urdf_file:=arm.urdf`', arguments=unknown)
+
+
+def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
+    """
+    Start ROS for a tool with options of its own, which reads no ROS arguments.
+
+    Parameters
+    ----------
+    enclave : str
+        Of SROS 2, whose keys and permissions the process has; '' for none.
+    context : Context, optional
+        Default the one of rclpy.
+
+    Raises
+    ------
+    ParameterError
+        There is no such enclave, or no keys are found where they are enforced.
+
+    """
+    arguments = ['--ros-args', '--enclave', enclave] if enclave else []
+    try:
+        rclpy.init(args=arguments, context=context,
+                   signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # its type is no part of rclpy's interface
+        reason = str(error).strip().partition('\n')[0]
+        raise ParameterError(
+            f'ROS cannot be started{f" in the enclave {shown(enclave)}" if enclave else ""}: '
+            f'{reason}; where SROS 2 is enforced, name an enclave of the keystore, as in '
+            '--enclave /operator', enclave=enclave) from error
 
 
 def _leave_ros() -> None:

@@ -18,7 +18,6 @@ import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -28,7 +27,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.simulator import node as simulator
 
 _LOOK = 0.03     # s between two looks at the topics
@@ -152,6 +151,8 @@ class Recorder:
         Called at every look at the topics; may raise.
     everything : bool
         Whether to record all that belongs into a bag.
+    enclave : str
+        Of SROS 2, see `init_tool`.
 
     Attributes
     ----------
@@ -165,8 +166,9 @@ class Recorder:
 
     """
 
-    def __init__(self, look: Callable[[], None] | None = None, everything: bool = False):
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    def __init__(self, look: Callable[[], None] | None = None, everything: bool = False,
+                 enclave: str = ''):
+        init_tool(enclave)
         self._look = look
         self._node = node = Node('robodyn_recorder', use_global_arguments=False,
                                  enable_rosout=False, start_parameter_services=False)

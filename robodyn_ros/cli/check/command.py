@@ -17,6 +17,7 @@ from robodyn_ros.cli.check.finding import Finding, lines, NOTE, stops
 from robodyn_ros.cli.check.loop_cost import LoopCost, measure
 from robodyn_ros.cli.check.model import read, Reading
 from robodyn_ros.cli.check.motors import findings as findings_of_motors, limits_table, Motors
+from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help='default joint_states')
     live.add_argument('--commands', default='effort_controller/commands', metavar='TOPIC',
                       help='default effort_controller/commands')
+    add_enclave_argument(live)
     live.add_argument('--driver-compensates-gravity', action='store_true',
                       help='the efforts that the arm reports may lack its weight')
 
@@ -97,7 +99,7 @@ def _look(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
 
     with steps(f'listen to the arm for {options.listen:g} s') as step:
         seen = observe(options.joint_states, options.commands, options.timeout, options.listen,
-                       steps.tick)
+                       steps.tick, options.enclave)
         step.result = f'{len(seen.messages)} joint states'
     return judge(dynamics, seen, options.driver_compensates_gravity)
 

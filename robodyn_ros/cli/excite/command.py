@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--csv', type=Path, metavar='FILE', help='also as a table, 100 rows per second')
     add('--send', action='store_true', help='send it to the controller that is running')
     add('--bag', type=Path, metavar='DIR', help='with --send: record it')
+    add_enclave_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -157,7 +159,7 @@ def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:
 
 def _sender(options: argparse.Namespace, steps: Steps, model: RobotModel):
     from robodyn_ros.cli.excite.send import Sender  # needs ROS
-    return Sender(model, bool(options.bag), steps.tick)
+    return Sender(model, bool(options.bag), steps.tick, options.enclave)
 
 
 def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: Fourier) -> None:

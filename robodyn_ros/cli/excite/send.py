@@ -37,6 +37,8 @@ class Sender:
         Whether to record all that belongs into a bag.
     tick : callable
         Called many times per second while waiting.
+    enclave : str
+        Of SROS 2, whose keys to use; '' for none.
 
     Attributes
     ----------
@@ -45,9 +47,10 @@ class Sender:
 
     """
 
-    def __init__(self, model: RobotModel, everything: bool, tick: Callable[[], None]):
+    def __init__(self, model: RobotModel, everything: bool, tick: Callable[[], None],
+                 enclave: str = ''):
         self._model = model
-        self._recorder = Recorder(tick, everything)
+        self._recorder = Recorder(tick, everything, enclave)
         self.began = False
         self._count, self._heard, self._rested, self._sent = 0, math.inf, math.inf, math.inf
         self._refused: str | None = None  # number of refusals before, from diagnostics

@@ -15,6 +15,7 @@ import sys
 
 import numpy as np
 
+from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.dynamics import Dynamics
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                      help='default joint_states')
     ros.add_argument('--controller', metavar='NODE', help='default computed_torque_controller')
     ros.add_argument('--simulator', metavar='NODE', help='default robot_simulator')
+    add_enclave_argument(ros)
     ros.add_argument('--timeout', type=between(0.1, 3600.0), default=30.0, metavar='SECONDS',
                      help='to wait for robot_description (default 30)')
 
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     set_priority(LAST)
     stop = StopRequest()
     stop.install()
-    with LiveView(_names(options), options.namespace) as live:
+    with LiveView(_names(options), options.namespace, options.enclave) as live:
         model, text, folder = _robot(options, live)
         poses, surfaces = _poses(model, options.pose), _surfaces(model, text, folder)
         dynamics = Dynamics(model)

@@ -47,8 +47,8 @@ class Company:
             return ''
         if any(UNKNOWN in name for name in commanders.names):  # it may be the guard
             return f'a new node publishes on {self._commands}, its name is not yet known'
-        return (f'somebody else publishes on {self._commands}: two commanders would fight over the '
-                f'arm ({", ".join(commanders.rivals)}); stop the other one')
+        return (f'somebody else publishes on {self._commands}: two commanders would fight over '
+                f'the arm ({", ".join(commanders.rivals)}); stop the other one')
 
     def look(self, active: bool) -> None:
         """

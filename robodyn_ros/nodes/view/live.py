@@ -8,12 +8,11 @@ import time
 
 import rclpy
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import wait_for_description
-from robodyn_ros.nodes.process import run
+from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.view.commands import Commands, Tell
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
@@ -33,6 +32,8 @@ class LiveView:
         What is looked at.
     namespace : str
         Of all names.
+    enclave : str
+        Of SROS 2, see `init_tool`.
 
     Attributes
     ----------
@@ -41,10 +42,10 @@ class LiveView:
 
     """
 
-    def __init__(self, names: Names, namespace: str = ''):
+    def __init__(self, names: Names, namespace: str = '', enclave: str = ''):
         self._names = names
         self.orders: SimpleQueue[Order] = SimpleQueue()
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        init_tool(enclave)
         try:
             self._node = Node('robodyn_view', namespace=namespace, use_global_arguments=False,
                               enable_rosout=False, start_parameter_services=False)

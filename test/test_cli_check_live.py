@@ -10,6 +10,7 @@ pytest.importorskip('rclpy', reason='--live needs ROS 2')
 from controller_node import ARM, COMMANDS, HOME, MODEL, simulator  # noqa: E402
 from ros_process import Probe  # noqa: E402
 
+from robodyn_ros.cli.check.finding import lines  # noqa: E402
 from robodyn_ros.cli.check.live import judge  # noqa: E402
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
@@ -123,6 +124,14 @@ def test_gaps_and_stamps_are_judged():
     skewed = [each._replace(stamp=each.stamp - 9.0) for each in states()]
     assert 'behind the clock' in stops(found(skewed))['stamps']
     assert not stops(found([each._replace(stamp=0.0) for each in states()]))
+
+
+def test_names_in_messages_cannot_write_to_the_terminal():
+    forged = [state(k, names=(*NAMES[1:], "x'\n\x1b[2J" + 'y' * 50_000)) for k in range(5)]
+    result = judge(DYNAMICS, seen(forged))
+    told = lines(result.findings)
+    assert any(r'\n\x1b[2J' in line for line in told)
+    assert all(line.isprintable() for line in told) and sum(map(len, told)) < 50_000
 
 
 def test_an_arm_outside_its_limits():

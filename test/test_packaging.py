@@ -70,3 +70,44 @@ def test_the_source_distribution_has_all_that_is_installed(tmp_path):
     wanted = set(NEEDED).union(files(CODE), *(files(ROOT / folder) for folder in INSTALLED))
     assert packed.name == f'robodyn_ros-{manifest("version")}.tar.gz'
     assert wanted <= names, wanted - names
+
+
+LOCKED = sorted((ROOT / '.ci' / 'locked').glob('*/*.txt'))
+
+
+@pytest.mark.parametrize('path', LOCKED, ids=[path.stem for path in LOCKED])
+def test_every_locked_package_has_one_version_and_hashes(path):
+    lines = [line for line in path.read_text().splitlines() if not line.startswith('#')]
+    names = [re.fullmatch(r'([a-z0-9.-]+)==[0-9][^ ;]*(?: --hash=sha256:[0-9a-f]{64})+', line)[1]
+             for line in lines]
+    assert names == sorted(set(names)) and {'pip', 'setuptools'} <= set(names)
+
+
+@pytest.mark.parametrize('path', LOCKED, ids=[path.stem for path in LOCKED])
+def test_what_setup_wants_is_locked(path):
+    """What is missing would be refused by pip, for everybody who runs make."""
+    packaging = pytest.importorskip('packaging.requirements', reason='reads requirements')
+    locked = dict(line.split(' ')[0].split('==') for line in path.read_text().splitlines()
+                  if not line.startswith('#'))
+    if path.stem == 'build':
+        return
+    for text in wanted(path.stem.split(',')):
+        requirement = packaging.Requirement(text)
+        name = requirement.name.lower().replace('_', '-')
+        assert requirement.specifier.contains(locked[name]), text
+
+
+def wanted(extras):
+    """Return the requirements of setup.py, with those of some extras."""
+    class Called(Exception):
+        """Has what setup was called with."""
+
+    def setup(**given):
+        raise Called(given)
+
+    code = (ROOT / 'setup.py').read_text().replace('from setuptools import setup\n', '')
+    with pytest.raises(Called) as caught:
+        exec(compile(code, 'setup.py', 'exec'), {'setup': setup, '__name__': 'setup'})
+    given = caught.value.args[0]
+    return given['install_requires'] + [
+        each for extra in extras for each in given['extras_require'][extra]]

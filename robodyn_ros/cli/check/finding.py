@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from robodyn_ros.cli.report import paragraph
+from robodyn_ros.exceptions import printable
 
 STOP, WARNING, NOTE = 'stop', 'warning', 'note'
+_LONGEST = 10_000  # characters of a finding: a message may name any number of joints
 _LABELS = {STOP: 'STOP  ', WARNING: 'warn  ', NOTE: 'note  '}
 
 
@@ -35,7 +37,8 @@ def lines(findings: Iterable[Finding]) -> list[str]:
     """Return the findings as text, the gravest first."""
     order = list(_LABELS)
     ranked = sorted(findings, key=lambda each: order.index(each.level))
-    return [line for each in ranked for line in paragraph(_LABELS[each.level], each.text)]
+    return [line for each in ranked
+            for line in paragraph(_LABELS[each.level], printable(each.text, _LONGEST))]
 
 
 def stops(findings: Iterable[Finding]) -> int:

@@ -63,7 +63,8 @@ def test_demo(start, urdf, tmp_path):
     output, _ = process.communicate(timeout=2 * PATIENCE)
     # whether states were missed, and what that did to the motion, depends on the machine
     assert process.returncode in (0, 1), output
-    for words in ('hold: error', 'float: drift', 'motion: torque', 'Ctrl-C', 'left:'):
+    for words in ('hold: error', 'float: drift', 'motion: below 1 % of the states saturated',
+                  'Ctrl-C', 'left:'):
         assert f'pass  {words}' in output, output
     with np.load(tmp_path / 'robodyn_demo.npz') as saved:
         errors = [np.sqrt(np.mean((saved[kind + 'reference'] - saved[kind + 'q']) ** 2))

@@ -26,7 +26,7 @@ class Requests:
         to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
             ('rest', motion.TO_REST), ('float', motion.TO_FLOAT), ('follow', motion.TO_FOLLOW),
             ('take_over', motion.TO_TAKE_OVER), ('give_up', motion.TO_GIVE_UP),
-            ('resume', motion.TO_RESUME))}
+            ('resume', motion.TO_RESUME), ('reach', motion.TO_REACH))}
         self.to = SimpleNamespace(**to)
         # an arm that is not under control is not resumed
         self.resumes = both(to['resume'], no(equal(m.motion.mode, motion.INACTIVE)))
@@ -121,7 +121,8 @@ def decide(robot, asked, seen, state, m, p):
     floats = equal(before.mode, motion.FLOAT)
     begins = any_of([
         asked.switch, asked.to.take_over, both(asked.to.float, no(floats)),
-        both(asked.to.follow, floats), both(seen.silent, no(m.coasting)),
+        both(asked.to.follow, floats),
+        both(asked.to.reach, motion.externally_driven(before)), both(seen.silent, no(m.coasting)),
         both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
     cancelled = either(seen.hit, both(asked.resumes, no(floats)))
     blended = transition.begin(m.transition, p.transition, begins)

@@ -42,6 +42,9 @@ def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p
     rows_, problem = choose(who, [lambda: none, own, linear])
     failed = flag(problem)
     what = motion.latched(what, failed, motion.event(problem))
+    # that is one more motion broken off, besides the one that the law made
+    broken = when(both(failed, motion.moves(what, p.motion)), 1.0, 0.0)
+    what = replace(what, interruptions=what.interruptions + broken)
     guest = external_law.disabled(guest, failed, problem)
     who = when(failed, external_law.NONE, who)
     changes = both(follows, no(equal(who, guest.active)))
@@ -79,7 +82,7 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
     nothing = zeros(q)
     contact = choose(both(follows, laws.one_of(p.law, laws.SHAPE)), [
         lambda: nothing, lambda: observer.stable_external(
-            body, m.q, m.observer.external, m.springs.value)])
+            body, m.observer.q, m.observer.external, m.springs.value)])
     x = SimpleNamespace(
         q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=when(floats, reflected.torque, reference.effort),

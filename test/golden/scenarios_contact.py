@@ -1,5 +1,7 @@
 """Scenarios of contact, disturbances, external wrenches, integrals, loads and stiffness."""
 
+import numpy as np
+
 from golden.scenario import go, rounded, Scenario
 from golden.scenarios_laws import BEGIN, QUICK
 from golden.scenarios_motion import moving
@@ -33,7 +35,8 @@ def collision_stop(robot):
 
 def collision_float(robot):
     """Collision reaction float, and a second push while floating."""
-    return _collides(robot, 'float', (0.5, 'reset_fault', {}),
+    return _collides(robot, 'float', (0.26, 'mode', {'mode': 'joint_impedance'}),
+                     (0.5, 'reset_fault', {}),
                      (0.52, 'hold', {}), spells=(_pushed(robot, 0.45, 0.48),))
 
 
@@ -70,12 +73,15 @@ def collision_with_silence(robot):
 
 def disturbance_observer(robot):
     """Disturbance compensation up to its limit in two laws; none during a collision."""
+    observer = {'disturbance_limit': 0.1, 'collision': {
+        'threshold': rounded(0.25 * robot.limit), 'reaction': 'float'}}
     return Scenario(
         0.8,
-        (BEGIN, moving(robot), (0.5, 'mode', {'mode': 'feedforward_pd'}),
+        (BEGIN, moving(robot),
+         (0.25, 'bounds', {'observer': {**observer, 'disturbance_limit': 0.02}}),
+         (0.4, 'bounds', {}), (0.5, 'mode', {'mode': 'feedforward_pd'}),
          (0.6, 'mode', {'mode': 'joint_impedance'})),
-        {'settings': {**QUICK, 'observer': {'disturbance_limit': 0.1, 'collision': {
-            'threshold': rounded(0.25 * robot.limit), 'reaction': 'float'}}},
+        {'settings': {**QUICK, 'observer': observer},
          'gains': {'disturbance_observer': True}},
         {'payload': [robot.wrist, 0.6, [0.0, 0.02, 0.05]]},
         (_pushed(robot, 0.2, 0.3, 0.3), _pushed(robot, 0.7, 0.75, 2.0)))
@@ -136,11 +142,12 @@ def target_wrench(robot):
 
 def reflected_torque(robot):
     """Force reflection of a floating arm up to its limit; cleared in hold; refused values."""
-    torque = rounded(0.1 * robot.limit)
+    torque = rounded(0.1 * robot.limit * np.resize([1.0, -1.0], robot.nv))
+    more = rounded(robot.limit * np.resize([1.0, -1.0, -1.0], robot.nv))
     shown = [(0.15 + 0.04 * k, 'reflect', {'torque': torque}) for k in range(4)]
     return Scenario(
         0.8,
-        (BEGIN, (0.1, 'float', {}), *shown, (0.4, 'reflect', {'torque': rounded(robot.limit)}),
+        (BEGIN, (0.1, 'float', {}), *shown, (0.4, 'reflect', {'torque': more}),
          (0.45, 'reflect', {'torque': [float('nan')] * robot.nv}),
          (0.45, 'reflect', {'torque': [1.0]}), (0.47, 'hold', {}),
          (0.5, 'reflect', {'torque': torque}), (0.52, 'float', {}),
@@ -206,8 +213,8 @@ def adaptation(robot):
     return Scenario(
         1.6,
         (BEGIN, (0.12, 'follow', go(robot.away(0.6, 0.35), 0.35)),
-         (0.5, 'follow', go(robot.start.tolist(), 0.35)),
-         (0.01, 'keep_learned', {}),
+         (0.5, 'follow', go(robot.start.tolist(), 0.35)), (0.01, 'keep_learned', {}),
+         (0.7, 'fail', {'fault': 'a cause'}), (0.75, 'reset_fault', {}),
          (0.8, 'mode', {'mode': 'computed_torque'}), (0.9, 'keep_learned', {}),
          (1.06, 'keep_learned', {}),
          (1.1, 'mode', {'mode': 'adaptive'}), (1.12, 'follow', go(robot.away(0.5, 0.3), 0.3)),
@@ -222,12 +229,15 @@ def adaptation(robot):
 def stiffness_change_joints(robot):
     """Joint stiffness raised as far as the energy tank allows, lowered, changed while floating."""
     soft, hard = 40.0, 250.0
+    mixed = np.resize([40.0, 400.0], robot.nv).tolist()
     return Scenario(
         1.0,
-        (BEGIN, (0.2, 'gains', {'stiffness': hard}), (0.5, 'gains', {'stiffness': soft}),
+        (BEGIN, (0.03, 'gains', {'stiffness': 60.0}), (0.2, 'gains', {'stiffness': hard}),
+         (0.4, 'gains', {'stiffness': mixed}),
+         (0.55, 'gains', {'stiffness': soft}),
          (0.65, 'mode', {'mode': 'shaped_impedance'}), (0.7, 'gains', {'stiffness': hard}),
          (0.85, 'float', {}), (0.87, 'gains', {'stiffness': soft}), (0.9, 'hold', {})),
-        {'settings': {**QUICK, 'tracking': 'joint_impedance', 'energy_tank': 0.3},
+        {'settings': {**QUICK, 'tracking': 'joint_impedance', 'energy_tank': 0.02},
          'gains': {'stiffness': soft, 'observer_bandwidth': 5.0}},
         {}, (_pushed(robot, 0.1, 0.8, 0.3),))
 

@@ -14,7 +14,8 @@ def torque_rate(robot):
         (BEGIN, moving(robot), (0.4, 'float', {}), (0.5, 'hold', {}),
          (0.55, 'bounds', {'torque_rate': rounded(3.0 * robot.limit)})),
         {'settings': {**QUICK, 'torque_rate': rounded(0.8 * robot.limit)}}, {},
-        ((0.2, 0.3, 'push', {'link': robot.tip, 'wrench': [40.0, 40.0, -40.0, 1, 1, 1]}),))
+        ((0.2, 0.35, 'push', {'link': robot.tip, 'wrench': [40.0, 40.0, -40.0, 1, 1, 1]}),
+         (0.24, 0.32, 'pause', {})))
 
 
 def effort_limit_lowered(robot):
@@ -44,7 +45,7 @@ def saturation(robot):
 def _at_limit(robot):
     """Return position and velocity near the limits of two joints."""
     q = robot.start.copy()
-    q[0], q[-2] = robot.model.upper[0] - 0.12, robot.model.lower[-2] + 0.12
+    q[0], q[-2] = robot.model.upper[0] - 0.03, robot.model.lower[-2] + 0.12
     return rounded(q), rounded(np.where(np.arange(robot.nv) == 0, 0.8, np.where(
         np.arange(robot.nv) == robot.nv - 2, -1.0, 0.0)))
 
@@ -87,6 +88,7 @@ def gain_schedule(robot):
         (BEGIN, (0.12, 'follow', go(goal, 0.4)), (0.3, 'mode', {'mode': 'feedforward_pd'}),
          (0.5, 'mode', {'mode': 'adaptive'}), (0.55, 'gains', {'ki': 5000.0}),
          (0.6, 'gains', {'natural_frequency': 15.0})),
-        {'settings': {**QUICK, 'gain_schedule': {
+        {'gains': {'damping_ratio': [0.05, *[1.0] * (robot.nv - 1)]},
+         'settings': {**QUICK, 'gain_schedule': {
             'configurations': [*rounded(robot.start), *goal], 'factors': [0.5, 1.5],
             'width': 0.2}}, 'continuous': [robot.names[-1]]})

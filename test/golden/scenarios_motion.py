@@ -21,7 +21,7 @@ def moving(robot, share=0.4, seconds=0.6):
 
 def activation(robot):
     """Activation by default of a moving arm with an unmodelled payload; float, hold."""
-    turns = np.resize([0.1, -0.1], robot.nv)
+    turns = np.resize([0.4, -0.4], robot.nv)
     return Scenario(
         0.8,
         ((-1.0, 'hold', {}), (-1.0, 'follow', go(robot.start.tolist(), 1.0)), BEGIN,
@@ -64,6 +64,28 @@ def activation_again(robot):
          (0.34, 'float', {}), (0.4, 'activate', {}),
          (0.55, 'follow', go(robot.away(0.2, 0.15), 0.6))),
         {'settings': QUICK, 'gains': {'ki': 500.0}})
+
+
+def activation_while_active(robot):
+    """Deactivation and activation at once, with integral, wrench and slow states before."""
+    return Scenario(
+        0.7, (BEGIN, moving(robot), (0.42, 'wrench', {
+            'link': robot.tip, 'wrench': [5, 0, 5, 0, 0, 0]}),
+              (0.45, 'deactivate', {}), (0.45, 'activate', {})),
+        {'settings': QUICK, 'gains': {'ki': 3000.0}},
+        {'payload': [robot.wrist, 0.6, [0.0, 0.0, 0.05]]},
+        ((0.3, 0.45, 'rare', {'every': 21}),))
+
+
+def activation_while_pressing(robot):
+    """Deactivation and activation at once with a target wrench, then with a reflected torque."""
+    return Scenario(
+        0.6, (BEGIN, (0.15, 'press', {'link': robot.tip, 'wrench': [5.0, 0, 12.0, 0, 0, 0]}),
+              (0.2, 'deactivate', {}), (0.2, 'activate', {}),
+              (0.35, 'mode', {'mode': 'gravity_compensation'}),
+              (0.37, 'reflect', {'torque': rounded(0.1 * robot.limit)}),
+              (0.42, 'deactivate', {}), (0.42, 'activate', {})),
+        {'settings': {**QUICK, 'tracking': 'cartesian_impedance', 'reflection': {'gain': 0.5}}})
 
 
 def activation_check(robot):
@@ -135,7 +157,7 @@ def trajectory_planned_ahead(robot):
          (0.25, 'plan', {'points': back, 'lead': 0.06}), (0.28, 'begin', {}),
          (0.4, 'plan', {'points': back, 'lead': 0.02}), (0.46, 'begin', {}),
          (0.47, 'plan', {'points': back, 'lead': 0.05}), (0.48, 'hold', {}),
-         (0.49, 'plan', {'points': back, 'lead': 0.03}), (0.5, 'begin', {}),
+         (0.485, 'begin', {}), (0.49, 'plan', {'points': back, 'lead': 0.03}), (0.5, 'begin', {}),
          (0.57, 'plan', {'points': back, 'lead': 0.2}), (0.58, 'begin', {}), (0.6, 'stop', {}),
          (0.75, 'plan', {'points': back, 'lead': 0.1}), (0.76, 'float', {}),
          (0.78, 'begin', {}), (0.8, 'plan', {'points': back, 'lead': 0.05}),

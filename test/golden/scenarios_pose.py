@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from golden.scenario import go, rounded, Scenario
+from golden.scenario import go, point, rounded, Scenario
 from golden.scenarios_laws import BEGIN, QUICK
 
 
@@ -41,7 +41,8 @@ def pose_out_of_reach(robot):
 def pose_interrupted(robot):
     """Pose motion from a trajectory and from floating; ended by trajectory, hold and floating."""
     return _poses(robot, 0.9,
-                  (0.12, 'follow', go(robot.away(0.2, 0.4), 0.4)),
+                  (0.12, 'follow', {'points': [{**point(robot.away(0.2, 0.4), 0.4),
+                                                'efforts': rounded(0.05 * robot.limit)}]}),
                   (0.25, 'reach', pose(robot, (0.05, 0.0, 0.0))),
                   (0.35, 'follow', go(robot.away(0.2, 0.4), 0.4)), (0.45, 'float', {}),
                   (0.5, 'reach', pose(robot, (0.0, 0.05, 0.0))), (0.6, 'hold', {}),

@@ -14,8 +14,8 @@ def _silent(robot, *requests, spells=_SILENT, setup=None, seconds=0.65, **arm):
 
 
 def silence_in_hold(robot):
-    """Silence and return of the states while the arm is held."""
-    return _silent(robot, _BACK,
+    """Silence and return of the states while the arm is held with an integral."""
+    return _silent(robot, _BACK, setup={'settings': QUICK, 'gains': {'ki': 3000.0}},
                    payload=[robot.wrist, 0.4, [0.0, 0.0, 0.05]])
 
 
@@ -104,10 +104,11 @@ def pause_without_resume(robot):
 
 
 def states_irregular(robot):
-    """Slow and irregular states: feedback scaled by the sample time."""
-    return _silent(robot, moving(robot, 0.3, 0.8),
-                   spells=((0.25, 0.5, 'rare', {'every': 12}), (0.55, 0.7, 'rare', {'every': 21}),
-                           (0.75, 0.95, 'rare', {'every': 5})), seconds=1.1)
+    """Slow and irregular states with fast feedback, scaled by the sample time; silence."""
+    return _silent(robot, moving(robot, 0.3, 0.8), (1.0, 'resume', {}), seconds=1.1, spells=(
+        (0.25, 0.5, 'rare', {'every': 12}), (0.55, 0.65, 'rare', {'every': 7}),
+        (0.7, 0.9, 'rare', {'every': 21}), (0.9, 1.0, 'silence', {})),
+        setup={'settings': QUICK, 'gains': {'natural_frequency': 60.0}})
 
 
 def clock_jumps(robot):

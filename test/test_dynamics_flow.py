@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.flags import (
 from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
 from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.trace import floor, nearest, sincos, sqrt
+from robodyn_ros.dynamics.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
 
@@ -115,6 +115,26 @@ def test_only_the_chosen_case_runs():
     assert calls == [6.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]
 
 
+def test_lanes_that_want_nothing_call_nothing():
+    calls = []
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+        lambda given, out: calls.append(ctypes.c_double.from_address(given).value))
+
+    def body(x, functions):
+        def called():
+            return call(functions, 0.0, [x[2]], outputs=1)[0]
+
+        return [choose(x[0], [lambda: choose(x[1], [lambda: 0.0, called]),
+                              lambda: iterate(x[1], lambda s: s + called(), 1.0, 3),
+                              lambda: 0.0])]
+
+    made = Function(body, {'x': 3, 'functions': FunctionTable((1,), 1)}, {'y': 1})
+    made.many([[0, 1, 10], [1, 2, 11], [1, 1, 12], [2, 1, 13],
+               [0, 0, 20], [2, 3, 21], [1, 0, 22], [2, 3, 23]], [function])
+    # lane by lane, and round by round of the loop
+    assert calls == [10.0, 11.0, 12.0, 11.0]
+
+
 def test_what_one_case_needs_alone_is_computed_there():
     def body(x):
         dear, common = sqrt(x[1] + 7.0), x[1] * x[1]
@@ -157,6 +177,19 @@ def test_what_stays_the_same_is_computed_before_the_loop():
     where = {program.graph.nodes[index][0]: program.schedule.region[index]
              for index in program.needed}
     assert where['sqrt'] is program.graph.root and where['mul'].variables
+
+
+def test_what_was_recorded_before_a_loop_stays_before_it():
+    def body(x):
+        root = sqrt(x[1])
+        return iterate(x[0], lambda s: choose(s, [lambda: s + root, lambda: s + floor(x[1])]),
+                       0.0, 9)
+
+    program = Function(body, {'x': 2}, {'y': 1}).program()
+    where = {program.graph.nodes[index][0]: program.schedule.region[index]
+             for index in program.needed}
+    assert where['sqrt'] is program.graph.root
+    assert where['floor'].outer.variables  # what a case in it computes alone, only then
 
 
 def test_a_value_of_a_loop_does_not_get_out_of_it():
@@ -286,6 +319,27 @@ def test_rounding():
     np.testing.assert_array_equal(nearest_one, np.round(values))
     np.testing.assert_array_equal(down, np.floor(values))
     np.testing.assert_array_equal(np.signbit(nearest_one), np.signbit(np.round(values)))
+
+
+def test_floats_fold_and_divide_as_compiled_code_does():
+    def body(x):
+        a, b = x
+        return [a - a, 0.0 * a, 0 * a, 0.0 / a, a / 1.0, a + 0.0, b * a, b / a, 1.0 / a, a / 0.0,
+                (a - b) / (b - a), 2 - a, -a / b, absolute(a) / sqrt(b)]
+    np.testing.assert_array_equal(
+        found(body, [(2, 4), (0, 1), (-0.0, 3), (NAN, 1), (-INF, 1), (-1, -1)], 14),
+        [[0, 0, 0, 0, 2, 2, 8, 2, 0.5, INF, -1, 0, -0.5, 1],
+         [0, 0, 0, 0, 0, 0, 0, INF, INF, NAN, -1, 2, 0, 0],
+         [0, 0, 0, 0, 0, 0, 0, -INF, -INF, NAN, -1, 2, 0, 0],
+         [0, 0, 0, 0, *[NAN] * 10],
+         [0, 0, 0, 0, -INF, -INF, -INF, 0, 0, -INF, NAN, INF, INF, INF],
+         [0, 0, 0, 0, -1, -1, 1, 1, -1, -INF, NAN, 3, -1, NAN]])
+
+
+def test_of_two_zeros_the_second_is_smaller_and_larger():
+    rows = [(0.0, -0.0), (-0.0, 0.0)]
+    both_ways = found(lambda x: [minimum(*x), maximum(*x)], rows, 2)
+    np.testing.assert_array_equal(np.signbit(both_ways), [[True, True], [False, False]])
 
 
 def test_arrays_are_checked_and_named():

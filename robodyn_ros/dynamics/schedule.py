@@ -3,7 +3,7 @@ Where each node of a program is computed: the innermost region that all its uses
 
 What one case of a branch needs alone is computed in that case, whether it was recorded there or
 before; what several need, before the branch. Nothing moves into a loop that was recorded before
-it, and what a loop's body computes alike each time is computed before the loop.
+it, and arithmetic of a loop's body that gives the same each time is computed before the loop.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from robodyn_ros.exceptions import KernelError
 
 CHOICES = ('branch', 'switch')
 _FORKS = (*CHOICES, 'iterate', 'variable')
+# what is not worth a trial: a loop may not run at all
+_DEAR = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'result')
 
 
 class Schedule:
@@ -162,7 +164,7 @@ class Schedule:
                     missing -= 1
                 elif missing == len(varies):
                     born = self._births(index) if born is None else born
-                    if place is around or around not in born:
+                    if around not in born or place is around and operation not in _DEAR:
                         place = self._outer[around]
             around = self._outer[around]
         if missing:

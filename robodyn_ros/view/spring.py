@@ -64,7 +64,9 @@ class Spring:
     def _mass(self, q: np.ndarray, J: np.ndarray) -> float:
         """Return the least mass that the point shows; that of the arm if it cannot be moved."""
         try:
-            lightest = effective_mass(self._dynamics.mass_matrix(q), J, _IMMOVABLE).masses[0]
+            dynamics = self._dynamics
+            lightest = effective_mass(dynamics.mass_matrix(q), J, _IMMOVABLE,
+                                      dynamics.model.joint_names).masses[0]
         except ArgumentError:  # some joint moves no mass
             lightest = np.inf
         return float(min(lightest, self._dynamics.model.mass.sum()))

@@ -8,9 +8,10 @@ pytest.importorskip('rclpy', reason='enclaves need ROS 2')
 
 import rclpy  # noqa: E402
 from robodyn_ros.cli.main import main, make_parser, USER_MISTAKE  # noqa: E402
+from robodyn_ros.cli.view import command as view  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.live_check import observe  # noqa: E402
-from robodyn_ros.nodes.process import init_tool  # noqa: E402
+from robodyn_ros.nodes.process import init_tool, StopRequest  # noqa: E402
 from robodyn_ros.nodes.recorder import Recorder  # noqa: E402
 from robodyn_ros.nodes.view.live import LiveView  # noqa: E402
 from robodyn_ros.nodes.view.names import Names  # noqa: E402
@@ -56,7 +57,10 @@ def test_the_option_is_there(command):
 
 
 @pytest.mark.parametrize('enclave', ['operator', '/a//b', '/a b', '/a\n', '--log-level'])
-def test_what_is_no_enclave_is_a_mistake_of_the_user(enclave, capsys):
+def test_what_is_no_enclave_is_a_mistake_of_the_user(monkeypatch, enclave, capsys):
+    # priority and signals are those of all tests after this one
+    monkeypatch.setattr(view, 'set_priority', lambda _: None)
+    monkeypatch.setattr(StopRequest, 'install', lambda _: None)
     with pytest.raises(ParameterError, match='ROS cannot be started in the enclave'):
         init_tool(enclave, rclpy.Context())
     assert main(['view', ARM, f'--enclave={enclave}']) == USER_MISTAKE

@@ -69,6 +69,7 @@ class TrajectoryAction:
         self._node, self._controller, self._reader = node, controller, reader
         self._doors, self._period = doors, 1.0 / rate
         self.goal: _Goal | None = None
+        self._undecided = 0  # goals that are being checked
         self._last: _Goal | None = None
         self._feedback = FollowJointTrajectory.Feedback(
             joint_names=list(controller.model.joint_names))
@@ -89,6 +90,11 @@ class TrajectoryAction:
     def unheard(self) -> bool:
         """Whether the result of the last goal has still to be sent."""
         return self._last is not None and not self._last.heard
+
+    @property
+    def in_work(self) -> bool:
+        """Whether the executor has a request that goes on after something in the cycle."""
+        return bool(self._undecided) or self.goal is not None or self.unheard
 
     def look(self) -> None:
         """Pass on how the goal stands."""
@@ -117,7 +123,11 @@ class TrajectoryAction:
         self._doors.submit(goal.trajectory, 'a newer goal',
                            lambda _trajectory, error: verdict.set_result(error is None),
                            tolerances)
-        return GoalResponse.ACCEPT if await verdict else GoalResponse.REJECT
+        self._undecided += 1
+        try:
+            return GoalResponse.ACCEPT if await verdict else GoalResponse.REJECT
+        finally:
+            self._undecided -= 1
 
     def _tolerances(self, goal) -> Tolerances:
         if goal.multi_dof_trajectory.points:

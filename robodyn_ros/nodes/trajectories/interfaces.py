@@ -103,8 +103,8 @@ class TrajectoryInterfaces:
         """Return how many turns of the executor are wanted now."""
         called, self._inbox.called = self._inbox.called, False
         # a goal that waits for the end of its motion takes every other turn
-        waiting = self._action is not None and self._action.goal is not None
-        return 3 * called + 2 * waiting
+        in_work = self._action is not None and self._action.in_work
+        return 3 * called + 2 * in_work
 
     @property
     def unheard(self) -> bool:

@@ -8,11 +8,11 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 for module in ('launch_ros', 'launch_testing'):
     pytest.importorskip(module, reason='needs ROS 2 with launch_testing')
 
-from ros_install import needs_install  # noqa: E402
+from ros_install import install  # noqa: E402, F401 (a fixture)
 from ros_process import ROOT  # noqa: E402
 
 
-@needs_install
+@pytest.mark.usefixtures('install')
 def test_demo():
     run = subprocess.run(
         [sys.executable, '-m', 'launch_testing.launch_test', str(ROOT / 'test/launch_demo.py')],

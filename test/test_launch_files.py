@@ -13,11 +13,11 @@ pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
 from launch import LaunchContext  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
-from ros_install import found, needs_install, needs_ros2  # noqa: E402
+from ros_install import found, install, needs_ros2  # noqa: E402, F401 (a fixture)
 from ros_process import NodeProcess, PATIENCE, Probe, ROOT, wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
-pytestmark = [needs_ros2, needs_install]
+pytestmark = [needs_ros2, pytest.mark.usefixtures('install')]
 FILES = sorted(path.name for path in (ROOT / 'launch').glob('*.launch.py'))
 ARM, SEVEN = ROOT / 'urdf' / 'robodyn6.urdf', ROOT / 'urdf' / 'robodyn7.urdf'
 CONTROLLER = 'robodyn_ros.nodes.controller.node'

@@ -1,6 +1,7 @@
 """Serialized messages: read as the middleware reads them, and never beyond their end."""
 
 import struct
+import time
 
 from hypothesis import given, settings, strategies as st
 import numpy as np
@@ -84,6 +85,18 @@ def test_a_message_of_another_byte_order():
         sample = decoder.decode(data)
         assert (sample.stamp, sample.name) == (5_000_000_006, ['a'])
         assert (*sample.position, *sample.velocity, *sample.effort) == (0.5, 0.25, 0.125)
+
+
+@pytest.mark.parametrize('count, seconds', [(1000, 0.5), (1001, 0.01), (200_000, 0.01)])
+def test_many_names_take_little_time(count, seconds):
+    """The loop that commands an arm reads them; of 200,000 names it took minutes."""
+    data = serialize_message(JointState(name=[str(k % 7) for k in range(count)]))
+    start = time.thread_time()
+    try:
+        assert len(JointStateDecoder().decode(data).name) == count <= 1000
+    except ArgumentError as error:
+        assert str(error) == f'{count} joints in a message, more than 1000'
+    assert time.thread_time() - start < seconds
 
 
 def test_what_ends_too_early_is_refused():

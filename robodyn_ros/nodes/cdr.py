@@ -25,6 +25,7 @@ LITTLE_ENDIAN = b'\x00\x01\x00\x00'
 _HEADER = len(LITTLE_ENDIAN)
 _BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}
 _LAYOUTS = 64        # at most kept, by length of the message
+_MOST_JOINTS = 1000  # of a message: reading names takes a microsecond each, once per layout
 _SECOND = 1_000_000_000
 _LATEST = 2**31 * _SECOND - 1  # ns, that a stamp of 32 bits of seconds can have
 
@@ -94,9 +95,12 @@ class _Layout:
         cursor = _Cursor(data)
         cursor.pass_over(8, 4)  # the stamp
         cursor.string()  # the frame
-        self._names = [cursor.string() for _ in range(cursor.count())]
+        count = cursor.count()
+        if count > _MOST_JOINTS:
+            raise ArgumentError(f'{count} joints in a message, more than {_MOST_JOINTS}')
+        self._names = [cursor.string() for _ in range(count)]
         self._arrays = [cursor.doubles() for _ in ('position', 'velocity', 'effort')]
-        self._order, self._fixed = cursor.order, struct.Struct(cursor.order + cursor.format)
+        self._order, self._fixed = cursor.order, struct.Struct(cursor.format)
         self._values = self._fixed.unpack_from(data)
         self._number = np.dtype(f'{cursor.order}f8')
         self._stamp = struct.Struct(f'{cursor.order}iI')
@@ -123,8 +127,6 @@ class _Cursor:
     ----------
     order : str
         Of the bytes, as `struct` writes it.
-    format : str
-        Of `struct`, up to the last field: counts and strings are read, the rest is passed over.
 
     """
 
@@ -132,27 +134,32 @@ class _Cursor:
         order = _BYTE_ORDERS.get(data[:2])
         if order is None:
             raise ArgumentError(f'a message of an unknown encoding: {data[:4].hex() or "empty"}')
-        self.order, self.format = order, f'{_HEADER}x'
+        self.order, self._format = order, [order, f'{_HEADER}x']
         self._data, self._place = data, _HEADER
         self._count = struct.Struct(f'{order}I')
+
+    @property
+    def format(self) -> str:
+        """Of `struct`, to the last field: counts and strings are read, the rest passed over."""
+        return ''.join(self._format)
 
     def pass_over(self, size: int, alignment: int) -> int:
         """Go over a field that is not compared; return where it begins."""
         begin = self._reach(size, alignment)
-        self.format += f'{size}x'
+        self._format.append(f'{size}x')
         return begin
 
     def count(self) -> int:
         """Read a count."""
         begin = self._reach(4, 4)
-        self.format += 'I'
+        self._format.append('I')
         return self._count.unpack_from(self._data, begin)[0]
 
     def string(self) -> str:
         """Read a string; its count includes the zero at its end."""
         size = self.count()
         begin = self._reach(size, 1)
-        self.format += f'{size}s'
+        self._format.append(f'{size}s')
         return self._data[begin:begin + size].removesuffix(b'\0').decode('utf-8', 'replace')
 
     def doubles(self) -> tuple[int, int]:
@@ -167,7 +174,7 @@ class _Cursor:
         if begin + size > len(self._data):
             raise ArgumentError(f'a message that ends after {len(self._data)} bytes, in the '
                                 f'middle of its fields')
-        self.format += f'{padding}x'
+        self._format.append(f'{padding}x')
         self._place = begin + size
         return begin
 

@@ -24,7 +24,7 @@ class Desk:
         settings = CycleSettings(tolerances=Tolerances.from_defaults(7, **tolerances))
         self.loop = arm(settings=settings, friction=True, gains={'friction_scale': 0.0})
         # of the rest of the node only its diagnostics tell
-        self.report = ControllerReport(node, self.loop.control, *[None] * 5)
+        self.report = ControllerReport(node, self.loop.control, *[None] * 6)
         self._capfd = capfd
         self.run(0.7)
 

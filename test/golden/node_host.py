@@ -23,6 +23,7 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.shutdown import Shutdown
@@ -73,6 +74,10 @@ class _States:
     def take(self):
         """Return the oldest queued sample, or None."""
         return self._sample(self._clock.take())
+
+    def waiting(self):
+        """Yield the queued samples, oldest first."""
+        return iter(self.take, None)
 
     def wait(self, patience):
         """Return the next sample, or None after `patience` seconds."""
@@ -146,8 +151,9 @@ class NodeHost:
             names, values.command_joints), values)
         self.cycle = ControlCycle(controller, self.states, self._output, self._guard,
                                   self._law_clock, log, values.fixed_rate)
+        company = Company(node, self._output.topic, self.states.topic, self._guard.name)
         self._activation = Activation(node, controller, self.cycle, self.states, self._guard,
-                                      self._output.topic, values.driver_compensates_gravity)
+                                      company, values.driver_compensates_gravity)
         self._shutdown = Shutdown(controller, self.cycle, self.states, self._output, self._guard,
                                   self._law_clock, log)
         self._open_guard()

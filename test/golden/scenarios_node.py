@@ -46,7 +46,8 @@ def unusable_messages(robot):
            ('value', {'joint': 0, 'q': 1.5e6}), ('value', {'joint': 3, 'qd': 3000.0}))
     spells = [(0.2 + 0.04 * k, 0.22 + 0.04 * k, *each) for k, each in enumerate(bad)]
     return _node(robot, 0.8, (_ACTIVATE, _move(robot)),
-                 (*spells, (0.55, 0.65, 'value', {'joint': 2, 'q': 'nan'}),
+                 (*spells, (0.0, 0.1, 'without', {'quantity': 2}),
+                  (0.55, 0.65, 'value', {'joint': 2, 'q': 'nan'}),
                   (0.7, 0.8, 'without', {'quantity': 2})))
 
 
@@ -129,7 +130,8 @@ def continuous_joint(robot):
     goal = [*rounded(start)[:-1], 3.6]
     return _node(robot, 0.7, (_ACTIVATE, (0.15, 'follow', go(goal, 0.4))),
                  ((0.0, 0.7, 'wrapped', {'joint': last}),),
-                 arm={'start': rounded(start), 'velocity': velocity},
+                 arm={'start': rounded(start), 'velocity': velocity,
+                      'lower': [-10.0] * robot.nv, 'upper': [10.0] * robot.nv},
                  continuous=[robot.names[last]])
 
 
@@ -139,7 +141,8 @@ def fixed_rate(robot):
     """Torques at a fixed rate with slow states, a silence and a pause."""
     return _node(robot, 0.8,
                  (_ACTIVATE, _move(robot)),
-                 ((0.0, 0.8, 'every', {'ticks': 8}), (0.4, 0.5, 'silence', {}),
+                 ((0.0, 0.8, 'every', {'ticks': 8}), (0.25, 0.3, 'late', {'by': 0.004}),
+                  (0.4, 0.5, 'silence', {}),
                   (0.65, 0.69, 'paused', {})),
                  {'fixed_rate': 370.0})
 
@@ -191,9 +194,9 @@ def shutdown_floating(robot):
 
 
 def shutdown_in_silence(robot):
-    """Shutdown in silence."""
-    return _exit(robot, (_move(robot),),
-                 ((0.22, 5.0, 'silence', {}),))
+    """Shutdown in silence; second activation after it."""
+    return _exit(robot, (_move(robot), (1.0, 'activate', {})), ((0.22, 0.9, 'silence', {}),),
+                 seconds=1.2, arm=_with_friction(robot))
 
 
 def shutdown_shaken(robot):
@@ -244,7 +247,7 @@ def guard_takes_over(robot):
                   *_reports(1.12, 1.3, 'armed'),
                   (1.2, 'slow_law', {'seconds': 0.07})),
                  [(begin, end, 'paused', {}) for begin, end in (
-                     (0.3, 0.39), (1.0, 1.08), (1.3, 1.36))])
+                     (0.3, 0.39), (0.85, 0.88), (1.0, 1.08), (1.3, 1.36))])
 
 
 def shutdown_guard(robot):
@@ -273,5 +276,9 @@ def guard_required(robot):
 def guard_silent(robot):
     """Guard that takes over and falls silent."""
     return _node(robot, 1.0,
-                 (*_reports(0.005, 0.3, 'armed'), _ACTIVATE, *_reports(0.38, 0.5, 'commanding')),
-                 ((0.3, 0.37, 'paused', {}),), {'guard_expected': True})
+                 (*_reports(0.005, 0.08, 'armed'), (0.145, 'guard', {
+                     'state': 'armed', 'echo': -0.1}), (0.152, 'activate', {}),
+                  *_reports(0.16, 0.3, 'armed'), (0.2, 'activate', {}),
+                  *_reports(0.38, 0.5, 'commanding')),
+                 ((0.08, 0.14, 'paused', {}), (0.3, 0.37, 'paused', {})),
+                 {'guard_expected': True})

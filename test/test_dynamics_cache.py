@@ -241,7 +241,7 @@ def test_a_link_in_place_of_the_folder_is_not_followed(cache, tmp_path):
 def test_a_folder_that_is_swapped_after_it_was_checked_is_not_read(cache, tmp_path, monkeypatch):
     """What was opened counts, wherever its path leads by now."""
     other = tmp_path / 'other'
-    machine.load('one', lambda: ANSWER.replace('42', '13'), other)
+    machine.load('one', lambda: machine.Ir(ANSWER.replace('42', '13')), other)
 
     def swapping(status, kind, own=object_cache._is_own):
         found = own(status, kind)

@@ -52,12 +52,12 @@ def read_text(text: str | bytes, origin: str = 'the URDF') -> str | bytes:
 
     """
     if not isinstance(text, str):
-        return _checked(bytes(text).lstrip(b' \t\r\n'), origin)
+        return _checked(bytes(text), origin).lstrip(b' \t\r\n')
     if text.strip() and not _is_xml(text):
         raise ModelError(f'{origin} is not XML, it begins with {shown(text)}; give the text of '
                          'a URDF, for the path of a file nodes have the parameter urdf_file',
                          text=text[:200])
-    return _checked(text.lstrip(_BEFORE), origin)
+    return _checked(text, origin).lstrip(_BEFORE)
 
 
 def _is_xml(text: str) -> bool:

@@ -100,7 +100,7 @@ class _Layout:
             raise ArgumentError(f'{count} joints in a message, more than {_MOST_JOINTS}')
         self._names = [cursor.string() for _ in range(count)]
         self._arrays = [cursor.doubles() for _ in ('position', 'velocity', 'effort')]
-        self._order, self._fixed = cursor.order, struct.Struct(cursor.format)
+        self._order, self._fixed = cursor.order, struct.Struct(cursor.layout)
         self._values = self._fixed.unpack_from(data)
         self._number = np.dtype(f'{cursor.order}f8')
         self._stamp = struct.Struct(f'{cursor.order}iI')
@@ -139,8 +139,8 @@ class _Cursor:
         self._count = struct.Struct(f'{order}I')
 
     @property
-    def format(self) -> str:
-        """Of `struct`, to the last field: counts and strings are read, the rest passed over."""
+    def layout(self) -> str:
+        """Return the format of `struct` up to the last field: counts and strings are read."""
         return ''.join(self._format)
 
     def pass_over(self, size: int, alignment: int) -> int:

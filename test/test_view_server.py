@@ -152,7 +152,7 @@ def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
     given = {'path': f'/{shown.token}', 'host': f'localhost:{port}',
              'origin': f'http://localhost:{port}'}
     with PageClient(shown.url, given['origin']) as own:
-        shown.until(lambda: named(own, 'listen') and 'Hold' in own.buttons(), own)
+        shown.until(lambda: named(own, 'listen') and 'Float' in own.buttons(), own)
         said = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
             *named(own, 'listen'), own.buttons()['Float'])]
         given |= {key: value.format(port=port, wrong=wrong)

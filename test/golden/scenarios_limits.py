@@ -86,7 +86,8 @@ def gain_schedule(robot):
     return Scenario(
         0.8,
         (BEGIN, (0.12, 'follow', go(goal, 0.4)), (0.3, 'mode', {'mode': 'feedforward_pd'}),
-         (0.5, 'mode', {'mode': 'adaptive'}), (0.55, 'gains', {'ki': 5000.0}),
+         (0.5, 'mode', {'mode': 'adaptive'}),
+         (0.55, 'gains', {'ki': [0.0, 5000.0, *[0.0] * (robot.nv - 2)]}),
          (0.6, 'gains', {'natural_frequency': 15.0})),
         {'gains': {'damping_ratio': [0.05, *[1.0] * (robot.nv - 1)]},
          'settings': {**QUICK, 'gain_schedule': {

@@ -164,6 +164,14 @@ def trajectory_planned_ahead(robot):
          (0.81, 'begin', {}), (0.85, 'plan', {'points': back, 'lead': 0.0})), SETUP)
 
 
+def trajectory_pending(robot):
+    """Trajectory that ends before the next one, planned ahead, begins."""
+    return Scenario(
+        0.6, (BEGIN, (0.12, 'follow', go(robot.away(0.3, 0.2), 0.25)),
+              (0.33, 'plan', {**go(robot.start.tolist(), 0.3), 'lead': 0.1}), (0.34, 'begin', {})),
+        SETUP)
+
+
 def trajectory_kinds(robot):
     """All kinds of points; partial joints; start delays; a stream in place of another."""
     goals = [robot.away(share, 0.15) for share in (0.2, 0.4, 0.3)]

@@ -104,6 +104,8 @@ def test_a_transition_starts_at_the_last_torque_and_ends_in_the_law():
         transition.apply(torque, last, 1e-3)
         sent.append(torque)
     np.testing.assert_array_equal(sent[0], last)
+    # a smooth step without a kink at its ends: 27/32 are left after a quarter
+    np.testing.assert_allclose(sent[25], law + 27.0 / 32.0 * (last - law))
     np.testing.assert_array_equal(sent[100:], np.tile(law, (20, 1)))
     # the steepest slope of a smooth step is 1.5 of its mean
     assert np.all(np.abs(np.diff(sent, axis=0)) <= 1.5 * np.abs(last - law) * 0.01 * (1 + 1e-9))

@@ -70,7 +70,7 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
     stops and inertia balance the force.
     """
     kinds = set()
-    for step, M, force, state, constants in steps(n, 300):
+    for step, M, force, state, constants in steps(n, 200):
         contacts = step.attempt()
         qdd, v = step.solve(contacts)
         rubbing, stopping, bristles = assert_balanced(step, contacts, qdd, v, M, force)
@@ -92,7 +92,7 @@ def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
     A stop that is first met within the step may begin to push with the next one.
     """
     late = 0
-    for step, M, force, state, constants in steps(1, 600):
+    for step, M, force, state, constants in steps(1, 300):
         contacts, qdd, v = find(step)
         found = assert_balanced(step, contacts, qdd, v, M, force)
         rubbing, stopping, bristles = laws(state, constants, np.array(v))
@@ -103,12 +103,12 @@ def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
             late += 1
         else:
             np.testing.assert_allclose(found[1], stopping, rtol=1e-9, atol=1e-9)
-    assert late <= 10
+    assert late <= 5
 
 
 def test_in_a_pair_of_joints_no_bristle_bears_more_than_its_level_and_no_stop_pulls():
     """Protects joints that move each other from energy that friction or a stop would add."""
-    for step, M, force, state, constants in steps(2, 300):
+    for step, M, force, state, constants in steps(2, 150):
         contacts, qdd, v = step.settle()
         rubbing, stopping, _ = assert_balanced(step, contacts, qdd, v, M, force)
         assert (np.abs(rubbing + constants.damping * v) <= np.array(step.level) * (1 + 1e-9)).all()

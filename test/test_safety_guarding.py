@@ -380,3 +380,20 @@ def test_never_do_both_command(pause):
     took = world.watch.guard.takeovers == 1
     assert took == (pause > TIMEOUT) or abs(pause - TIMEOUT) < 0.03
     assert world.commands != took, 'at the end one of them commands'
+
+
+def test_a_guard_that_was_held_up_listens_before_it_says_that_it_commands():
+    """Protects from a controller that gives way to a guard which has not looked yet."""
+    guard = Guard(0.2)
+    guard.heard(Phase.ACTIVE)
+    now = 0.0
+    while guard.state is not GuardState.COMMANDING:
+        now += 0.01
+        guard.look(now, True)
+    assert guard.commands and not guard.listens
+    now += 1.0
+    guard.look(now, True)
+    assert guard.listens and not guard.commands
+    guard.heard(Phase.ACTIVE)
+    assert guard.look(now + 0.01, True) is GuardState.ARMED
+    assert not guard.listens

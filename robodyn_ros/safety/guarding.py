@@ -81,7 +81,12 @@ class Guard:
     @property
     def commands(self) -> bool:
         """Whether to command now; after a pause it listens first."""
-        return self.in_charge and self._looked >= self._listening
+        return self.in_charge and not self.listens
+
+    @property
+    def listens(self) -> bool:
+        """Whether it was held up in charge of the arm, and looks who commands by now."""
+        return self.in_charge and self._looked < self._listening
 
     @property
     def silence(self) -> float:

@@ -154,7 +154,7 @@ def decide(m, p, what):
         otherwise=(m.mode, KEEP, when(asked(TO_FOLLOW), NOTHING, m.message)))
 
 
-def conclude(m, outcome):
+def conclude(m, p, outcome):
     """Return the next mode once the reference has moved on: mode, action, message, result."""
     track, reach, time = equal(m.mode, TRACK), equal(m.mode, REACH), m.path.elapsed
     seen = [outcome.joint, outcome.error, outcome.tolerance, time]
@@ -165,7 +165,7 @@ def conclude(m, outcome):
     return first_of(
         # condition                                              mode  action
         (both(track, equal(outcome.kind, path.REACHED)),         HOLD, KEEP,
-         event(AT_GOAL), SUCCESSFUL),
+         event(AT_GOAL), when(pending(m, p), m.result, SUCCESSFUL)),
         (both(track, equal(outcome.kind, path.PATH_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
          off_path, PATH_TOLERANCE_VIOLATED),
         (both(track, equal(outcome.kind, path.GOAL_VIOLATED)),   STOP, STOP_FROM_REFERENCE,

@@ -28,7 +28,7 @@ def move(robot, body, table, seen, guess, m, p):
     q, qd = when(seen.silent, [reference.q, reference.qd], [guess.q, guess.qd])
     what, outcome = motion.advance(body, p.task.reach, table, m.motion, p.motion, seen.now,
                                    seen.dt, q, qd)
-    mode, action, message, result = motion.conclude(what, outcome)
+    mode, action, message, result = motion.conclude(what, p.motion, outcome)
     what = replace(motion.act(robot, what, p.motion, mode, action, message, q, qd),
                    result=result)
     near = predict.plausible(guess, seen.dt, what.reference.q)

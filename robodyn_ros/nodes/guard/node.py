@@ -115,7 +115,8 @@ class GuardNode(Node):
         self._agreement.listen(guard, self.torque)
         now = time.monotonic()
         state = guard.look(now, self.sight.reader.complete)
-        if state is not before or now - self._told >= self._period:
+        # a controller that commands by now would give way to what a guard publishes too early
+        if not guard.listens and (state is not before or now - self._told >= self._period):
             self._told = now
             self._voice.tell(state, self._hearing.stamp)
         if state is not before or (state is GuardState.REFUSING and guard.reason != reason):

@@ -19,6 +19,7 @@ from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 import shadow
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
+LARGEST = 60.0  # N m, of the effort limits
 STRANGE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e300, 1e6, -1e7)
 REQUEST_KINDS = (motion.TO_REST, motion.TO_FLOAT, motion.TO_TAKE_OVER, motion.TO_RESUME,
                  motion.TO_REACH, motion.TO_GIVE_UP)
@@ -33,7 +34,8 @@ class Wanderer:
         self.n = self.model.nv
         self.control = ArmController(
             Dynamics(self.model), self._gains(), CycleSettings(
-                effort_limit=np.full(self.n, 60.0), activation_time=0.01, observer=(
+                effort_limit=np.minimum(self.model.effort_limit, LARGEST),
+                activation_time=0.01, observer=(
                     ObserverSettings(collision=CollisionSettings(
                         threshold=np.full(self.n, 20.0), reaction='stop')))))
         self.cycle = shadow.Cycle(self.control)
@@ -120,7 +122,7 @@ class Wanderer:
             p.external_law.position[:] = self.q
             p.external_law.gain[:] = random.normal(0.0, 5.0, p.external_law.gain.size)
         else:
-            p.limits.effort[:] = random.uniform(20.0, 60.0, self.n)
+            p.limits.effort[:] = random.uniform(0.3, 1.0, self.n) * self.control.bounds.usable
             p.collision.reaction[()] = random.integers(3)
             p.reflection.number += 1.0
             p.reflection.torque[:], p.reflection.end[()] = 1.0, self.now + 0.1
@@ -154,7 +156,7 @@ def wander(path, seed, steps):
     """Compare floats with machine code on the way; return modes and codes that were met."""
     wanderer = Wanderer(path, seed)
     for _ in range(steps):
-        assert_same(*wanderer.step(), 60.0, wanderer.cycle.made.dimensions)
+        assert_same(*wanderer.step(), LARGEST, wanderer.cycle.made.dimensions)
     return wanderer.modes, wanderer.codes
 
 

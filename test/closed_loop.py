@@ -47,11 +47,11 @@ class Loop:
 
     def __init__(self, model, settings=None, gains=None, q=None, qd=None, period=1e-3, plant=None,
                  friction=False, own_law=None, **physics):
-        self.dynamics = Dynamics(model)
-        self.gains = make_gains(self.dynamics, **{'friction_scale': friction, **(gains or {})})
-        own = own_law and OwnLawRunner(own_law.__name__, own_law(self.dynamics), self.dynamics,
+        dynamics = Dynamics(model)
+        self.gains = make_gains(dynamics, **{'friction_scale': friction, **(gains or {})})
+        own = own_law and OwnLawRunner(own_law.__name__, own_law(dynamics), dynamics,
                                        deadline=1.0)
-        self.control = ArmController(self.dynamics, self.gains, settings, own)
+        self.control = ArmController(dynamics, self.gains, settings, own)
         if not friction:
             physics.update(friction=0.0, damping=0.0)
         self.plant = Plant(plant or model, 1e-3, **physics)
@@ -67,6 +67,11 @@ class Loop:
         self.control.set_gains(self.gains)
         self.control.activate(self.now, self.plant.q, self.plant.qd)
         self.torque = self.control.weight()
+
+    @property
+    def dynamics(self):
+        """Return the dynamics of the controller, with the loads that it takes into account."""
+        return self.control.dynamics
 
     @property
     def nv(self):

@@ -121,8 +121,7 @@ def test_a_mode_that_is_asked_for_with_such_a_gain_is_not_entered():
     values.mode, values.ki = 'feedforward_pd', (2200.0,)
     loop = arm(settings=CycleSettings(gain_schedule=TWO))
     with pytest.raises(ParameterError, match='below 2000'):
-        parameters.apply_changes(loop.control, values, ['mode', 'ki'], loop.dynamics,
-                                 loop.control.bounds)
+        parameters.apply_changes(loop.control, values, ['mode', 'ki'], loop.control.bounds)
     assert loop.control.law_at_work == loop.control.settings.tracking == 'computed_torque'
 
 

@@ -89,7 +89,7 @@ def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
         loop.cycle()
         assert not control.terms[Term.INTEGRAL].any() or control.mode is Mode.FLOAT
         loop.run(0.01)
-        assert not control._memory.integral.value.any() or control.mode is not Mode.FLOAT
+        assert not control.host.memory.integral.any() or control.mode is not Mode.FLOAT
         control.enter('computed_torque')
         loop.run(3.0)
 
@@ -98,14 +98,14 @@ def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
 def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
     loop = held('computed_torque', TRIPLE, 1.0)
     control, ki = loop.control, np.full(7, TRIPLE['ki'])
-    before = control._memory.integral.value.copy()
+    before = control.host.memory.integral.copy()
     assert (np.abs(before) > 0.1).all()
     ki[without] = 0.0
     control.set_gains(make_gains(loop.dynamics, friction_scale=False, **{**TRIPLE, 'ki': ki}))
     begin = len(loop.log) - 1
     loop.cycle()
     # the integral is gone at once, its torque is not: it fades within transition_time (0.2 s)
-    np.testing.assert_array_equal(control._memory.integral.value, np.where(ki, before, 0.0))
+    np.testing.assert_array_equal(control.host.memory.integral, np.where(ki, before, 0.0))
     loop.run(0.3)
     torques = np.array([row[5] for row in loop.log[begin:]])
     assert (np.abs(np.diff(torques, axis=0)) / MODEL.effort_limit).max() < 0.012
@@ -118,7 +118,7 @@ def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
         carried = loop.dynamics.mass_matrix(loop.plant.q) @ (TRIPLE['kp'] * error)
         np.testing.assert_allclose(carried, unknown, atol=0.03 * np.abs(unknown).max())
     else:
-        assert control._memory.integral.value[1] == 0.0
+        assert control.host.memory.integral[1] == 0.0
         assert abs(error[1]) > 1e-3
         assert np.abs(np.delete(error, 1)).max() < 1e-6
 

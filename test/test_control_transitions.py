@@ -21,6 +21,13 @@ USUAL_GAINS = make_gains(SENDER)
 GAIN = np.hstack((np.diag(USUAL_GAINS.pd_kp), np.diag(USUAL_GAINS.pd_kd)))
 
 
+def unload(control):
+    """Remove what the tests before have put on the arm, at once."""
+    control.deactivate()
+    control.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING))
+    control.set_gravity(MODEL.gravity)
+
+
 def changes(loop):
     """Return all that can be asked of a controller, by name; each leaves a torque to go over."""
     control = loop.control
@@ -74,8 +81,8 @@ def largest_share(torques):
 def test_no_change_steps_the_torque(loop, law, moving, first):
     worst = {}
     for second in NAMES:
+        unload(loop.control)
         loop.start(BENT)
-        loop.control.loads.change({}, MODEL.gravity, 0.0)
         loop.control.set_bounds(USUAL)
         changes(loop)[law]()
         loop.run(0.1)

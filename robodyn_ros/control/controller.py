@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_ros.control.contact.collision import checked_threshold
+from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.contact.feedback import check_shaping
+from robodyn_ros.control.contact.observation import Observation
+from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.guests.guests import GUESTS, LINEAR
-from robodyn_ros.control.guests.linear_feedback import LinearCommand
+from robodyn_ros.control.guests.linear_feedback import LinearCommand, LinearFeedback
+from robodyn_ros.control.guests.own_law import OwnLawRunner
+from robodyn_ros.control.host import compiled_cycle, Host, law_function
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.reaching import Reaching
+from robodyn_ros.control.messages import ABORTS, Messages
+from robodyn_ros.control.paths import Paths
+from robodyn_ros.control.pose.target import checked_target
+from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
+from robodyn_ros.control.pose.task_report import TaskReport
+from robodyn_ros.control.programming import (
+    check_law, EXTERNAL_LAWS, write_constants, write_gains, write_settings)
+from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.steps import external_law, feedback_share, motion
+from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, SILENT
 from robodyn_ros.control.takeover import check_effort, check_state
-from robodyn_ros.dynamics.loads import check_gravity
+from robodyn_ros.control.terms import Term
+from robodyn_ros.control.verdict import Verdict
+from robodyn_ros.control.wrenches import ExternalWrenches
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import check_gravity, Loads
 from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative
+from robodyn_ros.model.per_joint import not_negative, speeds
+from robodyn_ros.trajectory import (
+    check_feasibility, check_trajectory, Reference, ResultCode, Tolerances, Trajectory,
+    TrajectoryPoint)
+
+_MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
+          Mode.LINEAR_FEEDBACK)  # in the order of `steps.motion`
+_STEEPEST = 1.5    # largest over mean deceleration of a stop
+_SAME = 1e-6       # rad or m that the reference may be beside a departure
+_LINEAR = Mode.LINEAR_FEEDBACK.value
 
 
-class ArmController(Reaching):
+@dataclass(frozen=True, eq=False)
+class Departure:
     """
-    Closes the torque loop of one arm.
+    Where a motion leaves from.
+
+    Attributes
+    ----------
+    moment : float
+        Time of the cycle at which it begins.
+    reference : Reference
+        What is asked of the joints then.
+
+    """
+
+    moment: float
+    reference: Reference
+
+
+class ArmController:
+    """
+    Closes the torque loop of one arm: hosts its control cycle.
 
     Parameters
     ----------
@@ -33,24 +78,139 @@ class ArmController(Reaching):
         Of the laws.
     settings : CycleSettings
         See there.
+    own_law : OwnLawRunner, optional
+        The law of the user.
+    task_gains : TaskGains, optional
+        Of the Cartesian laws.
 
     Attributes
     ----------
-    fault : str
-        Why the controller refuses motion, empty if it does not. Latched until `reset_fault` or
-        the next activation.
     settings : CycleSettings
         As changed last.
     bounds : Bounds
         What they come to for this arm.
+    host : Host
+        Memory and program of the cycle.
     loads : Loads
-        What the arm carries.
+        What the arm is known to carry.
     adaptation : Adaptation
         What is learned about that by the adaptive law.
-    wrenches : ExternalWrenches
-        What is known to push it.
+    wrenches, target : ExternalWrenches
+        What is known to push the arm, and what a link is to press, turned round.
+    observation : Observation
+        External torque and collisions.
+    reference : Reference
+        What is asked of the joints now.
+    terms : (12, nv) array
+        Terms of the last torque, rows as in `Term`. TOTAL is what was sent; LIMIT is all that
+        keeps it from being what the law says: saturation, brakes in front of position limits,
+        transitions, and the limits of rate and effort.
 
     """
+
+    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
+                 own_law: OwnLawRunner | None = None, task_gains: TaskGains | None = None):
+        self.settings = settings = settings or CycleSettings()
+        self.model = model = dynamics.model
+        self.bounds = bounds = Bounds.from_settings(model, settings)
+        check_law(settings.tracking)
+        self._dynamics, self._own = dynamics, own_law
+        self.task_gains = task_gains = task_gains or make_task_gains(
+            dynamics, armature=gains.armature)
+        self._schedule = ScheduledGains(model, settings.gain_schedule)
+        self.loads = Loads(dynamics)
+        learning_link = settings.adaptation.link or model.tip
+        made = compiled_cycle(
+            dynamics, task_gains.link, learning_link,
+            self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
+            settings.longest_pause, self._schedule)
+        self.host = host = Host(made, own_law and law_function(made.dimensions, self._ask_own))
+        self._m, self._p = m, p = host.memory, host.program
+        self._messages = Messages(model, task_gains.link)
+        self._paths = Paths(host)
+        self.wrenches = ExternalWrenches(dynamics, m, p.external)
+        self.target = ExternalWrenches(dynamics, m, p.target)
+        self.reflection = Reflection(model, p.reflection)
+        self._linear = LinearFeedback(dynamics, p.external_law)
+        self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptation)
+        self.observation = Observation(dynamics, host, self._messages,
+                                       settings.observer.link or model.tip)
+        reference = m.motion.reference
+        self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
+        self.terms = m.terms.reshape(len(Term), model.nv)
+        self._task, self.verdict = TaskReport(m.report), Verdict(m.verdict, self._messages)
+        self._state = host.state
+        self._check_guest(settings.guest)
+        if TRACKING[settings.tracking].adapts:
+            self.adaptation.require()
+        self.check_gains(gains)
+        self._begin_memory(gains)
+
+    def _begin_memory(self, gains: Gains) -> None:
+        """Write the first program, and the memory of an arm that was never under control."""
+        m, p, settings = self._m, self._p, self.settings
+        write_constants(p, settings, _STEEPEST / settings.stop_time * speeds(self.model))
+        self._use_gains(gains)
+        self._use_settings(settings, self.bounds)
+        for springs, stiffness in ((m.springs, gains.stiffness),
+                                   (m.task_springs, self.task_gains.stiffness)):
+            springs.value[:] = springs.target[:] = stiffness
+            springs.energy[()] = settings.energy_tank
+        m.schedule.fill(1.0)
+        m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = self._dynamics.runtime
+        m.loads.elapsed[()] = m.loads.duration[()] = -1.0
+        m.motion.result[()] = motion.RUNNING
+        m.observer.begins[()] = 1.0
+        m.share.since[()] = np.inf  # feedback grows from the activation on
+
+    # --- the cycle --------------------------------------------------------------------------
+
+    def update(self, now: float, q: np.ndarray, qd: np.ndarray,
+               effort: np.ndarray | None = None) -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque for a fresh state.
+
+        Parameters
+        ----------
+        now : float
+            Seconds, of a clock that never goes back.
+        q, qd : (nv,)
+            Measured. A state that is not finite is a fault, and counts as silence.
+        effort : (nv,), optional
+            Measured, for the observer; NaN where it is not.
+
+        Returns
+        -------
+        torque : (nv,)
+            To be sent; overwritten by the next call.
+        verdict : Verdict
+            What supervision did; of the last call as well.
+
+        """
+        state = self._state
+        state.q[:], state.qd[:] = q, qd
+        state.effort[:] = np.nan if effort is None else effort
+        return self.host.run(FROM_STATE, now), self.verdict
+
+    def between(self, now: float) -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque between two states: what the law says to the predicted one.
+
+        The prediction has the external torque that the observer sees: what the model does not
+        know would otherwise soften feedback, because between two states there would be no error.
+        """
+        return self.host.run(BETWEEN, now), self.verdict
+
+    def coast(self, now: float, reason: str = '') -> tuple[np.ndarray, Verdict]:
+        """
+        Return the torque while no state can be used.
+
+        The reference comes to rest, and the law brings there an arm that the model predicts from
+        the last state seen and the torques since. What remains at rest is the weight. A motion
+        ends with the `reason` as its message.
+        """
+        self._state.cause[()] = self._code(reason) if reason else 0.0
+        return self.host.run(SILENT, now), self.verdict
 
     # --- taking over, and leaving -----------------------------------------------------------
 
@@ -65,31 +225,18 @@ class ArmController(Reaching):
 
         """
         self.check_state(q, qd)
-        self._see(q, qd)
-        self._before = now
         self.wrenches.clear()
         self.target.clear()
         self.reflection.clear()
-        self._supervisor.reset(self.weight())
-        self._sent[:] = self._supervisor.last
-        self._cadence.reset()
-        self._authority.jump(0.0)
-        self._authority.toward(1.0, now)
-        self._memory.reset()
-        self.observation.begin()
-        self._motion.anchor(q, qd)
-        self._motion.stop('')
-        self._transition.begin()
-        self.fault = ''
-        self._guests.leave()
-        self._guests.choose(self.settings.guest)
-        if self.settings.start_floating:
-            self._motion.let_go(Mode.FLOAT, '')
+        p = self._p
+        p.motion.floats[()] = self.settings.start_floating
+        p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.guest, external_law.NONE)
+        self._locate(motion.TO_TAKE_OVER, now, q, qd)
 
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Raise `StateError` if the arm cannot be taken over in this state."""
         check_state(self.model, q, qd)
-        problem = self._unbearable(self._dynamics.gravity(q), self.bounds)
+        problem = self._unbearable(self._weight(q), self.bounds)
         if problem:
             raise StateError(f'{problem}; bring the arm to where it weighs less, or raise '
                              'effort_margin or effort_limit')
@@ -112,70 +259,56 @@ class ArmController(Reaching):
         """
         if not self.settings.handshake:
             return ''
-        return check_effort(self._dynamics, self.loads, q, qd, effort, self.bounds.handshake,
+        return check_effort(self.dynamics, self.loads, q, qd, effort, self.bounds.handshake,
                             driver_compensates_gravity)
 
     def deactivate(self) -> None:
-        """Forget all motion; the torque to leave behind is `weight`."""
-        self._motion.let_go(Mode.INACTIVE, self.message)
-        self.loads.settle()
+        """Drop all motion; the torque to leave behind is `weight`."""
+        self._ask(motion.TO_GIVE_UP)
+
+    def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """
+        Hold where the arm is found after silence; feedback grows from nothing.
+
+        Also after a pause in which nobody called `coast`; an arm that floats then goes on.
+        """
+        if self.mode is not Mode.INACTIVE:
+            self._locate(motion.TO_RESUME, now, q, qd)
+
+    def start_from(self, torque: np.ndarray) -> None:
+        """Go on from a torque, (nv,), that another commander has sent."""
+        self._p.start_torque[:] = torque
+        self._p.start += 1.0
+        self.host.apply()
 
     # --- motion -----------------------------------------------------------------------------
 
     def hold(self) -> None:
         """Come to rest and stay."""
         self._require_ready()
-        self._guests.keep_off('hold was asked for')
-        self.come_to_rest('hold was asked for')
+        self._ask(motion.TO_REST, 'hold was asked for', disables=1.0)
+
+    def stop(self, message: str) -> None:
+        """Decelerate from the present motion, then hold, by the built-in law; never raises."""
+        if self.mode is not Mode.INACTIVE:
+            self._ask(motion.TO_REST, message, disables=2.0)
+
+    def come_to_rest(self, message: str) -> None:
+        """Decelerate and hold with the law that is at work; never raises."""
+        if self.mode is not Mode.INACTIVE:
+            self._ask(motion.TO_REST, message)
 
     def compensate_gravity(self) -> None:
         """Carry the weight and follow the hand: the arm floats."""
         self._require_ready()
-        if self.mode is not Mode.FLOAT:
-            self._transition.begin()
-        self._guests.keep_off('float was asked for')
-        self._motion.let_go(Mode.FLOAT, 'float was asked for')
+        self._ask(motion.TO_FLOAT, 'float was asked for', disables=1.0)
 
-    def enter(self, mode: str) -> None:
-        """
-        Work in another mode from now on, and at the next activation.
-
-        Parameters
-        ----------
-        mode : str
-            'gravity_compensation', a law of `laws.TRACKING`, or one of `guests.GUESTS`. A law
-            for tracking takes over the motion that is under way; an arm that floats is held.
-            While the controller is inactive only its next activation is affected.
-
-        Raises
-        ------
-        StateError
-            A fault is latched.
-        ParameterError
-            There is no such mode, or no such law.
-        ModelError
-            A law that learns a payload has no link to put it on.
-
-        """
-        floating, guest = mode == Mode.FLOAT.value, mode if mode in GUESTS else ''
-        if self.mode is not Mode.INACTIVE:
-            self._require_ready()
-        self._guests.check(guest)
-        if mode in TRACKING and TRACKING[mode].adapts:
-            self.adaptation.require()
-        if not floating and not guest and self._law.tracking != mode:
-            self._law.tracking = mode
-            self._transition.begin()
-            self.target.clear()
-        self.settings = replace(self.settings, tracking=self._law.tracking, guest=guest,
-                                start_floating=floating)
-        if self.mode is Mode.INACTIVE:
-            return
-        if floating:
-            self.compensate_gravity()
-        elif self.mode is Mode.FLOAT or (guest == LINEAR and self._guests.chosen != LINEAR):
-            self.hold()
-        self._guests.choose(guest)
+    def fail(self, fault: str) -> None:
+        """Latch a fault and stop; the first fault stays."""
+        p = self._p.motion
+        p.fault_code[()] = self._code(fault)
+        p.fault += 1.0
+        self.host.apply()
 
     def reset_fault(self) -> None:
         """
@@ -189,9 +322,197 @@ class ArmController(Reaching):
         """
         if self.fault and self.observation.told:
             raise StateError(f'the cause is still there: {self.observation.told}')
-        self.fault = self._motion.message = ''
+        self._p.motion.reset += 1.0
+        self.host.apply()
 
-    # --- what the law reckons with ----------------------------------------------------------
+    def reach(self, position, quaternion) -> None:
+        """
+        Bring the link to a pose, in place of what runs; in any mode that follows references.
+
+        Parameters
+        ----------
+        position : (3,)
+            Of its origin in the base frame, in m.
+        quaternion : (4,)
+            Its orientation: x, y, z, w.
+
+        Raises
+        ------
+        ArgumentError
+            Not finite numbers, or not a unit quaternion.
+        StateError
+            The arm may not move.
+
+        """
+        target = checked_target(position, quaternion)
+        self._require_free()
+        self._p.motion.pose.target[:] = target
+        self._ask(motion.TO_REACH)
+
+    def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+               start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
+        """
+        Follow a trajectory from now on, in place of what runs.
+
+        Parameters
+        ----------
+        now : float
+            Time of the cycle.
+        joint_names, points
+            As received.
+        start_delay : float
+            Seconds until the trajectory's time zero.
+        tolerances : Tolerances, optional
+            In place of those of the settings.
+
+        Returns
+        -------
+        duration : float
+            Seconds until the last point.
+
+        Raises
+        ------
+        TrajectoryError, StateError
+            Why it is not followed; what ran before goes on.
+
+        """
+        departure = self.departure()
+        trajectory = self.plan(departure, joint_names, points,
+                               now + start_delay if start_delay else None)
+        self.begin(departure, trajectory, tolerances)
+        return trajectory.duration
+
+    def departure(self, lead: float = 0.0) -> Departure:
+        """
+        Return where a motion may leave from, now or in `lead` seconds.
+
+        Raises
+        ------
+        StateError
+            The arm may not move.
+
+        """
+        self._require_free()
+        self.dynamics  # loaded for `plan`
+        # time goes on from the reference of the last cycle
+        return Departure(float(self._m.before) + lead, self._paths.expected(lead))
+
+    def plan(self, departure: Departure, joint_names: Sequence[str],
+             points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
+        """
+        Return the motion along the points, or raise why there is none; in any thread.
+
+        Parameters
+        ----------
+        departure : Departure
+            Its moment is time 0 of the result.
+        joint_names, points
+            As received.
+        zero : float, optional
+            Time of the cycle from which the points count; default the departure.
+
+        Raises
+        ------
+        TrajectoryError
+            With the result code as evidence.
+
+        """
+        delay = 0.0 if zero is None else zero - departure.moment
+        trajectory = check_trajectory(
+            self.model, joint_names, points, departure.reference, start_delay=delay,
+            allow_partial_joints=self.settings.allow_partial_joints)
+        model, bounds = self.model, self.bounds
+        check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
+                          units=model.effort_units, margin=bounds.margin)
+        trajectory.table  # made here, beside the cycle
+        return trajectory
+
+    def begin(self, departure: Departure, trajectory: Trajectory,
+              tolerances: Tolerances | None = None) -> bool:
+        """
+        Follow a planned trajectory from its departure on, in place of what runs.
+
+        Parameters
+        ----------
+        departure, trajectory
+            As planned.
+        tolerances : Tolerances, optional
+            In place of those of the settings.
+
+        Returns
+        -------
+        bool
+            False, and nothing has changed, if the departure has passed or is not on the way any
+            more: plan again.
+
+        Raises
+        ------
+        StateError
+            The arm may not move.
+
+        """
+        self._require_free()
+        lead = departure.moment - float(self._m.before)
+        away = np.abs(self._paths.expected(lead).q - departure.reference.q).max()
+        # where a hand moves the arm its place at a later time is not known
+        if lead < 0.0 or not away < _SAME or (
+                lead > 0.0 and self.mode in (Mode.FLOAT, Mode.REACH)):
+            return False
+        self._paths.put(trajectory, departure.moment, tolerances or self.settings.tolerances)
+        self._messages.goal_time = float(self._p.motion.upcoming.goal_time)
+        self._ask(motion.TO_FOLLOW)
+        return True
+
+    # --- laws and gains ---------------------------------------------------------------------
+
+    def enter(self, mode: str) -> None:
+        """
+        Work in another mode from now on, and at the next activation.
+
+        Parameters
+        ----------
+        mode : str
+            'gravity_compensation', a law of `laws.TRACKING`, 'own_law' or 'linear_feedback'. A
+            law for tracking takes over the motion that is under way; an arm that floats is held.
+            While the controller is inactive only its next activation is affected.
+
+        Raises
+        ------
+        StateError
+            A fault is latched.
+        ParameterError
+            There is no such mode, or no such law.
+        ModelError
+            A law that learns a payload has no link to put it on.
+
+        """
+        floating, guest = mode == Mode.FLOAT.value, mode if mode in EXTERNAL_LAWS else ''
+        if self.mode is not Mode.INACTIVE:
+            self._require_ready()
+        self._check_guest(guest)
+        if not floating and not guest:
+            self._use_law(mode)
+        self.settings = replace(self.settings, guest=guest, start_floating=floating)
+        if self.mode is Mode.INACTIVE:
+            return
+        if floating:
+            self.compensate_gravity()
+        elif self.mode is Mode.FLOAT or (guest == _LINEAR and not self._expects_linear):
+            self.hold()
+        self._p.external_law.choice[()] = EXTERNAL_LAWS.get(guest, external_law.NONE)
+        self._p.external_law.request += 1.0
+        self.host.apply()
+
+    def _use_law(self, name: str) -> None:
+        check_law(name)
+        if TRACKING[name].adapts:
+            self.adaptation.require()
+        if name == self.settings.tracking:
+            return
+        self.settings = replace(self.settings, tracking=name)
+        self.target.clear()
+        self._use_gains(self._gains)
+        self._switch()
 
     def set_gains(self, gains: Gains) -> None:
         """
@@ -210,15 +531,42 @@ class ArmController(Reaching):
 
         """
         self.check_gains(gains)
-        self._law.gains = gains
-        self._memory.integral.keep(gains.ki)
-        self._law.stiffness.change(gains.stiffness, self.settings.transition_time)
-        self._transition.begin()
+        self._use_gains(gains)
+        self._p.springs += 1.0
+        self._switch()
 
     def check_gains(self, gains: Gains) -> None:
         """Raise as `set_gains`, and change nothing."""
+        if gains.kp.size != self.model.nv:
+            raise ParameterError(f'gains for {gains.kp.size} joints; this robot has '
+                                 f'{self.model.nv}')
         check_shaping(gains, self.model)
-        self._law.schedule.check(gains)
+        self._schedule.check(gains)
+
+    def set_task_gains(self, gains: TaskGains) -> None:
+        """
+        Use other Cartesian gains from the next cycle on; the torque goes over smoothly.
+
+        Raises
+        ------
+        ParameterError
+            They are for another link, or another number of joints.
+
+        """
+        if gains.link != self.task_gains.link:
+            raise ParameterError(
+                f'the laws are compiled for the link {self.task_gains.link!r}, not for '
+                f'{gains.link!r}: make new ones', link=gains.link)
+        if gains.posture_kp.size != self.model.nv:
+            raise ParameterError(f'Cartesian gains for {gains.posture_kp.size} joints; this '
+                                 f'robot has {self.model.nv}')
+        self.task_gains = gains
+        self._use_gains(self._gains)
+        self._p.task_springs += 1.0
+        if TRACKING[self.settings.tracking].cartesian:
+            self._switch()
+        else:
+            self.host.apply()
 
     def set_bounds(self, settings: CycleSettings) -> None:
         """
@@ -233,21 +581,14 @@ class ArmController(Reaching):
             A wrong length or value, or the arm could not be held where it is, naming the joint.
 
         """
-        bounds = self.check_bounds(settings)
-        self._supervisor.change(bounds.effort, bounds.rate, bounds.margin)  # may still refuse
-        self.reflection.change(bounds.usable, settings.reflection)
-        self._law.effort_limit = bounds.usable
-        self._motion.poses.settings = settings.reach
-        self.bounds = bounds
-        self.adaptation.settings = settings.adaptation
-        self.observation.change(settings.observer, bounds.usable)
-        self._transition.change(bounds.usable, settings.transition_time)
-        self._transition.begin()
+        self.bounds = self.check_bounds(settings)
+        self._use_settings(settings, self.bounds)
         now = self.settings
         self.settings = replace(
             settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
             longest_pause=now.longest_pause)
+        self._switch()
 
     def check_bounds(self, settings: CycleSettings) -> Bounds:
         """Return the bounds of other settings; raises as `set_bounds`, and changes nothing."""
@@ -255,14 +596,31 @@ class ArmController(Reaching):
         not_negative('reflection.gain', settings.reflection.gain, self.model)
         checked_threshold(self.model, settings.observer.collision.threshold)
         if self.mode is not Mode.INACTIVE:
-            problem = self._unbearable(self._dynamics.gravity(self._q), bounds)
+            problem = self._unbearable(self._weight(self._m.q), bounds)
             if problem:
                 raise ParameterError(f'{problem}: the arm would fall')
         return bounds
 
+    def _use_gains(self, gains: Gains) -> None:
+        self._gains = gains
+        write_gains(self._p, gains, self.task_gains, self.settings.tracking)
+
+    def _use_settings(self, settings: CycleSettings, bounds: Bounds) -> None:
+        write_settings(self._p, settings, bounds)
+        self.reflection.change(bounds.usable, settings.reflection)
+        self.observation.change(settings.observer, bounds.usable)
+        self.adaptation.change(settings.adaptation)
+
+    def _switch(self) -> None:
+        """Let the torque go over smoothly to what the program has now."""
+        self._p.switch += 1.0
+        self.host.apply()
+
+    # --- what the law takes into account ----------------------------------------------------
+
     def set_payload(self, payload: Payload) -> None:
         """
-        Reckon with a payload, in place of what its link carried; mass 0 is none.
+        Carry a payload, in place of what its link carried; mass 0 is none.
 
         It is blended in within `settings.load_time`, at once while inactive. On the link of
         `adaptation` it also takes the place of what was learned.
@@ -274,14 +632,13 @@ class ArmController(Reaching):
             hold it; the message names link, value and remedy.
 
         """
-        payloads = self.loads.with_payload(payload)
-        self._take_loads(payloads, self.loads.gravity,
-                         f'payload of {payload.mass:g} kg on link {payload.link!r}',
-                         forget=payload.link == self.adaptation.link)
+        self._use_loads(self.loads.with_payload(payload), self.loads.gravity,
+                        f'payload of {payload.mass:g} kg on link {payload.link!r}',
+                        forget=payload.link == self.adaptation.link)
 
     def set_gravity(self, gravity) -> None:
         """
-        Reckon with another gravity, (3,) in the frame of the base (m/s^2), as with a payload.
+        Use another gravity, (3,) in the frame of the base (m/s^2), as with a payload.
 
         Raises
         ------
@@ -290,11 +647,27 @@ class ArmController(Reaching):
 
         """
         check_gravity(gravity)
-        self._take_loads(self.loads.payloads, gravity, f'gravity {list(map(float, gravity))}')
+        self._use_loads(self.loads.payloads, gravity, f'gravity {list(map(float, gravity))}')
+
+    def _use_loads(self, payloads, gravity, what: str, forget: bool = False) -> None:
+        active = self.mode is not Mode.INACTIVE
+        target = self.loads.planned(payloads, gravity)
+        if active:
+            learned = 0.0 if forget else self._m.loads.learned
+            problem = self._unbearable(self.loads.weight(self._m.q, target + learned), self.bounds)
+            if problem:
+                raise ModelError(f'{what}: {problem}; check the number and its unit')
+        self.loads.payloads, self.loads.gravity = payloads, np.array(gravity, dtype=float)
+        p = self._p
+        p.loads.target[:] = target
+        p.loads.duration[()] = self.settings.load_time if active else 0.0
+        p.loads.change += 1.0
+        p.learning.forget += forget
+        self.host.apply()
 
     def apply_wrench(self, now: float, link: str, wrench) -> None:
         """
-        Reckon with a wrench, (6,), that the environment applies to a link.
+        Take into account a wrench, (6,), that the environment applies to a link.
 
         It counts for `settings.wrench_timeout` while the arm follows or holds; a floating arm
         gives way to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
@@ -304,12 +677,29 @@ class ArmController(Reaching):
                            '; check the sensor and its unit')
         self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
 
+    def press(self, now: float, link: str, wrench) -> None:
+        """
+        Let a link apply a wrench, (6,) in its axes, to what it touches.
+
+        It counts for `settings.wrench_timeout` while a Cartesian law is at work. Raises as
+        `ExternalWrenches.apply`, StateError in other modes, and ModelError for a wrench that the
+        motors could not apply here.
+        """
+        law = self.settings.tracking
+        if not TRACKING[law].cartesian:
+            raise StateError(f'a target wrench counts in the Cartesian modes only, the mode is '
+                             f'{law}; set mode to cartesian_impedance or operational_space')
+        self._require_ready()
+        reaction = -np.asarray(wrench, dtype=float)
+        self._check_wrench(link, reaction, 'target wrench', 'for it')
+        self.target.apply(now, link, reaction, self.settings.wrench_timeout)
+
     def reflect(self, now: float, torque) -> None:
         """
         Let the hand feel another arm's external torque, (nv,), while this one floats.
 
         It counts for `settings.wrench_timeout`. Raises as `Reflection.take`, and StateError if
-        none of it is to be shown.
+        none of it is to be reflected.
         """
         if not self.reflection.shown:
             raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
@@ -325,27 +715,195 @@ class ArmController(Reaching):
             Why not; the command before counts until it is out of date.
 
         """
-        self._guests.check_expected()
-        self._guests.linear.take(now, command, (self._q, self._qd), self._law.gains.armature,
-                                 self.bounds.usable, self.settings.linear)
+        if not self._expects_linear:
+            raise StateError('linear feedback is not to have the arm: set the parameter mode to '
+                             'linear_feedback, again if it was taken away meanwhile')
+        self.dynamics  # loaded for the checks
+        bounds = self.settings.linear
+        self._linear.take(now, command, (self._m.q, self._m.qd), self._gains.armature,
+                          self.bounds.usable, bounds)
+        self._messages.timeout = bounds.timeout
 
-    def _take_loads(self, payloads, gravity, what: str, forget: bool = False) -> None:
-        active = self.mode is not Mode.INACTIVE
-        if active:
-            self._check_bearable(self.loads.planned(payloads, gravity, not forget), what)
-        if forget:
-            self.adaptation.forget()
-        self.loads.change(payloads, gravity, self.settings.load_time if active else 0.0)
+    @property
+    def dynamics(self) -> Dynamics:
+        """Return the dynamics, which compute with the loads as they are blended now."""
+        loads = self._m.loads
+        np.add(loads.known, loads.learned, out=self._dynamics.runtime)
+        return self._dynamics
 
-    def _check_bearable(self, numbers: np.ndarray, what: str) -> None:
-        """Raise `ModelError` if a motor could not hold the arm with such loads."""
-        problem = self._unbearable(self.loads.weight(self._q, numbers), self.bounds)
-        if problem:
-            raise ModelError(f'{what}: {problem}; check the number and its unit')
+    # --- status -----------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """Return what the controller does."""
+        return _MODES[int(self._m.motion.mode)]
+
+    @property
+    def fault(self) -> str:
+        """Why motion is refused, empty if it is not; latched until `reset_fault` or activation."""
+        return self._messages.text(self._m.motion.fault)
+
+    @property
+    def message(self) -> str:
+        """Return how the last motion ended."""
+        return self._messages.text(self._m.motion.message)
+
+    @property
+    def aborted(self) -> bool:
+        """Whether it was ended by the controller: a tolerance, silence, a pose out of reach."""
+        return float(self._m.motion.message.code) in ABORTS
+
+    @property
+    def code(self) -> ResultCode | None:
+        """How the last trajectory ended; None while it runs, and if something else ended it."""
+        result = int(self._m.motion.result)
+        return None if result == motion.RUNNING else ResultCode(result)
+
+    @property
+    def unmet_goal(self) -> str:
+        """Return the goal tolerance that a trajectory does not meet after its last point."""
+        event = self._paths.unmet_goal(self._m.q, self._m.qd)
+        return self._messages.text(event).rsplit(', ', 2)[0] if event else ''
+
+    @property
+    def following(self) -> bool:
+        """Whether a trajectory is under way, or about to begin."""
+        return self._paths.following
+
+    @property
+    def trajectory(self) -> tuple[Trajectory | None, float]:
+        """Return the trajectory that is followed, and seconds since its start."""
+        return self._paths.current
+
+    @property
+    def interruptions(self) -> int:
+        """How often a motion was broken off, or forbidden to begin."""
+        return int(self._m.motion.interruptions)
+
+    @property
+    def task(self) -> TaskReport | None:
+        """Return the report of a Cartesian law; None while another one is at work."""
+        led = self.mode in (Mode.FLOAT, Mode.LINEAR_FEEDBACK)
+        return self._task if TRACKING[self.settings.tracking].cartesian and not led else None
+
+    @property
+    def effort_limit(self) -> np.ndarray:
+        """Effort limits that are obeyed, (nv,)."""
+        return self.bounds.effort
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no motion is asked of the joints."""
+        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
+
+    @property
+    def feedback_part(self) -> float:
+        """Return the part of the law's feedback that the distance of the torques allows."""
+        return float(feedback_share.stable_share(
+            self._m.share, float(self._p.law_damping), float(self._p.law_stiffness)))
+
+    @property
+    def law_at_work(self) -> str:
+        """Return the mode that has the arm, which may be another than was chosen."""
+        if self.mode is Mode.FLOAT:
+            return Mode.FLOAT.value
+        active = self._m.external_law.active
+        return next((name for name, each in EXTERNAL_LAWS.items() if each == active),
+                    self.settings.tracking)
+
+    def saturated_joints(self) -> list[str]:
+        """Return the joints whose torque was cut in the last cycle."""
+        return [name for name, cut in zip(self.model.joint_names, self._m.verdict.saturated)
+                if cut]
+
+    def weight(self) -> np.ndarray:
+        """Return the torque that holds the arm still where it was seen last, or is predicted."""
+        m = self._m
+        return self._weight(m.guess.q if m.coasting else m.q) * self._gains.weight_scale
+
+    def pose(self, q: np.ndarray) -> np.ndarray:
+        """Return where joint positions have the link, (4, 4) in the base frame."""
+        return self._dynamics.forward_kinematics(q, self.task_gains.link)
+
+    def tool_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the link was seen last, and where its reference is."""
+        return self.pose(self._m.q), self.pose(self.reference.q)
+
+    # --- requests to the cycle --------------------------------------------------------------
+
+    def _ask(self, kind: float, text: str = '', disables: float = 0.0, now: float = 0.0) -> None:
+        """Put a request into the program, and let the memory follow it at a time."""
+        p = self._p.motion
+        p.kind[()], p.code[()], p.disables[()] = kind, self._code(text) if text else 0.0, disables
+        p.request += 1.0
+        self.host.apply(now)
+
+    def _locate(self, kind: float, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Ask for something that begins from a state."""
+        state = self._state
+        state.q[:], state.qd[:] = q, qd
+        self._ask(kind, now=now)
+
+    def _code(self, text: str) -> float:
+        m = self._m
+        return self._messages.code(text, (
+            m.motion.message.code, m.motion.fault.code, m.motion.message.value,
+            m.external_law.reason))
+
+    def _ask_own(self, runtime: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
+        """Ask the law of the user; return its terms, and the code of a problem."""
+        self._dynamics.runtime[:] = runtime
+        m, now = self._m, float(self._state.now)
+        q, qd, *reference, external = rows[:7]
+        problem = self._own.ask(
+            bool(m.external_law.active != external_law.OWN), now,
+            min(max(0.0, now - float(m.before)), self.settings.longest_pause),
+            (q, qd, external), Reference(*reference))
+        return self._own.rows, self._code(problem) if problem else 0.0
+
+    # --- checks -----------------------------------------------------------------------------
+
+    @property
+    def _expects_linear(self) -> bool:
+        """Whether linear feedback is to have the arm."""
+        return bool(self._m.external_law.chosen == external_law.LINEAR)
+
+    def _require_ready(self) -> None:
+        if self.mode is Mode.INACTIVE:
+            raise StateError('the controller is not active; activate it first')
+        if self.fault:
+            raise StateError(f'a fault is latched: {self.fault}; remove its cause, then call '
+                             'reset_fault')
+
+    def _require_free(self) -> None:
+        """Raise `StateError` if no motion may begin."""
+        self._require_ready()
+        if self._expects_linear:
+            raise StateError('the mode is linear_feedback: torques come from ~/linear_feedback; '
+                             'choose another mode, such as computed_torque, to follow '
+                             'trajectories')
+
+    def _check_guest(self, guest: str) -> None:
+        """Raise `ParameterError` for a law of the user that is not there."""
+        if guest == 'own_law' and self._own is None:
+            raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '
+                                 'name of a registered law, see docs/own_law.md',
+                                 parameter='own_law')
+
+    def _check_wrench(self, link: str, wrench, what: str, role: str, remedy: str = '') -> None:
+        """Raise `ModelError` for a wrench, (6,), that the motors could not bear here."""
+        torque = np.abs(self.wrenches.effect(self._m.q, link, wrench))
+        share = torque / self.bounds.usable
+        j = int(np.argmax(share))
+        if share[j] > 1.0:
+            raise ModelError(
+                f"{what} on link {link!r}: joint '{self.model.joint_names[j]}' would need "
+                f'{self._effort(j, torque[j])} {role}, its motor may give '
+                f'{self._effort(j, self.bounds.usable[j])}{remedy}', link=link)
 
     def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
         """Return which motor could not hold the arm against such a gravity, or ''."""
-        weight = gravity * self._law.gains.weight_scale
+        weight = gravity * self._gains.weight_scale
         with np.errstate(divide='ignore', invalid='ignore'):
             share = np.abs(weight) / bounds.usable
         j = int(np.argmax(np.nan_to_num(share)))
@@ -353,3 +911,14 @@ class ArmController(Reaching):
             return ''
         return (f"joint '{self.model.joint_names[j]}' would need {self._effort(j, weight[j])} to "
                 f'hold the arm here, its motor may give {self._effort(j, bounds.usable[j])}')
+
+    def _effort(self, joint: int, value: float) -> str:
+        return f'{value:.4g} {self.model.effort_units[joint]}'
+
+    def _weight(self, q: np.ndarray) -> np.ndarray:
+        """Return g(q) with the loads as blended now."""
+        return self.dynamics.gravity(q)
+
+    def _needed(self, q, qd, qdd):
+        """Return the torque that motions take, batched; without friction."""
+        return self._dynamics.inverse_dynamics(q, qd, qdd) + self._gains.armature * qdd

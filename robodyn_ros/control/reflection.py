@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.external import SMOOTHING
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
@@ -48,38 +48,37 @@ class Reflection:
     Parameters
     ----------
     model : RobotModel
-        Of the arm that shows it.
-    usable : (nv,)
-        What its motors may give.
-    settings : ReflectionSettings
-        See there.
-
-    Raises
-    ------
-    ParameterError
-        A gain of wrong length, negative or not finite.
+        Of the arm that reflects it.
+    program : namespace
+        Fields of `steps.reflection.Program`.
 
     """
 
-    def __init__(self, model: RobotModel, usable: np.ndarray, settings: ReflectionSettings):
-        self._model = model
-        self._end = -np.inf
-        self._told, self._torque = np.zeros((2, model.nv))
-        self.change(usable, settings)
+    def __init__(self, model: RobotModel, program: SimpleNamespace):
+        self._model, self._program = model, program
+        program.end[()] = -np.inf
 
     def change(self, usable: np.ndarray, settings: ReflectionSettings) -> None:
-        """Use other settings; raises as the constructor."""
-        self._gain = not_negative('reflection.gain', settings.gain, self._model)
-        self._limit = settings.limit * usable
+        """
+        Use other settings; usable: effort that may be used, (nv,).
+
+        Raises
+        ------
+        ParameterError
+            A gain of wrong length, negative or not finite.
+
+        """
+        self._program.gain[:] = not_negative('reflection.gain', settings.gain, self._model)
+        self._program.limit[:] = settings.limit * usable
 
     @property
     def shown(self) -> bool:
-        """Whether any of it is."""
-        return bool(self._gain.any())
+        """Whether any of it is reflected."""
+        return bool(self._program.gain.any())
 
     def take(self, now: float, torque, timeout: float) -> None:
         """
-        Show a torque, (nv,), from now on, for `timeout` seconds.
+        Reflect a torque, (nv,), from now on, for `timeout` seconds.
 
         Raises
         ------
@@ -88,24 +87,18 @@ class Reflection:
 
         """
         values = np.array(torque, dtype=float)
-        if values.shape != self._told.shape:
-            raise ArgumentError(f'{values.shape} torques to show; give one for each of the '
-                                f'{self._told.size} joints', shape=values.shape)
+        if values.shape != (self._model.nv,):
+            raise ArgumentError(f'{values.shape} torques to reflect; give one for each of the '
+                                f'{self._model.nv} joints', shape=values.shape)
         bad = ~(np.abs(values) < ABSURD)
         if bad.any():
             j = int(np.argmax(bad))
             raise ArgumentError(f"effort of joint '{self._model.joint_names[j]}' is {values[j]}; "
                                 'it must be finite', joint=self._model.joint_names[j])
-        self._told, self._end = values, now + timeout
+        self._program.torque[:] = values
+        self._program.end[()] = now + timeout
+        self._program.number += 1.0
 
     def clear(self) -> None:
-        """Forget it at once."""
-        self._end = -np.inf
-        self._torque[:] = 0.0
-
-    def torque(self, now: float, dt: float) -> np.ndarray:
-        """Return what is shown, (nv,), overwritten by the next call; it never steps."""
-        wanted = self._gain * self._told if now < self._end else 0.0
-        wanted = np.clip(wanted, -self._limit, self._limit)
-        self._torque += (wanted - self._torque) * min(dt / SMOOTHING, 1.0)
-        return self._torque
+        """Drop it."""
+        self._program.end[()] = -np.inf

@@ -16,7 +16,7 @@ from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.reflection import ReflectionSettings
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative, per_joint
-from robodyn_ros.safety import checked_effort_limits, USUAL_RATE
+from robodyn_ros.safety import checked_bounds, checked_effort_limits, USUAL_RATE
 from robodyn_ros.trajectory import Tolerances
 
 
@@ -156,8 +156,8 @@ class Bounds:
                 else per_joint('torque_rate_limit', settings.torque_rate, model.joint_names))
         handshake = (0.1 * effort if settings.handshake_tolerance is None else not_negative(
             'handshake_tolerance', settings.handshake_tolerance, model))
-        return cls(effort, settings.effort_margin, effort * settings.effort_margin, rate,
-                   handshake)
+        usable, rate = checked_bounds(model.joint_names, effort, rate, settings.effort_margin)
+        return cls(effort, settings.effort_margin, usable, rate, handshake)
 
 
 def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) -> np.ndarray:

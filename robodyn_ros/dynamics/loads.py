@@ -1,8 +1,6 @@
-"""Payloads and gravity that change while the arm is held: blended in, never a step."""
+"""Payloads and gravity of one arm, as parameters of its dynamics."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,10 +33,6 @@ class Loads:
     """
     What the arm carries, and which way is down.
 
-    What its kernels read goes over to new numbers along a smooth step. The numbers between two
-    physical payloads are those of a physical payload, so the law is sound on the way. What is
-    estimated comes on top.
-
     Parameters
     ----------
     dynamics : Dynamics
@@ -60,10 +54,7 @@ class Loads:
             list(enumerate(model.payload_bodies)))}
         self.payloads = {load.link: load for load in model.payloads if load.mass > 0.0}
         self.gravity = np.array(model.gravity)
-        self._from, self._to = self._runtime.copy(), self._runtime.copy()
-        self._known, self._estimated = self._runtime.copy(), np.zeros_like(self._runtime)
-        self._elapsed, self._duration = 0.0, 0.0
-        kernel = dynamics.kernel(weight_under, {'q': model.nv, 'numbers': self._to.size},
+        kernel = dynamics.kernel(weight_under, {'q': model.nv, 'numbers': dynamics.runtime.size},
                                  (model.nv,), 'weight_under')
         self._weight = kernel.builtin('weight_under', weight_under.__doc__)
 
@@ -73,15 +64,13 @@ class Loads:
 
     def unit_weights(self, q: np.ndarray) -> np.ndarray:
         """Return g(q) under gravity of 1 m/s^2 along x, y and z of the base; (3, nv)."""
-        return np.array([self.weight(q, self.planned(self.payloads, unit)) for unit in np.eye(3)])
+        numbers = np.tile(self._runtime, (3, 1))
+        numbers[:, :3] = np.eye(3)
+        return np.array([self.weight(q, row) for row in numbers])
 
-    def planned(self, payloads, gravity, estimated: bool = True) -> np.ndarray:
-        """
-        Return the numbers that kernels would read for these payloads and this gravity.
-
-        `estimated` is whether the estimate still comes on top.
-        """
-        numbers = self._estimated.copy() if estimated else np.zeros_like(self._runtime)
+    def planned(self, payloads, gravity) -> np.ndarray:
+        """Return the parameters that kernels take for these payloads and this gravity."""
+        numbers = np.zeros_like(self._runtime)
         numbers[:3] = gravity
         rows = numbers[3:].reshape(-1, 10)
         for load in payloads.values():
@@ -106,41 +95,10 @@ class Loads:
             del payloads[payload.link]
         return payloads
 
-    def change(self, payloads, gravity, duration: float) -> None:
-        """Go over to these in `duration` seconds."""
+    def change(self, payloads, gravity) -> None:
+        """Use these from now on, in all that the dynamics compute."""
         self.payloads, self.gravity = payloads, np.array(gravity, dtype=float)
-        self._to[:] = self.planned(payloads, gravity, estimated=False)
-        self._from[:] = self._known
-        self._elapsed, self._duration = 0.0, duration
-        self.advance(0.0)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the last change is made."""
-        return self._elapsed >= self._duration
-
-    def settle(self) -> None:
-        """Reckon at once with what was being blended in."""
-        self.advance(math.inf)
-
-    def advance(self, dt: float) -> None:
-        """Go on by a cycle."""
-        if self._duration < 0.0:
-            return
-        self._elapsed += dt
-        known = self._known
-        if self.settled:
-            known[:] = self._to
-            self._elapsed = self._duration = -1.0
-        else:
-            x = self._elapsed / self._duration
-            part = x * x * (3.0 - 2.0 * x)
-            np.subtract(self._to, self._from, out=known)
-            known *= part
-            known += self._from
-        np.add(known, self._estimated, out=self._runtime)
-
-    # --- what is estimated ------------------------------------------------------------------
+        self._runtime[:] = self.planned(payloads, gravity)
 
     def takes(self, link: str) -> bool:
         """Whether a payload of this link counts: it moves, and its body has a slot."""
@@ -165,16 +123,9 @@ class Loads:
                              'there; make them of with_slots(model)', link=link)
         return body
 
-    def estimate(self, link: str, parameters) -> None:
-        """Reckon with these ten numbers on top of what the body of a link is known to carry."""
-        start = 3 + 10 * self._slots[self._model.link(link).body]
-        self._estimated[start:start + 10] = parameters
-        np.add(self._known, self._estimated, out=self._runtime)
-
-    def absorb_estimate(self) -> None:
-        """Take what is estimated for known, so that the next change blends it out."""
-        self._known += self._estimated
-        self._estimated.fill(0.0)
+    def slot(self, link: str) -> int:
+        """Return the place of the ten parameters of a link's body in those of the dynamics."""
+        return 3 + 10 * self._slots[self.carrier(link)]
 
 
 def check_body(payload: Payload) -> None:

@@ -11,10 +11,10 @@ from robodyn_ros.safety.limits import (
 from robodyn_ros.safety.ramp import Ramp, smooth_step
 from robodyn_ros.safety.stale import Freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.stop import StopProfile
-from robodyn_ros.safety.supervisor import Supervisor, Verdict
+from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
 
 __all__ = [
     'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness',
     'Phase', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'USUAL_RATE',
-    'Verdict', 'brake_at_limits', 'check_not_raised', 'checked_effort_limits', 'clamp_effort',
-    'limit_rate', 'smooth_step']
+    'Verdict', 'brake_at_limits', 'check_not_raised', 'checked_bounds', 'checked_effort_limits',
+    'clamp_effort', 'limit_rate', 'smooth_step']

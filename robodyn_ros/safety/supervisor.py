@@ -67,7 +67,7 @@ class Supervisor:
         if not 0.0 < max_dt < np.inf:
             raise ParameterError(f'max_dt is {max_dt} s; it must be above 0 and finite',
                                  value=max_dt)
-        self._limit, self._rate = self._checked_bounds(limit, rate_limit, margin)
+        self._limit, self._rate = checked_bounds(self._names, limit, rate_limit, margin)
         self._bound, self._lowering = self._limit.copy(), False
         self._max_dt = max_dt
         self._last = np.zeros(nv)
@@ -92,9 +92,7 @@ class Supervisor:
             A bad value, naming the joint; nothing is changed then.
 
         """
-        limit = np.array(np.broadcast_to(np.asarray(effort_limit, dtype=float),
-                                         self._limit.shape))
-        self._limit, self._rate = self._checked_bounds(limit, rate_limit, margin)
+        self._limit, self._rate = checked_bounds(self._names, effort_limit, rate_limit, margin)
         self._lowering = True
 
     def reset(self, torque) -> None:
@@ -171,18 +169,31 @@ class Supervisor:
         j = int(np.argmin(np.isfinite(torque)))
         return f"{torque[j]} for joint '{self._names[j]}'"
 
-    def _checked_bounds(self, limit, rate_limit, margin):
-        if not 0.0 < margin <= 1.0:
-            raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
-                                 value=margin)
-        rate = np.array(np.broadcast_to(np.asarray(rate_limit, dtype=float), limit.shape))
-        return (self._checked('effort limit', limit, lowest=0.0) * margin,
-                self._checked('rate limit', rate, lowest=np.nextafter(0.0, 1.0)))
 
-    def _checked(self, what, values, lowest):
-        for name, value in zip(self._names, values):
-            if not value >= lowest:
-                raise ParameterError(f"{what} of joint '{name}' is {value}; it must be "
-                                     f'{"0 or more" if lowest == 0.0 else "above 0"}',
-                                     joint=name, value=float(value))
-        return values
+def checked_bounds(joint_names: Sequence[str], effort_limit, rate_limit,
+                   margin: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the largest torque, (nv,), and its largest change per second.
+
+    Raises
+    ------
+    ParameterError
+        A margin that is not above 0 and at most 1, a limit below 0, or a rate that is not above 0,
+        naming the joint.
+
+    """
+    if not 0.0 < margin <= 1.0:
+        raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
+                             value=margin)
+    limit, rate = (np.array(np.broadcast_to(np.asarray(values, dtype=float), len(joint_names)))
+                   for values in (effort_limit, rate_limit))
+    _check('effort limit', joint_names, limit, limit >= 0.0, '0 or more')
+    _check('rate limit', joint_names, rate, rate > 0.0, 'above 0')
+    return limit * margin, rate
+
+
+def _check(what: str, joint_names: Sequence[str], values, good, needed: str) -> None:
+    for name, value, fine in zip(joint_names, values, good):
+        if not fine:
+            raise ParameterError(f"{what} of joint '{name}' is {value}; it must be {needed}",
+                                 joint=name, value=float(value))

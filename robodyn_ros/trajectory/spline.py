@@ -50,12 +50,12 @@ class Trajectory:
 
     """
 
-    __slots__ = ('_blocks', '_first', '_last', 'begin', 'duration', 'end', 'nv', 'times')
+    __slots__ = ('_blocks', '_first', '_last', '_table', 'begin', 'duration', 'end', 'nv', 'times')
 
     def __init__(self, times, blocks, begin: Reference, end: Reference):
         self.times = tuple(float(t) for t in times)
         self._first, self._last = self.times[0], self.times[-1]
-        self._blocks = blocks
+        self._blocks, self._table = blocks, None
         self.begin, self.end = begin, end
         self.duration = self._last
         self.nv = begin.q.size
@@ -108,6 +108,21 @@ class Trajectory:
         begin, end = Reference.at_rest(q[0]), Reference.at_rest(q[-1])
         begin.effort[:], end.effort[:] = effort[0], effort[-1]
         return cls(times, blocks, begin, end)
+
+    @property
+    def table(self) -> np.ndarray:
+        """
+        Return the segments as rows of a table, (count, 1 + 24 nv); made once.
+
+        Each has the time of its begin, then for the powers 0 to 5 the coefficients of position,
+        velocity, acceleration and effort of all joints. One point has a row of zeros.
+        """
+        if self._table is None:
+            count = max(len(self._blocks), 1)
+            self._table = np.zeros((count, 1 + 24 * self.nv))
+            self._table[:len(self._blocks), 0] = self.times[:len(self._blocks)]
+            self._table[:len(self._blocks), 1:] = self._blocks.reshape(len(self._blocks), -1)
+        return self._table
 
     @property
     def coefficients(self) -> np.ndarray:

@@ -34,7 +34,6 @@ from golden.scenario import URDFS
 _NESTED = {'observer': ObserverSettings, 'collision': CollisionSettings, 'reach': ReachSettings,
            'adaptation': AdaptationSettings, 'gain_schedule': GainSchedule,
            'reflection': ReflectionSettings, 'linear': LinearBounds}
-_ROUNDING = 1e-9  # of the effort limit: feedback is reduced to torques at the limit
 
 
 class ControllerHost:
@@ -61,6 +60,7 @@ class ControllerHost:
         self.dynamics.update(self.dynamics.model)  # removes the loads of the last scenario
         self.setup = setup
         own = setup.get('own_law')
+        self.controller = None
         self.controller = ArmController(
             self.dynamics, self.gains(), self.settings(),
             own and load_own_law(own, self.dynamics, setup.get('own_law_deadline', 10.0)),
@@ -82,7 +82,8 @@ class ControllerHost:
 
     def gains(self, **changes):
         """Return the gains of the setup, with changes."""
-        return make_gains(self.dynamics, **{**self.setup.get('gains', {}), **changes})
+        dynamics = self.controller.dynamics if self.controller else self.dynamics
+        return make_gains(dynamics, **{**self.setup.get('gains', {}), **changes})
 
     def task_gains(self, **changes):
         """Return the Cartesian gains of the setup, with changes."""
@@ -133,17 +134,16 @@ class ControllerHost:
                 'message': _timeless(c.message), 'code': None if c.code is None else int(c.code),
                 'aborted': c.aborted, 'goal_unmet': bool(c.unmet_goal),
                 'following': c.following, 'interruptions': c.interruptions,
-                'collision': c.observation.collision.present,
-                'collisions': c.observation.collision.count,
+                'collision': c.observation.collision,
+                'collisions': c.observation.collisions,
                 'learning': c.adaptation.learning,
                 'wrenches': [*c.wrenches.links, *c.target.links],
-                'verdict': c._verdict.fault or ''}
+                'verdict': c.verdict.fault or ''}
 
     def masks(self):
-        """Return saturated and rate-limited joints as bits, without those cut by rounding."""
-        c, verdict = self.controller, self.controller._verdict
-        cut = np.abs(c._desired - c._sent) > _ROUNDING * self.effort_limit
-        return [int((mask & cut) @ (1 << np.arange(mask.size)))
+        """Return saturated and rate-limited joints as bits."""
+        verdict = self.controller.verdict
+        return [int(mask @ (1 << np.arange(mask.size)))
                 for mask in (verdict.saturated, verdict.rate_limited)]
 
     def probe(self):

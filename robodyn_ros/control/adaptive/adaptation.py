@@ -7,18 +7,14 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.adaptive.adaptation_step import (
-    compile_step, ESTIMATE, NUMBERS, PARAMETERS, STATE)
-from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.host import Host
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
-from robodyn_ros.trajectory import Reference
 
-_LONGEST = 0.02   # s that a step may count for: a pause is no evidence
-_LIGHTEST = 1e-6  # kg: of less nobody knows where it is
+_LIGHTEST = 1e-6  # kg: of less no centre of mass can be found
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,9 @@ class Adaptation:
     dynamics : Dynamics
         The arm.
     loads : Loads
-        What the arm carries; the estimate becomes part of it.
+        What the arm is known to carry.
+    host : Host
+        Of the cycle, which learns.
     settings : AdaptationSettings
         See there.
 
@@ -75,8 +73,6 @@ class Adaptation:
         That holds the payload.
     pseudo_inertia : (4, 4) array
         The estimate, in the axes of the link about its origin.
-    learning : bool
-        Whether the last cycle could have changed it.
 
     Raises
     ------
@@ -85,45 +81,30 @@ class Adaptation:
 
     """
 
-    def __init__(self, dynamics: Dynamics, loads: Loads, settings: AdaptationSettings):
+    def __init__(self, dynamics: Dynamics, loads: Loads, host: Host,
+                 settings: AdaptationSettings):
         self.link = settings.link or dynamics.model.tip
-        self._loads = loads
-        self._possible = loads.takes(self.link)
+        self._loads, self._host = loads, host
         if settings.link:
             self.require()
-        self.pseudo_inertia = np.zeros((4, 4))
-        self._elements = self.pseudo_inertia.reshape(-1)
-        self.learning = False
-        self._nothing = np.zeros(dynamics.nv)
-        self._numbers, self._answer = np.zeros(len(NUMBERS)), np.zeros(PARAMETERS.stop)
-        self._step = compile_step(dynamics, self.link) if self._possible else None
-        self.settings = settings
+        self.pseudo_inertia = host.memory.learning.estimate.reshape(4, 4)
+        self.change(settings)
 
     def require(self) -> None:
         """Raise `ModelError` if nothing can be learned: the link does not move, or has no slot."""
         self._loads.carrier(self.link)
 
+    def change(self, settings: AdaptationSettings) -> None:
+        """Learn by other settings from the next cycle on; the link stays."""
+        program = self._host.program.learning
+        for name in ('rate', 'dead_zone', 'largest_mass', 'size'):
+            getattr(program, name)[()] = getattr(settings, name)
+        program.change += 1.0
+
     @property
-    def settings(self) -> AdaptationSettings:
-        """How it learns from the next cycle on; the link stays."""
-        return self._settings
-
-    @settings.setter
-    def settings(self, settings: AdaptationSettings) -> None:
-        self._settings = settings
-        self._numbers[1:] = settings.dead_zone, settings.largest_mass, settings.size
-        self._go(0.0, *[self._nothing] * len(STATE))
-
-    def advance(self, dt: float, q: np.ndarray, qd: np.ndarray, reference: Reference,
-                gains: Gains) -> None:
-        """Learn from a cycle, (nv,) each, that the law has answered undisturbed."""
-        self._go(min(dt, _LONGEST), q, qd, reference.q, reference.qd, reference.qdd,
-                 gains.sliding)
-
-    def forget(self) -> None:
-        """Begin anew; what was learned counts until `Loads.change` blends it out."""
-        self.pseudo_inertia.fill(0.0)
-        self._loads.absorb_estimate()
+    def learning(self) -> bool:
+        """Whether the last cycle could have changed the estimate."""
+        return bool(self._host.memory.learning.active)
 
     @property
     def payload(self) -> Payload:
@@ -149,12 +130,3 @@ class Adaptation:
             return 'none'
         return (f'{mass:.3g} kg on {self.link}, '
                 f'{"being learned" if self.learning else "kept"}')
-
-    def _go(self, dt: float, *state: np.ndarray) -> None:
-        if not self._possible:
-            return
-        self._numbers[0] = self._settings.rate * dt
-        answer = self._step(*state, self._elements, self._numbers, out=self._answer)
-        if math.isfinite(answer.dot(answer)):
-            self._elements[:] = answer[ESTIMATE]
-            self._loads.estimate(self.link, answer[PARAMETERS])

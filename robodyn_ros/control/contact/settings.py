@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import not_negative
 
 SOURCES = ('command', 'measured')
 REACTIONS = ('report', 'stop', 'float')
@@ -73,3 +77,15 @@ class ObserverSettings:
         if self.torque_source not in SOURCES:
             raise ParameterError(f'observer.torque_source is {self.torque_source!r}; there are '
                                  f'{", ".join(SOURCES)}', value=self.torque_source)
+
+
+def checked_threshold(model: RobotModel, threshold) -> np.ndarray | None:
+    """Return one threshold per joint, or None for none; raises `ParameterError` unless above 0."""
+    if threshold is None or not np.size(threshold):
+        return None
+    values = not_negative('collision.threshold', threshold, model)
+    if not values.all():
+        joint = model.joint_names[int(np.argmin(values))]
+        raise ParameterError(f"collision.threshold of joint '{joint}' is 0: any noise would be a "
+                             'collision; leave the list empty for no detection', joint=joint)
+    return values

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 
@@ -69,42 +69,26 @@ class LinearBounds:
 
 class LinearFeedback:
     """
-    Takes commands that make sense, and says what torque they come to.
+    Takes commands that pass the checks.
 
     Parameters
     ----------
     dynamics : Dynamics
         The arm.
-
-    Attributes
-    ----------
-    rows : (10, nv) array
-        The last answer, rows as in `Term`: feedforward is EFFORT, the rest FEEDBACK.
+    program : namespace
+        Fields of `steps.external_law.Program`.
 
     """
 
-    def __init__(self, dynamics: Dynamics):
-        model = self._model = dynamics.model
-        self._dynamics = dynamics
-        self._command: LinearCommand | None = None
-        self._until = -math.inf
-        self._bounds = LinearBounds()
-        self.rows = np.zeros((Term.LIMIT, model.nv))
-        self._error = np.zeros(2 * model.nv)
-
-    @property
-    def silence(self) -> str:
-        """Say why there is no command."""
-        return f'no good message on ~/linear_feedback for {self._bounds.timeout:g} s'
-
-    def fresh(self, now: float) -> bool:
-        """Return whether a command counts."""
-        return now < self._until
+    def __init__(self, dynamics: Dynamics, program: SimpleNamespace):
+        self._model, self._dynamics, self._program = dynamics.model, dynamics, program
+        self._gain: np.ndarray | None = None
+        program.until[()] = -math.inf
 
     def take(self, now: float, command: LinearCommand, state, armature, limit,
              bounds: LinearBounds) -> None:
         """
-        Obey a command from now on, if it makes sense.
+        Obey a command from now on, if it passes the checks.
 
         Parameters
         ----------
@@ -130,20 +114,12 @@ class LinearFeedback:
         self._check_numbers(command, limit)
         self._check_position(command, q, bounds)
         self._check_torque(command, q, qd, limit, bounds)
-        if self._command is None or not np.array_equal(command.gain, self._command.gain):
+        if self._gain is None or not np.array_equal(command.gain, self._gain):
             self._check_growth(command.gain, q, armature, bounds)
-        self._command, self._bounds, self._until = command, bounds, now + bounds.timeout
-
-    def answer(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Fill `rows` for a state."""
-        self.rows[Term.EFFORT] = self._command.feedforward
-        self.rows[Term.FEEDBACK] = self._feedback(self._command, q, qd)
-
-    def _feedback(self, command: LinearCommand, q, qd) -> np.ndarray:
-        n = q.size
-        np.subtract(command.position, q, out=self._error[:n])
-        np.subtract(command.velocity, qd, out=self._error[n:])
-        return command.gain @ self._error
+        self._gain, program = command.gain, self._program
+        program.feedforward[:], program.gain[:] = command.feedforward, command.gain.ravel()
+        program.position[:], program.velocity[:] = command.position, command.velocity
+        program.until[()] = now + bounds.timeout
 
     def _nearest(self, command: LinearCommand, q) -> LinearCommand:
         """Return the command with continuous joints in the turn in which they are."""
@@ -172,7 +148,8 @@ class LinearFeedback:
             f'linear_feedback.largest_error, {bounds.largest_error:g}'))
 
     def _check_torque(self, command: LinearCommand, q, qd, limit, bounds: LinearBounds) -> None:
-        torque = command.feedforward + self._feedback(command, q, qd)
+        torque = command.feedforward + command.gain @ np.concatenate(
+            [command.position - q, command.velocity - qd])
         self._require(np.abs(torque) <= bounds.largest_torque * limit, lambda j: (
             f'the torque would be {self._effort(j, torque)} here, its motor may give '
             f'{self._effort(j, limit)}; more than linear_feedback.largest_torque, '

@@ -68,6 +68,11 @@ class OwnLawRunner:
         self._shown = Reference(*map(_read_only, self._reference.arrays))
         self._try(dynamics)
 
+    def ask(self, begins: bool, now: float, dt: float, state, reference: Reference) -> str:
+        """Answer, and take over first if it `begins`; arguments and result as for `answer`."""
+        return (begins and self.start(now, dt, state, reference)) or self.answer(
+            now, dt, state, reference)
+
     def start(self, now: float, dt: float, state, reference: Reference) -> str:
         """Let it take over; arguments and result as for `answer`."""
         self._show(now, dt, state, reference)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from robodyn_ros.control.contact.feedback import stable_part
 from robodyn_ros.control.contact.momentum_observer import observe
-from robodyn_ros.control.external import carried_wrenches
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.control.prediction import predict
 from robodyn_ros.control.response import response
@@ -73,6 +72,13 @@ def _observe(robot, runtime, q, qd, torque, known, motion, limit, gains, step, m
     n = robot.tree.nv
     return observe(robot.tree, runtime, q, qd, torque, known, *_rows(motion, n), limit,
                    *_rows(gains, n), step, memory)
+
+
+def carried_wrenches(tree, runtime, q, wrenches):
+    """Return -sum J^T w for wrenches (force, moment) at the bodies' origins, in body axes."""
+    rows = [wrenches[6 * i:6 * i + 6] for i in tree.bodies]
+    forces = [(tuple(-x for x in row[:3]), tuple(-x for x in row[3:])) for row in rows]
+    return kernels.to_coordinates(tree, kernels.inward(tree, kernels.poses(tree, q), forces))
 
 
 def _carried(robot, runtime, q, wrenches):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.adaptive.adaptation_step import ESTIMATE, PARAMETERS, STATE, step
 from robodyn_ros.control.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.flags import all_finite, when
-from robodyn_ros.dynamics.flow import call
+from robodyn_ros.dynamics.flags import all_finite, equal, no, when
+from robodyn_ros.dynamics.flow import call, choose
 from robodyn_ros.dynamics.nested import flatten
 from robodyn_ros.dynamics.trace import minimum
 
@@ -61,3 +62,13 @@ def advance(functions, body, m, p, dt, state, learned, slot):
     result = list(learned)
     result[place] = when(good, answer[PARAMETERS], learned[place])
     return Memory(m.change, m.forget, when(good, answer[ESTIMATE], m.estimate), m.active), result
+
+
+def bounded(functions, body, m, p, learned, slot):
+    """Return memory and parameters as `advance`, within the bounds of a new program."""
+    kept = replace(m, change=p.change), learned
+    if slot is None:
+        return kept
+    rows = [[0.0] * body.nv for _ in STATE]
+    return choose(no(equal(m.change, p.change)), [
+        lambda: kept, lambda: advance(functions, body, kept[0], p, 0.0, rows, learned, slot)])

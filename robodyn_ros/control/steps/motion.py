@@ -146,7 +146,7 @@ def decide(m, p, what):
         (asked(TO_RESUME),                       STOP,     STOP_FROM_STATE,     given_up),
         (asked(TO_REST),                         STOP,     STOP_FROM_REFERENCE, text),
         (asked(TO_FLOAT),                        FLOAT,    RELEASE,             text),
-        (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, event(SILENT)),
+        (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, what.silence),
         (both(what.hit, what.hit_floats),        FLOAT,    RELEASE_AT_STATE,    what.collision),
         (what.hit,                               STOP,     STOP_FROM_STATE,     what.collision),
         (asked(TO_REACH),                        REACH,    AIM,                 NOTHING),
@@ -156,8 +156,8 @@ def decide(m, p, what):
 
 def conclude(m, p, outcome):
     """Return the next mode once the reference has moved on: mode, action, message, result."""
-    track, reach, time = equal(m.mode, TRACK), equal(m.mode, REACH), m.path.elapsed
-    seen = [outcome.joint, outcome.error, outcome.tolerance, time]
+    track, reach = equal(m.mode, TRACK), equal(m.mode, REACH)
+    seen = [outcome.joint, outcome.error, outcome.tolerance, outcome.time]
     off_path, off_goal = (
         Event(when(outcome.velocity, speed, position), *seen)
         for position, speed in ((OFF_PATH, OFF_PATH_SPEED), (OFF_GOAL, OFF_GOAL_SPEED)))
@@ -215,7 +215,7 @@ def act(robot, m, p, mode, action, message, q, qd):
 def advance(body, reach, table, m, p, now, dt, q, qd):
     """Return the memory with the reference moved on, and how a trajectory stands."""
     chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming, p.current)
-    running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0)
+    running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def tracked():
         state = path.advance(m.path, now, body.robot.longest_pause)

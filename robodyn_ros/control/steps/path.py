@@ -61,6 +61,7 @@ class Outcome:
     joint: float = scalar('', 'Joint beyond its tolerance.')
     error: float = scalar('rad', 'Its distance from the reference.')
     tolerance: float = scalar('rad', 'Its tolerance.')
+    time: float = scalar('s', 'Time since the begin while moving, since the last point after.')
 
 
 def started(path):
@@ -112,4 +113,5 @@ def judge(m, path, reference, q, qd):
     nv = float(len(q))
     of_velocity = at_least(which, nv)
     return Outcome(kind, of_velocity, when(of_velocity, which - nv, which),
-                   element(errors, which), element(tolerances, which))
+                   element(errors, which), element(tolerances, which),
+                   when(moving, m.elapsed, late))

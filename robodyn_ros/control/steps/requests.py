@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, external_law, feedback_share, law_state, loads, motion, observer, predict,
-    reflection, transition, wrenches)
+    collision, external_law, feedback_share, law_state, learning, loads, motion, observer,
+    predict, reflection, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps.vectors import element, first_where, zeros
@@ -58,6 +58,11 @@ def take_over(robot, functions, asked, state, m, p):
     guest = external_law.released(external_law.requested(
         m.external_law, p.external_law, begins), located)
     body = Body(robot, functions, loads.runtime(loads_), p.gains)
+    learned = replace(m.learning, forget=p.learning.forget, estimate=when(
+        forgets, zeros(m.learning.estimate), m.learning.estimate))
+    learned, parameters = learning.bounded(
+        functions.learning, body, learned, p.learning, loads_.learned, robot.slot)
+    loads_ = replace(loads_, learned=parameters)
     weight = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
     begun = when(begins, weight, p.start_torque)
     begun = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
@@ -66,10 +71,9 @@ def take_over(robot, functions, asked, state, m, p):
     return replace(
         m, before=now, q=q, qd=qd, coasting=when(located, 0.0, m.coasting),
         guess=when(located, predict.Memory(q, qd), m.guess), loads=loads_,
-        external=wrenches.Memory(when(begins, zeros(m.external.wrench), m.external.wrench)),
-        target=wrenches.Memory(when(begins, zeros(m.target.wrench), m.target.wrench)),
-        learning=replace(m.learning, forget=p.learning.forget, estimate=when(
-            forgets, zeros(m.learning.estimate), m.learning.estimate)),
+        external=wrenches.requested(m.external, p.external),
+        target=wrenches.requested(m.target, p.target),
+        learning=learned,
         external_law=guest, task_springs=task,
         reflection=when(begins, reflection.cleared(m.reflection, p.reflection), m.reflection),
         observer=observer.restarted(m.observer, located),
@@ -98,7 +102,8 @@ def judge(robot, state, m, p, asked):
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
         silent=either(equal(state.kind, SILENT), spoiled),
         fails=either(asked.fault, spoiled),
-        failure=when(asked.fault, motion.event(p.motion.fault_code), unusable))
+        failure=when(asked.fault, motion.event(p.motion.fault_code), unusable),
+        silence=motion.Event(motion.SILENT, 0.0, state.cause, 0.0, now))
 
 
 def decide(robot, asked, seen, state, m, p):

@@ -53,6 +53,8 @@ def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p
         equal(guest.active, external_law.LINEAR), flag(guest.disabled))])
     silence = when(equal(guest.chosen, external_law.LINEAR), motion.NO_LINEAR_FEEDBACK, 0.0)
     reason = motion.event(when(guest.disabled, guest.reason, silence))
+    # a fault has more to show than its code
+    reason = when(equal(reason.code, what.fault.code), what.fault, reason)
     what = motion.act(
         robot, what, p.motion,
         when(takes, motion.LINEAR, when(leaves, motion.STOP, what.mode)),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, numbers
+from robodyn_ros.control.blocks import block, numbers, scalar
 from robodyn_ros.control.steps.vectors import magnitudes, zeros
-from robodyn_ros.dynamics.flags import above, any_above, any_of, both, no, when
+from robodyn_ros.dynamics.flags import above, any_above, any_of, both, equal, no, when
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import minimum
 
@@ -17,11 +17,19 @@ class Program:
     wrench: list = numbers('wrenches', 'N, N m', 'Force and moment on each body at its origin, in '
                            'its axes.')
     end: list = numbers('bodies', 's', 'Time of the law until which each counts.')
+    clear: float = scalar('', 'Number of the last request to drop all of them at once.')
 
 
 @block
 class Memory:
     wrench: list = numbers('wrenches', 'N, N m', 'The same, low-pass filtered.')
+    clear: float = scalar('', 'Last request to drop them that was looked at.')
+
+
+def requested(m, p):
+    """Return the memory in which the requests of the program have been looked at."""
+    new = no(equal(m.clear, p.clear))
+    return Memory(when(new, zeros(m.wrench), m.wrench), p.clear)
 
 
 def present(p, now):
@@ -38,7 +46,7 @@ def advance(m, p, now, dt):
     rate = minimum(dt / _TIME_CONSTANT, 1.0)
     wrench = [w + (t - w) * rate for w, t in zip(m.wrench, target)]
     over = both(no(some), no(any_above(magnitudes(wrench), _NEGLIGIBLE)))
-    return Memory(when(over, zeros(wrench), wrench))
+    return Memory(when(over, zeros(wrench), wrench), m.clear)
 
 
 def torque(body, q, wrenches):

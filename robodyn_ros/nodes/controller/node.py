@@ -65,7 +65,7 @@ class ControllerNode(LifecycleNode):
 
     def _changed(self, values, names: list[str]) -> None:
         if self.wiring is not None:
-            apply_changes(self.wiring.controller, values, names, self.wiring.dynamics,
+            apply_changes(self.wiring.controller, values, names,
                           self.wiring.configured)
             changed = (f'{name} = {getattr(values, name.replace(".", "_"))}' for name in names)
             self.get_logger().info(f'changed: {", ".join(changed)}')

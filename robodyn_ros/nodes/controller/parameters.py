@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control import (
     ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
-from robodyn_ros.control.guests.guests import GUESTS
+from robodyn_ros.control.programming import EXTERNAL_LAWS
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.settings import Bounds
 from robodyn_ros.dynamics import Dynamics
@@ -28,7 +28,7 @@ from robodyn_ros.nodes.torque_parameters import (
 from robodyn_ros.safety import check_not_raised
 from robodyn_ros.trajectory import Tolerances
 
-MODES = (*TRACKING, *GUESTS, Mode.FLOAT.value)
+MODES = (*TRACKING, *EXTERNAL_LAWS, Mode.FLOAT.value)
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -204,7 +204,7 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
         longest_pause=values.stale_stop, observer=observer_from(values),
         linear=linear_from(values), reach=reach_from(values),
         reflection=ReflectionSettings(values.reflection_gain, values.reflection_limit),
-        guest=values.mode if values.mode in GUESTS else '')
+        guest=values.mode if values.mode in EXTERNAL_LAWS else '')
 
 
 def tolerances_from(values: SimpleNamespace, model: RobotModel) -> Tolerances:
@@ -231,7 +231,7 @@ def check_rate(values: SimpleNamespace, simulated: bool) -> None:
 
 
 def apply_changes(controller: ArmController, values: SimpleNamespace, names: list[str],
-                  dynamics: Dynamics, configured: Bounds) -> None:
+                  configured: Bounds) -> None:
     """
     Take over changed parameters while the controller runs: all, or none.
 
@@ -243,8 +243,6 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
         All parameters, as they would be.
     names : list of str
         Those that change.
-    dynamics : Dynamics
-        Of the arm.
     configured : Bounds
         With which the node was configured: limits of torque and its rate stay within these.
 
@@ -254,6 +252,7 @@ def apply_changes(controller: ArmController, values: SimpleNamespace, names: lis
         Why not; nothing has changed then.
 
     """
+    dynamics = controller.dynamics
     gains, settings = gains_from(values, dynamics), settings_from(values, dynamics.model)
     task_gains = task_gains_from(values, dynamics) if TASK_NAMES & set(names) else None
     bounds = set(names) - _DESIGN.keys() - TASK_NAMES - {'mode'}

@@ -75,11 +75,11 @@ class ControllerReport:
             self._unmet = trajectory
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
-        collision = controller.observation.collision
-        if collision.count != self._collisions:
-            self._collisions = collision.count
+        seen = controller.observation
+        if seen.collisions != self._collisions:
+            self._collisions = seen.collisions
             if not controller.fault:
-                log.warning(f'collision: {collision.last}')
+                log.warning(f'collision: {seen.last_collision}')
 
     def _unmet_goal(self) -> str:
         """Return which goal tolerance is not met some time after the last point, or ''."""

@@ -57,8 +57,6 @@ class Wiring:
 
     Attributes
     ----------
-    dynamics : Dynamics
-        Of the arm.
     controller : ArmController
         The law.
     configured : Bounds
@@ -97,7 +95,7 @@ class Wiring:
         table.refuse_unknown()
         values = table.values
         with compilation_logged(node.get_logger(), model.name):
-            self.dynamics = dynamics = Dynamics(with_slots(model))
+            dynamics = Dynamics(with_slots(model))
             self.controller = ArmController(dynamics, gains_from(values, dynamics),
                                             settings_from(values, model),
                                             own_law_from(values, dynamics),

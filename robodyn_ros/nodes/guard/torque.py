@@ -159,7 +159,7 @@ class GuardTorque:
         for load in payloads:
             self.loads.carrier(load.link)
             check_body(load)
-        self.loads.change({load.link: load for load in payloads if load.mass}, gravity, 0.0)
+        self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
         self.armature[:] = armature
 
     def _take(self, payloads, gravity) -> None:
@@ -170,7 +170,7 @@ class GuardTorque:
             raise ModelError(
                 f"joint '{self._model.joint_names[j]}' would need {weight[j]:.4g} to hold the "
                 f'arm here, its motor may give {self._usable[j]:.4g}')
-        self.loads.change(payloads, gravity, 0.0)
+        self.loads.change(payloads, gravity)
 
     def _obey(self, values: SimpleNamespace, usable: np.ndarray) -> None:
         self._usable, self._damping = usable, values.damping

@@ -1,0 +1,113 @@
+"""The trajectories of one arm: the one that is followed, and the one that is about to begin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.host import Host
+from robodyn_ros.control.steps import motion, stop_profile
+from robodyn_ros.dynamics.ieee import Ieee
+from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
+
+
+class Paths:
+    """
+    Puts trajectories into the table and the program of a cycle.
+
+    Parameters
+    ----------
+    host : Host
+        Of the cycle.
+
+    """
+
+    def __init__(self, host: Host):
+        self._host = host
+        self._memory, self._program = host.memory.motion, host.program.motion
+        self._trajectories: dict[int, Trajectory] = {}
+
+    @property
+    def pending(self) -> bool:
+        """Whether a trajectory is about to begin."""
+        m, upcoming = self._memory, self._program.upcoming
+        return bool(upcoming.number > m.path.number and upcoming.number > m.dropped)
+
+    @property
+    def following(self) -> bool:
+        """Whether a trajectory is under way, or about to begin."""
+        return bool(self._memory.mode == motion.TRACK) or self.pending
+
+    @property
+    def current(self) -> tuple[Trajectory | None, float]:
+        """Return the trajectory that is followed, or was followed last, and its time in s."""
+        m = self._memory.path
+        return self._trajectories.get(int(m.number)), float(m.elapsed)
+
+    def expected(self, ahead: float) -> Reference:
+        """Return what will be asked of the joints in `ahead` seconds if nothing intervenes."""
+        m = self._memory
+        here = m.reference
+        expected = Reference(here.q.copy(), here.qd.copy(), here.qdd.copy(), here.effort.copy())
+        if ahead > 0.0 and m.mode == motion.TRACK:
+            trajectory, elapsed = self.current
+            trajectory.sample(elapsed + ahead, expected)
+        elif ahead > 0.0 and m.mode == motion.STOP:
+            values = {name: np.vectorize(Ieee, otypes=[object])(numbers).tolist()
+                      for name, numbers in vars(m.stop).items()}
+            values['elapsed'] += ahead
+            rows = stop_profile.sample(stop_profile.Memory(**values))
+            expected = Reference(*np.array(rows, dtype=float))
+        return expected
+
+    def put(self, trajectory: Trajectory, moment: float, tolerances: Tolerances | None) -> None:
+        """Let a trajectory begin at a moment; to be followed by the request."""
+        program, table = self._program, trajectory.table
+        running = self._running()
+        if running is not None:
+            first, count = int(running.row), int(running.rows)
+            kept = self._host.table[first:first + count]
+            if running is program.upcoming:
+                for name, values in vars(program.upcoming).items():
+                    getattr(program.current, name)[...] = values
+            program.current.row[()] = 0.0
+            table = np.concatenate([kept, table])
+        number = 1 + int(max(program.upcoming.number, program.current.number))
+        self._trajectories = {int(program.current.number): self._trajectories.get(
+            int(program.current.number)), number: trajectory}
+        self._fill(number, trajectory, moment, tolerances, len(table) - len(trajectory.table))
+        self._host.replace_table(table)
+
+    def _running(self):
+        """Return the path that is followed, which may be the one that was put last."""
+        m, program = self._memory, self._program
+        if m.mode != motion.TRACK:
+            return None
+        upcoming = m.path.number == program.upcoming.number
+        return program.upcoming if upcoming else program.current
+
+    def _fill(self, number: int, trajectory: Trajectory, moment: float,
+              tolerances: Tolerances | None, row: int) -> None:
+        limits = tolerances or Tolerances.none(trajectory.nv)
+        path, begin, end = self._program.upcoming, trajectory.begin, trajectory.end
+        path.number[()], path.moment[()] = number, moment
+        path.row[()], path.rows[()] = row, len(trajectory.table)
+        path.first[()], path.last[()] = trajectory.times[0], trajectory.times[-1]
+        path.first_q[:], path.first_effort[:] = begin.q, begin.effort
+        path.last_q[:], path.last_effort[:] = end.q, end.effort
+        path.path_q[:], path.path_qd[:] = limits.path, limits.path_velocity
+        path.goal_q[:], path.goal_qd[:] = limits.goal, limits.goal_velocity
+        path.goal_time[()] = limits.goal_time
+
+    def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
+        """Return what shows a goal tolerance that is not met after the last point."""
+        m, path = self._memory, self._running()
+        if path is None or m.path.elapsed < path.last:
+            return None
+        for code, error, bound in (
+                (motion.OFF_GOAL, np.abs(m.reference.q - q), path.goal_q),
+                (motion.OFF_GOAL_SPEED, np.abs(m.reference.qd - qd), path.goal_qd)):
+            beyond = ~(error <= bound)
+            if beyond.any():
+                j = int(np.argmax(beyond))
+                return motion.Event(code, j, error[j], bound[j], float(m.path.elapsed - path.last))
+        return None

@@ -1,0 +1,50 @@
+"""From gains and settings to the program of a cycle."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from robodyn_ros.control.cadence import swiftness
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.steps import external_law, laws
+from robodyn_ros.exceptions import ParameterError
+
+EXTERNAL_LAWS = {'own_law': external_law.OWN, Mode.LINEAR_FEEDBACK.value: external_law.LINEAR}
+
+
+def check_law(name: str) -> None:
+    """Raise `ParameterError` unless a law that follows references has this name."""
+    if name not in TRACKING:
+        raise ParameterError(f'no tracking law is called {name!r}; there are '
+                             f'{", ".join(TRACKING)}', value=name)
+
+
+def write_gains(program: SimpleNamespace, gains: Gains, task_gains: TaskGains, law: str) -> None:
+    """Use gains, and a law that follows references."""
+    for block, source in ((program.gains, gains), (program.task, task_gains)):
+        for name, values in vars(block).items():
+            values[...] = np.reshape(getattr(source, name), values.shape)
+    program.law[()] = laws.ROWS[law]
+    program.law_damping[()], program.law_stiffness[()] = swiftness(
+        *TRACKING[law].rates(gains, task_gains))
+
+
+def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bounds) -> None:
+    """Use limits, times and the paces of a motion to a pose."""
+    program.transition.duration[()] = settings.transition_time
+    program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
+    pace = settings.reach
+    program.motion.pose.pace[:] = (*pace.velocity, *pace.acceleration, *pace.leash)
+
+
+def write_constants(program: SimpleNamespace, settings: CycleSettings,
+                    deceleration: np.ndarray) -> None:
+    """Use what does not change any more: acceleration limits, (nv,), and times of activation."""
+    program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
+    program.share.activation_time[()] = settings.activation_time
+    program.tank[()] = settings.energy_tank

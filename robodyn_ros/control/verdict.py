@@ -1,0 +1,52 @@
+"""What supervision did to the torque of a cycle."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.steps import motion
+
+
+class Verdict:
+    """
+    What supervision did to the last torque.
+
+    Parameters
+    ----------
+    memory : namespace
+        Fields of `steps.limits.Verdict`.
+    messages : Messages
+        Texts.
+
+    """
+
+    def __init__(self, memory: SimpleNamespace, messages: Messages):
+        self._memory, self._messages = memory, messages
+
+    @property
+    def saturated(self) -> np.ndarray:
+        """Joints whose torque was cut to the effort limit, (nv,) bool."""
+        return self._memory.saturated > 0.0
+
+    @property
+    def rate_limited(self) -> np.ndarray:
+        """Joints whose torque was held back by the rate limit, (nv,) bool."""
+        return self._memory.rate_limited > 0.0
+
+    @property
+    def fault(self) -> str | None:
+        """Why the torque of the law was not used; None if it was, limited or not."""
+        m = self._memory
+        if not m.not_finite:
+            return None
+        code = motion.TORQUE_NOT_FINITE if m.not_finite > 1.5 else motion.LAW_NOT_FINITE
+        return self._messages.text(SimpleNamespace(code=code, joint=m.joint, value=m.value,
+                                                   bound=0.0, time=0.0))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the torque of the law was usable."""
+        return not self._memory.not_finite

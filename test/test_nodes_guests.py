@@ -17,6 +17,7 @@ from controller_node import (  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader  # noqa: E402
@@ -52,7 +53,7 @@ HELD = command(DYNAMICS, HOME, GAIN)
 @pytest.mark.parametrize('names', [[], NAMES, NAMES[::-1], [*NAMES[3:], *NAMES[:3]]])
 def test_rows_and_columns_are_mapped_by_name(names):
     told = command(DYNAMICS, HOME, np.arange(98.0).reshape(7, 14), np.arange(7.0))
-    found = LinearFeedbackReader(NAMES).read(message(told, names))
+    found = LinearFeedbackReader(NAMES).decode(serialize_message(message(told, names)))
     for part in ('feedforward', 'position', 'velocity', 'gain'):
         np.testing.assert_array_equal(getattr(found, part), getattr(told, part))
 
@@ -80,6 +81,17 @@ def test_names_and_sizes_are_checked(bad, words):
     with pytest.raises(ArgumentError, match=words):
         reader.read(bad)
     reader.read(message(HELD))
+
+
+def test_a_message_that_is_too_large_is_refused_unread():
+    reader = LinearFeedbackReader(NAMES)
+    with pytest.raises(ArgumentError, match='a message of 10000 bytes, more than 1520; for 7 '
+                       'joints give 7 x 17 numbers'):
+        reader.decode(bytes(10000))
+    with pytest.raises(ArgumentError, match='44 bytes that are no Float64MultiArray'):
+        reader.decode(b'\0\1\0\0' + b'\xff' * 40)
+    with_spaces = changed(lambda m: setattr(m.layout.dim[0], 'label', ' , '.join(NAMES)))
+    np.testing.assert_array_equal(reader.decode(serialize_message(with_spaces)).gain, HELD.gain)
 
 
 # --- over DDS -----------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from ros_process import Probe, wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
+from std_msgs.msg import (  # noqa: E402
+    Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout)
 from std_srvs.srv import Trigger  # noqa: E402
 
 FLIPPED = np.array([1.0, -1.0])
@@ -117,7 +118,8 @@ def say(probe, held):
     """Return what publishes a message on an input."""
     publishers = {kind: probe.publisher(kind, f'told/{NODE}/{topic}') for kind, topic in (
         (InertiaStamped, 'payload'), (Vector3Stamped, 'gravity'),
-        (WrenchStamped, 'external_wrench'))}
+        (WrenchStamped, 'external_wrench'), (JointState, 'reflected_torque'),
+        (Float64MultiArray, 'linear_feedback'))}
     return lambda message: publishers[type(message)].publish(message)
 
 
@@ -170,12 +172,18 @@ def test_what_the_tip_carries_is_told_as_it_would_be_sent(probe, held, told, say
     (WrenchStamped(header=Header(frame_id='hand')), "refused on ~/external_wrench: .*'hand'"),
     (WrenchStamped(header=Header(frame_id='fore'),
                    wrench=Wrench(force=Vector3(x=math.nan))),
-     "refused on ~/external_wrench: wrench on link 'fore' is .*6 finite numbers")])
+     "refused on ~/external_wrench: wrench on link 'fore' is .*6 finite numbers"),
+    # refused by size: to make objects of a message takes a microsecond per name or dimension
+    (JointState(name=['elbow'] * 1001), 'refused on ~/reflected_torque: 1001 joints in a message'),
+    (Float64MultiArray(layout=MultiArrayLayout(dim=[MultiArrayDimension()] * 100)),
+     'refused on ~/linear_feedback: a message of 16.. bytes, more than 641; for 2 joints give '
+     '2 x 7 numbers')])
 def test_what_makes_no_sense_is_refused_and_counted(probe, held, told, say, message, words):
     import re
     _, process = held
     kind = {InertiaStamped: 'payload', Vector3Stamped: 'gravity',
-            WrenchStamped: 'external wrench'}[type(message)]
+            WrenchStamped: 'external wrench', JointState: 'reflected torque',
+            Float64MultiArray: 'linear feedback'}[type(message)]
     key = f'{kind} messages refused'
     before = int(diagnostics(told).get(key, 0))
     since = len(process.lines)

@@ -7,7 +7,6 @@ import math
 import time
 
 import numpy as np
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.exceptions import ArgumentError, near_matches, ParameterError
@@ -185,7 +184,7 @@ class EffortWriter:
         return self._message.write()
 
 
-def efforts_by_name(message: JointState, joint_names: Sequence[str]) -> np.ndarray:
+def efforts_by_name(message: JointStateSample, joint_names: Sequence[str]) -> np.ndarray:
     """
     Return the efforts of a message, (nv,); others than these joints do not count.
 

@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader
@@ -66,11 +67,13 @@ class Inputs:
              self._press, 'target wrench'),
             (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
              self._pose, 'target pose'),
-            (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest()),
+            # `bytes`: as serialized, to be refused by size before objects are made of it
+            (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest(), bytes),
              self._reflect, 'reflected torque')]
         self._feedback = PolledSubscription(node, Float64MultiArray, '~/linear_feedback',
-                                            qos.newest())
+                                            qos.newest(), bytes)
         self._linear = LinearFeedbackReader(controller.model.joint_names)
+        self._decoder = JointStateDecoder()
         self._next = self._telling = 0.0
 
     def destroy(self) -> None:
@@ -123,8 +126,8 @@ class Inputs:
         except RobodynError as error:
             self.refusals.add(kind, f'refused on ~/{kind.replace(" ", "_")}: {error}')
 
-    def _linear_feedback(self, message: Float64MultiArray) -> None:
-        self._controller.take_linear_feedback(self._moment(), self._linear.read(message))
+    def _linear_feedback(self, data: bytes) -> None:
+        self._controller.take_linear_feedback(self._moment(), self._linear.decode(data))
 
     def _payload(self, message: InertiaStamped) -> None:
         payload = payload_from(message)
@@ -148,9 +151,9 @@ class Inputs:
         self._controller.press(self._moment(), link,
                                [*vector(wrench.force), *vector(wrench.torque)])
 
-    def _reflect(self, message: JointState) -> None:
-        self._controller.reflect(
-            self._moment(), efforts_by_name(message, self._controller.model.joint_names))
+    def _reflect(self, data: bytes) -> None:
+        self._controller.reflect(self._moment(), efforts_by_name(
+            self._decoder.decode(data), self._controller.model.joint_names))
 
     def _pose(self, message: PoseStamped) -> None:
         self._controller.reach(*pose_from(message, self._controller.model.base_link))

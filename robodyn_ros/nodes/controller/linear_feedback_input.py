@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control import LinearCommand
 from robodyn_ros.exceptions import ArgumentError, near_matches, shown
 
 _BEFORE = 3  # numbers in a row before those of the gains
+_MORE = 512  # bytes of a message besides its numbers and the names of its joints
 
 
 class LinearFeedbackReader:
@@ -31,7 +35,34 @@ class LinearFeedbackReader:
 
     def __init__(self, joint_names: Sequence[str]):
         self._names = list(joint_names)
+        n = len(self._names)
+        self._size = n, _BEFORE + 2 * n
+        self._most = (8 * math.prod(self._size) + _MORE
+                      + sum(len(name.encode()) + 2 for name in self._names))
         self._label, self._order = '', np.arange(len(self._names))
+
+    def decode(self, data: bytes) -> LinearCommand:
+        """
+        Return what a serialized message says, in model order.
+
+        Objects are made of a message only if it is no larger than one of these joints can be.
+
+        Raises
+        ------
+        ArgumentError
+            Too many bytes, or of something else; wrong names or sizes.
+
+        """
+        if len(data) > self._most:
+            rows, columns = self._size
+            raise ArgumentError(f'a message of {len(data)} bytes, more than {self._most}; for '
+                                f'{rows} joints give {rows} x {columns} numbers', size=len(data))
+        try:
+            message = deserialize_message(data, Float64MultiArray)
+        except rclpy_implementation.RMWError:
+            raise ArgumentError(f'a message of {len(data)} bytes that are no Float64MultiArray',
+                                size=len(data)) from None
+        return self.read(message)
 
     def read(self, message: Float64MultiArray) -> LinearCommand:
         """
@@ -43,8 +74,7 @@ class LinearFeedbackReader:
             Wrong names or sizes.
 
         """
-        n, layout = len(self._names), message.layout
-        wanted = (n, _BEFORE + 2 * n)
+        layout, wanted, n = message.layout, self._size, len(self._names)
         sizes = tuple(each.size for each in layout.dim)
         if sizes != wanted or layout.data_offset:
             raise ArgumentError(f'layout has dimensions {sizes} and offset {layout.data_offset}; '

@@ -156,6 +156,7 @@ class Probe:
         self.node = rclpy.create_node(name, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._clients = {}
 
     def __enter__(self):
         return self
@@ -193,11 +194,12 @@ class Probe:
 
     def call(self, service, name, **request):
         """Call a service; return its response."""
-        client = self.node.create_client(service, name)
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(service, name)
+        client = self._clients[name]
         self.until(client.service_is_ready, f'service {name}')
         future = client.call_async(service.Request(**request))
         self.until(future.done, f'a response of {name}')
-        self.node.destroy_client(client)
         return future.result()
 
     def set_parameter(self, node, name, value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import getattr_static
 from pathlib import Path
 from types import MethodType
@@ -172,7 +172,8 @@ class CompiledMethods:
                       self._cache, self.threads, **checks)
 
     def function(self, body: Callable, arguments: Mapping[str, Argument],
-                 outputs: Mapping[str, int], name: str | None = None) -> Function:
+                 outputs: Mapping[str, int], name: str | None = None,
+                 builds_on: Sequence[str] = ()) -> Function:
         """
         Compile a function of your own with a C signature, for machine code to call.
 
@@ -183,10 +184,13 @@ class CompiledMethods:
             and payloads, should it need them, are among its arguments.
         arguments, outputs, name
             As for `Function`, and for `kernel`.
+        builds_on : sequence of str
+            Parts of this package that it builds on, besides its own and `dynamics`.
 
         """
-        return Function(lambda *given: body(self.tree, *given), arguments, outputs,
-                        self._key(body, name, tuple(arguments.items()), tuple(outputs.items())),
+        key = self._key(body, name, tuple(arguments.items()), tuple(outputs.items()),
+                        builds_on=builds_on)
+        return Function(lambda *given: body(self.tree, *given), arguments, outputs, key,
                         self._cache)
 
     def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
@@ -216,11 +220,12 @@ class CompiledMethods:
     def _bound(self, function: Callable) -> Callable:
         return lambda runtime, *arrays: function(self.tree, runtime, *arrays)
 
-    def _key(self, function: Callable, name: str | None, *rest) -> str | None:
+    def _key(self, function: Callable, name: str | None, *rest,
+             builds_on: Sequence[str] = ()) -> str | None:
         """Return what identifies compiled code; None: the code itself does."""
         return name and '|'.join((
-            self._structure, machine.source_digest(function), name, function.__module__,
-            function.__qualname__, str(rest)))
+            self._structure, machine.source_digest(function, builds_on), name,
+            function.__module__, function.__qualname__, str(rest)))
 
     def warm(self, *names: str) -> None:
         """Compile methods now (by name), so that no later call does."""

@@ -42,7 +42,7 @@ from robodyn_ros.dynamics.sines import VECTOR
 
 # byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject
 # size, first item of a tuple, items of a list
-_COUNT, _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 64
+_COUNT, _TYPE, DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 64
 _TUPLE_SIZE, _TUPLE_ITEM = 16, 16 + tuple.__basicsize__ - object.__basicsize__
 _LIST_ITEMS = 24
 _VECTORCALL_OFFSET = 56  # PyTypeObject.tp_vectorcall_offset
@@ -61,7 +61,7 @@ _CONTEXT = ('array_type', 'double', 'out', 'none', 'fallback', 'vectorcall', 'in
 _TABLE = 8 * len(_CONTEXT)  # then pairs of a link's name and its kernel
 
 
-class _Context(np.ndarray):
+class Context(np.ndarray):
     """`self` of the built-in: addresses the code reads, and the objects that keep them alive."""
 
 
@@ -119,21 +119,15 @@ class Entry:
             'array_new': _array_api()[_ARRAY_NEW], 'runtime': runtime.ctypes.data,
             'dimensions': dimensions.ctypes.data, 'kept': id(kept), 'turn': 0, 'kernel': 0,
             'review': id(review), 'decref': _address(api.Py_DecRef)}
-        context = np.zeros(len(_CONTEXT) + 2 * _LINKS, dtype=np.uintp).view(_Context)
+        context = np.zeros(len(_CONTEXT) + 2 * _LINKS, dtype=np.uintp).view(Context)
         context[:len(_CONTEXT)] = [addresses[each] for each in _CONTEXT]
         context.owned = [code, fallback, review, runtime, dimensions, kept, out]
         self._context = context
         self._links = context.links = {}
         self._turn = 0
         self._lock = Lock()
-        method = _MethodDef(name.encode(), code.address('entry'), _METH_FASTCALL_KEYWORDS,
-                            (doc or '').encode())
-        # a built-in reads its definition to the very end, after the collector has cleared what
-        # its `self` owns: the definition, some hundred bytes, stays for good
-        api.Py_IncRef(ctypes.py_object(method))
-        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
-                                ctypes.c_void_p)(('PyCFunction_NewEx', api))
-        self.builtin = new(ctypes.addressof(method), context, None)
+        self.builtin = new_builtin(definition(
+            name, code.address('entry'), _METH_FASTCALL_KEYWORDS, doc), context)
 
     def lead_to(self, code: machine.Code) -> None:
         """Lead to the `kernel` of this code; it stays loaded."""
@@ -156,6 +150,25 @@ class Entry:
             self._context[row + 1] = code.address('kernel')
             self._context[row] = id(link)
             del before
+
+
+def definition(name: str, address: int, kind: int, doc: str | None) -> ctypes.Structure:
+    """
+    Return what Python reads of a built-in function at an address.
+
+    A built-in reads it to the very end, after the collector has cleared what its `self` owns: its
+    some hundred bytes stay for good.
+    """
+    made = _MethodDef(name.encode(), address, kind, (doc or '').encode())
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
+
+
+def new_builtin(described: ctypes.Structure, context: Context) -> Callable:
+    """Return a built-in function of a definition, with a `self`."""
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
+                            ctypes.c_void_p)(('PyCFunction_NewEx', ctypes.pythonapi))
+    return new(ctypes.addressof(described), context, None)
 
 
 @lru_cache(maxsize=None)
@@ -185,9 +198,9 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
     """
     count = len(sizes)
     positional = count + of_link
-    text = _Text()
+    text = Text()
     lines = ['define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %names) {', 'start:',
-             *text.load('context', '%self', _DATA)]
+             *text.load('context', '%self', DATA)]
     for k, name in enumerate(_CONTEXT):
         if not (of_link and name == 'kernel'):
             lines += text.load(name, '%context', 8 * k)
@@ -207,7 +220,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
     for k, size in enumerate(sizes):
         lines += [*text.load(f'arg{k}', '%args', 8 * k),
                   *text.check(f'%arg{k}', (size,), _CARRAY, f'good{k}'), f'good{k}:',
-                  *text.load(f'data{k}', f'%arg{k}', _DATA)]
+                  *text.load(f'data{k}', f'%arg{k}', DATA)]
     if finite:
         data = [(f'%data{k}', size) for k, size in enumerate(sizes)]
         lines += [*text.finite('given', data, 'sound', 'slow'), 'sound:']
@@ -218,7 +231,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
     return '\n'.join([
         *lines, 'run:',
         '  %result = phi i64 [ %made, %fill ], [ %target, %reuse ], [ %free, %take ]',
-        *text.load('dataout', '%result', _DATA),
+        *text.load('dataout', '%result', DATA),
         '  %run_kernel = inttoptr i64 %kernel to ' + text.function('void', count + 2),
         f'  call void %run_kernel({arguments}, i64 %dataout)',
         *(_review(text, math.prod(shape)) if reviewed else ()), '  ret i64 %result', 'slow:',
@@ -226,7 +239,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
         '}'])
 
 
-def _review(text: _Text, size: int) -> list[str]:
+def _review(text: Text, size: int) -> list[str]:
     """Return the call of `review` for a result that is not finite, whose array it may cost."""
     release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
     return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
@@ -237,7 +250,7 @@ def _review(text: _Text, size: int) -> list[str]:
             'allowed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
 
 
-def _kernel_of_link(text: _Text, count: int) -> list[str]:
+def _kernel_of_link(text: Text, count: int) -> list[str]:
     """Return the search for the object that names the link among the last ones."""
     lines = text.load('link', '%args', 8 * count)
     incoming = []
@@ -253,7 +266,7 @@ def _kernel_of_link(text: _Text, count: int) -> list[str]:
     return [*lines, 'linked:', f'  %kernel = phi i64 {", ".join(incoming)}']
 
 
-def _result(text: _Text, shape: tuple[int, ...]) -> list[str]:
+def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
     """Return the choice of the array for the result: the given, a kept, or a new one."""
     lines = ['  %wanted = icmp eq i64 %target, 0', '  br i1 %wanted, label %look, label %reuse',
              'reuse:', '  %hold = inttoptr i64 %incref to ' + text.function('void', 1),
@@ -283,7 +296,7 @@ def _result(text: _Text, shape: tuple[int, ...]) -> list[str]:
             '  %done = call i32 %set(i64 %kept, i64 %place, i64 %made)', '  br label %run']
 
 
-class _Text:
+class Text:
     """Writes loads and stores at an offset of an object, and the checks of an array."""
 
     def __init__(self):
@@ -384,7 +397,7 @@ def _layout_holds(array: np.ndarray) -> bool:
     flags = read(_FLAGS, ctypes.c_int)
     return (version >> 24 in (1, 2)
             and read(_TYPE, ctypes.c_size_t) == id(np.ndarray)
-            and read(_DATA, ctypes.c_size_t) == array.ctypes.data
+            and read(DATA, ctypes.c_size_t) == array.ctypes.data
             and read(_NDIM, ctypes.c_int) == array.ndim
             and tuple(dimensions) == array.shape
             and read(_DESCR, ctypes.c_size_t) == id(array.dtype)

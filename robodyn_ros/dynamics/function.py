@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import codegen, loops, machine
 from robodyn_ros.dynamics.arguments import as_argument, interpreted, passed
+from robodyn_ros.dynamics.bound import BoundCall
 from robodyn_ros.dynamics.flow import FunctionTable
 from robodyn_ros.dynamics.ieee import Ieee
 from robodyn_ros.dynamics.nested import flatten
 from robodyn_ros.dynamics.program import Argument, Program, trace
 from robodyn_ros.exceptions import ArgumentError, KernelError
+
+_KIND = 'function|'
 
 
 class Function:
@@ -44,6 +47,13 @@ class Function:
     cache : Path or None
         Folder for compiled code.
 
+    Attributes
+    ----------
+    key : str or None
+        See there.
+    long : bool
+        Whether it was compiled here, quickly instead of well, because it is too long.
+
     Raises
     ------
     KernelError
@@ -54,7 +64,8 @@ class Function:
     def __init__(self, body: Callable, arguments: Mapping[str, Argument],
                  outputs: Mapping[str, int], key: str | None = None, cache: Path | None = None):
         self.body, self.arguments, self.outputs = body, dict(arguments), dict(outputs)
-        self._key, self._cache = key, cache
+        self.key, self._cache = key, cache
+        self.long = False
         self._codes: dict[str, machine.Code] = {}
         self._lock = Lock()
 
@@ -81,14 +92,29 @@ class Function:
         """Compile, or load from the cache, now."""
         self._code('kernel', codegen.kernel_ir)
 
+    def load(self) -> bool:
+        """Load from the cache, unless another thread compiles; return whether it is loaded."""
+        if self.key is not None and self._lock.acquire(blocking=False):
+            try:
+                if 'kernel' not in self._codes:
+                    found = machine.find(f'{_KIND}kernel|{self.key}', self._cache)
+                    self._codes.update({} if found is None else {'kernel': found})
+            finally:
+                self._lock.release()
+        return 'kernel' in self._codes
+
     def _code(self, kind: str, make_ir: Callable) -> machine.Code:
         if kind not in self._codes:
             with self._lock:  # another thread may be at it
                 if kind not in self._codes:
                     self._codes[kind] = machine.load_kind(
-                        f'function|{kind}', self._key,
-                        lambda: make_ir(self.program(), machine.pointer_type()), self._cache)
+                        f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self._cache)
         return self._codes[kind]
+
+    def _ir(self, make_ir: Callable) -> machine.Ir:
+        made = make_ir(self.program(), machine.pointer_type())
+        self.long = self.long or made.long
+        return made
 
     @property
     def address(self) -> int:
@@ -113,7 +139,8 @@ class Function:
 
         """
         results = [np.empty(size) for size in self.outputs.values()]
-        self.bind(*arguments, *results)()
+        values, _kept = self._given(*arguments, *results)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(self.address)(*values)
         return results[0] if len(results) == 1 else tuple(results)
 
     def bind(self, *arrays) -> Callable[[], None]:
@@ -133,6 +160,15 @@ class Function:
             As for a call; an output that is no such array, or overlaps another array.
 
         """
+        return self.bound(*arrays).call
+
+    def bound(self, *arrays) -> BoundCall:
+        """Return the call of `bind` with the block that holds the addresses of its arrays."""
+        values, kept = self._given(*arrays)
+        return BoundCall(self.address, values, (self, kept, arrays), self._cache)
+
+    def _given(self, *arrays) -> tuple[list[int], list]:
+        """Return parameters for arrays, and the arrays that they are the addresses of."""
         names = [*self.arguments, *self.outputs]
         if len(arrays) != len(names):
             raise ArgumentError(f'takes {len(names)} arrays ({", ".join(names)}), '
@@ -142,15 +178,14 @@ class Function:
         outs = arrays[len(kept):]
         for k, (name, size) in enumerate(self.outputs.items()):
             _check_output(name, size, outs[k], [*kept, *outs[:k]])
-        values = [ctypes.c_int64(each) for each in (
-            *passed(self.arguments.values(), kept), *(out.ctypes.data for out in outs))]
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(self.address)
+        return [*passed(self.arguments.values(), kept),
+                *(out.ctypes.data for out in outs)], [*kept, *outs]
 
-        def run():
-            function(*values)
-
-        run.owned = self, kept, outs, arrays
-        return run
+    def place(self, name: str) -> int:
+        """Return the number of the first parameter of an argument in the C signature."""
+        before = list(self.arguments).index(name)
+        return sum(1 if isinstance(kind, int) else 2
+                   for kind in list(self.arguments.values())[:before])
 
     def many(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """

@@ -17,7 +17,7 @@ import logging
 import os
 from pathlib import Path
 import sys
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -85,18 +85,34 @@ def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
         Folder of the cache; None compiles in memory.
 
     """
-    name = hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
     with ObjectCache(cache) as entries:
-        object_code = entries.read(name)
-        if object_code is not None:
-            try:
-                return Code(object_code, True)
-            except (RuntimeError, KernelError):
-                pass  # of a sound digest but not loadable here: rebuilt below
+        found = _found(entries, _name(key))
+        if found is not None:
+            return found
         LOGGER.info('compiling %s', key)
         object_code = compile_ir(make_ir())
-        entries.write(name, object_code)
+        entries.write(_name(key), object_code)
     return Code(object_code, False)
+
+
+def find(key: str, cache: Path | None) -> Code | None:
+    """Return machine code for a key from the cache; None if it has no sound entry."""
+    with ObjectCache(cache) as entries:
+        return _found(entries, _name(key))
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
+
+
+def _found(entries: ObjectCache, name: str) -> Code | None:
+    object_code = entries.read(name)
+    if object_code is not None:
+        try:
+            return Code(object_code, True)
+        except (RuntimeError, KernelError):
+            pass  # of a sound digest but not loadable here: built again
+    return None
 
 
 def load_kind(kind: str, key: str | None, make_ir: Callable[[], Ir],
@@ -123,9 +139,20 @@ def compile_ir(ir: Ir) -> bytes:
     return _target_machine(0 if ir.long else 1).emit_object(module)
 
 
-def source_digest(function: Callable | None = None) -> str:
-    """Return a digest of this folder's source, and of all that a function may build on."""
-    folders = [Path(__file__).parent]
+def source_digest(function: Callable | None = None, others: Sequence[str] = ()) -> str:
+    """
+    Return a digest of this folder's source, and of all that a function may build on.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Its part of the package counts.
+    others : sequence of str
+        Other parts of this package that count.
+
+    """
+    here = Path(__file__).parent
+    folders = [here, *(here.parent / each for each in others)]
     if function is not None:
         folders.append(_part(Path(inspect.getfile(function))))
     return _folders_digest(tuple(folders))

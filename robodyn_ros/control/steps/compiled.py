@@ -1,9 +1,12 @@
-"""The cycle of one robot, compiled, with the arrays that it works on."""
+"""The cycle of one robot, compiled: its functions, and the arrays of an arm that it works on."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Mapping
+import hashlib
+from threading import Event, Lock, Thread
 from types import SimpleNamespace
+import weakref
 
 import numpy as np
 
@@ -18,15 +21,25 @@ from robodyn_ros.control.steps.program import Program
 from robodyn_ros.control.steps.state import State
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.arguments import as_argument
 from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.machine import LOGGER
+from robodyn_ros.exceptions import KernelError
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
+# laws without which there is no cycle: of a floating arm, and of silence
+NEEDED = (laws.NAMES[0], 'computed_torque')
+# parts of this package, besides control and dynamics, that the steps are made of
+_BUILDS_ON = ('safety', 'trajectory')
 
 
 class CompiledCycle:
     """
     The cycle of one robot.
+
+    Functions are compiled at their first use, or by `prepare`, and kept in the cache of the
+    dynamics.
 
     Parameters
     ----------
@@ -43,47 +56,77 @@ class CompiledCycle:
     schedule : GainSchedule
         Of the gains.
 
+    Attributes
+    ----------
+    dimensions : dict of str to int
+        Lengths that the blocks name, see `blocks`.
+    function : Function
+        The cycle.
+    functions : dict of str to list of Function
+        The functions that it calls, by table: 'laws' in the order of `laws.NAMES`, and a table
+        for each part.
+    rows : (laws + 1,) array of int64
+        Addresses of the laws, 0 where a law is not compiled yet; a program may name it only
+        then. The last row is that of a law of the user.
+
     """
 
     def __init__(self, dynamics: Dynamics, link: str, learning_link: str, slot: int | None,
                  longest_pause: float, schedule):
         model, tree = dynamics.model, dynamics.tree
         n = model.nv
-        self.dimensions = {
+        self.name = model.name
+        self._dynamics = dynamics
+        self.dimensions = d = {
             'joints': n, 'bodies': model.nb, 'wrenches': 6 * model.nb,
             'runtime': dynamics.runtime.size, 'terms': len(Term) * n, 'task': 6, 'pose': 12,
             'feedback': 2 * n * n, 'pseudo_inertia': 16, 'report': laws.REPORT}
         lower, upper, speeds = joint_bounds(model)
+        frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
         self.robot = SimpleNamespace(
             tree=tree, lower=list(map(float, model.lower)), upper=list(map(float, model.upper)),
-            longest_pause=longest_pause, frame=dynamics.frame(link), slot=slot,
+            longest_pause=longest_pause, frame=frame, slot=slot,
             reach_lower=list(map(float, lower)), reach_upper=list(map(float, upper)),
-            speeds=list(map(float, speeds)), schedule=schedule, dimensions=self.dimensions)
-        sizes = {name: blocks.size(cls, self.dimensions) for name, cls in BLOCKS.items()}
-        inputs = laws.sizes(self.dimensions)
-        outputs = laws.output_size(self.dimensions)
-        self.laws = [Function(
-            laws.body_of(name, tree, self.robot.frame, self.dimensions),
-            dict(zip(laws.INPUTS, inputs)), {'terms': outputs}) for name in laws.NAMES]
-        self.tables = {'laws': FunctionTable(inputs, outputs)}
-        self.functions = {'laws': self.laws}
+            speeds=list(map(float, speeds)), schedule=schedule, dimensions=d)
+        self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
+        self.tables: dict[str, FunctionTable] = {
+            'laws': FunctionTable(laws.sizes(d), laws.output_size(d))}
+        self.functions: dict[str, list[Function]] = {'laws': [
+            self._made(f'law {name}', laws.body_of(name, tree, frame, d),
+                       dict(zip(laws.INPUTS, laws.sizes(d))), {'terms': laws.output_size(d)},
+                       frame) for name in laws.NAMES]}
+        self.laws = self.functions['laws']
+        # what their code is made of, and nothing else
+        structure = SimpleNamespace(tree=tree, frame=frame)
         for name, part in PARTS.items():
-            self._add(name, partial(part.function, self.robot),
-                      [length(each, self.dimensions) for each in part.inputs],
-                      length(part.outputs, self.dimensions))
-        self._add('learning', learning.body_of(tree, dynamics.frame(learning_link), n),
-                  learning.sizes(self.dimensions), PARAMETERS.stop)
-        self.function = Function(
-            self._body, {**self.tables, 'path': Table(path.columns(n)), **sizes},
-            {'torque': n, 'next': sizes['memory']})
-        self.sizes = sizes
+            self._add(name, _of_part(part.function, structure),
+                      [length(each, d) for each in part.inputs], length(part.outputs, d), frame)
+        self._add('learning', learning.body_of(tree, learning_frame, n), learning.sizes(d),
+                  PARAMETERS.stop, learning_frame)
+        self.function = self._made(
+            'cycle', self._body, {**self.tables, 'path': Table(path.columns(n)), **self.sizes},
+            {'torque': n, 'next': self.sizes['memory']},
+            {key: value for key, value in vars(self.robot).items() if key != 'tree'})
+        self.rows = np.zeros(len(laws.NAMES) + 1, dtype=np.int64)
+        self._copies: list[weakref.ref] = []
+        self._lock, self._stopped = Lock(), Event()
+        self._thread: Thread | None = None
+        self._waiting: list[Callable[[], None]] = []
 
-    def _add(self, name: str, body, inputs, outputs: int) -> None:
+    def _made(self, name: str, body: Callable, arguments: Mapping, outputs: Mapping[str, int],
+              *constants) -> Function:
+        """Return a function of these steps; constants: all that its body closes over."""
+        digest = hashlib.sha256(repr((self.dimensions, *constants)).encode()).hexdigest()
+        return self._dynamics.function(lambda tree, *given: body(*given), arguments, outputs,
+                                       f'{name} {digest}', _BUILDS_ON)
+
+    def _add(self, name: str, body: Callable, inputs, outputs: int, *constants) -> None:
         """Add a table with one function, whose first input is the runtime."""
         sizes = self.dimensions['runtime'], *inputs
         self.tables[name] = FunctionTable(sizes, outputs)
-        self.functions[name] = [Function(
-            body, {f'x{k}': each for k, each in enumerate(sizes)}, {'result': outputs})]
+        self.functions[name] = [self._made(
+            name, body, {f'x{k}': each for k, each in enumerate(sizes)}, {'result': outputs},
+            *constants)]
 
     def _body(self, *given):
         functions = SimpleNamespace(**dict(zip(self.tables, given)))
@@ -95,3 +138,168 @@ class CompiledCycle:
     def zeros(self, name: str) -> np.ndarray:
         """Return an array for the block of a name: 'state', 'memory', 'program'."""
         return np.zeros(self.sizes[name])
+
+    def bound(self, own=None) -> BoundCycle:
+        """Return the cycle with arrays of an arm, and maybe a law of the user, see there."""
+        return BoundCycle(self, own)
+
+    # --- compilation ------------------------------------------------------------------------
+
+    def ready(self, name: str) -> bool:
+        """Return whether a law is compiled, so that a program may name it."""
+        return bool(self.rows[laws.NAMES.index(name)])
+
+    def prepare(self, *names: str) -> None:
+        """Compile the cycle with these laws, or load it from the cache, now."""
+        for function in self._parts():
+            function.warm()
+        for name in dict.fromkeys((*NEEDED, *names)):
+            self._prepare(name)
+        if any(each.long for each in (self.function, *self.laws, *self._parts())):
+            LOGGER.warning(
+                'robot %r has %d joints: its cycle is too long to be compiled well in a '
+                'reasonable time, and takes about twice as long as it could', self.name,
+                self.dimensions['joints'])
+
+    def prepare_others(self, done: Callable[[], None] | None = None) -> None:
+        """
+        Load the laws that are in the cache now, and compile all others in a thread.
+
+        Parameters
+        ----------
+        done : callable, optional
+            Called without arguments when all laws are ready, by that thread if there is one.
+
+        """
+        missing = [name for name in laws.NAMES if not self.ready(name) and not self._load(name)]
+        with self._lock:
+            if missing or self._thread is not None:
+                self._waiting += [] if done is None else [done]
+                if self._thread is None:
+                    self._begin(missing)
+                return
+        if done is not None:
+            done()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the thread of `prepare_others`; return whether it has ended."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()
+
+    def stop(self) -> None:
+        """End that thread once the function is compiled that it is at; the others are not."""
+        self._stopped.set()
+        self.wait()
+
+    def copy_of_rows(self) -> np.ndarray:
+        """Return a table of laws of its own, which is filled as `rows` is."""
+        copy = self.rows.copy()
+        self._copies.append(weakref.ref(copy))
+        return copy
+
+    def _parts(self) -> list[Function]:
+        return [self.function, *(each for name, several in self.functions.items()
+                                 if name != 'laws' for each in several)]
+
+    def _load(self, name: str) -> bool:
+        found = self.laws[laws.NAMES.index(name)].load()
+        if found:
+            self._prepare(name)
+        return found
+
+    def _prepare(self, name: str) -> None:
+        row = laws.NAMES.index(name)
+        address = self.laws[row].address
+        self._copies = [each for each in self._copies if each() is not None]
+        for rows in (self.rows, *(each() for each in self._copies)):
+            if rows is not None:
+                rows[row] = address
+
+    def _begin(self, missing: list[str]) -> None:
+        LOGGER.info('still compiling laws of %s: %s', self.name, ', '.join(missing))
+        self._stopped.clear()
+        self._thread = Thread(target=self._prepare_all, args=(missing,), daemon=True,
+                              name=f'compilation of {self.name}')
+        self._thread.start()
+
+    def _prepare_all(self, names: list[str]) -> None:
+        try:
+            for name in names:
+                if self._stopped.is_set():
+                    return
+                self._prepare(name)
+            LOGGER.info('compiled all laws of %s', self.name)
+        except KernelError as error:
+            LOGGER.error('%s', error)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                done = self._waiting.pop(0)
+            if all(map(self.ready, laws.NAMES)):
+                done()
+
+
+class BoundCycle:
+    """
+    The arrays of one arm, and a cycle that works on them.
+
+    Parameters
+    ----------
+    made : CompiledCycle
+        The cycle.
+    own : Function, ctypes function or int, optional
+        The law of the user, with the signature of a law.
+
+    Attributes
+    ----------
+    state, program : array
+        What the next cycle is given.
+    memory, before : array
+        What it has kept, and what it had kept one cycle before.
+    torque : (nv,) array
+        Result of the last cycle.
+    run : callable
+        Goes on by a cycle; without arguments or result.
+
+    """
+
+    def __init__(self, made: CompiledCycle, own=None):
+        self.state, self.program, self.memory, self.before = (
+            made.zeros(name) for name in ('state', 'program', 'memory', 'memory'))
+        self.torque = np.zeros(made.dimensions['joints'])
+        self._own, self._kind = own, made.function.arguments['path']
+        self._rows = made.rows
+        if own is not None:
+            self._rows = made.copy_of_rows()
+            self._rows[-1:] = as_argument('own law', made.tables['laws'], [own])
+        self._segments = np.zeros((1, self._kind.columns))
+        made.prepare()
+        self._bound = made.function.bound(
+            self._rows, *list(made.functions.values())[1:], self._segments, self.state,
+            self.before, self.program, self.torque, self.memory)
+        self._bound.feed(self.before, self.memory)
+        self._place = made.function.place('path')
+        self.run = self._bound.call
+
+    @property
+    def segments(self) -> np.ndarray:
+        """Segments of the trajectories, (rows, columns), see `path`; to be replaced as a whole."""
+        return self._segments
+
+    @segments.setter
+    def segments(self, rows) -> None:
+        table = as_argument('segments', self._kind, rows)
+        self._bound.arguments[self._place:self._place + 2] = table.ctypes.data, len(table)
+        self._segments = table
+
+
+def _of_part(function: Callable, structure) -> Callable:
+    return lambda *given: function(structure, *given)

@@ -21,7 +21,8 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
 Tables follow at the end of both: an address and a number of rows each.
 
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
-a rollout, of state, constants and inputs.
+a rollout, of state, constants, inputs and next state. Two buffers take turns as state and next
+state, so that of a long state not all has to be read before any of it is written.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
 
     """
     size, constants, inputs = program.arguments[1:4]
-    sizes = {'state': size, 'constants': constants, 'inputs': inputs}
+    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'next': size}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
              f'i64 %aout{_tables(program)}) {{', 'entry:', *_buffers(sizes),
@@ -113,22 +114,24 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     lines += ['  br label %step', 'step:', '  %k = phi i64 [ 0, %head ], [ %k1, %stepped ]',
               '  %written = phi i64 [ 0, %head ], [ %written1, %stepped ]',
               '  %left = phi i64 [ %every, %head ], [ %left1, %stepped ]',
+              '  %bnow = phi i64 [ %bstate, %head ], [ %bafter, %stepped ]',
+              '  %bafter = phi i64 [ %bnext, %head ], [ %bnow, %stepped ]',
               '  %ahead = mul i64 %k, %ofstep']
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
     lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
-    lines += ['  call void @step(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs'
-              f'{_tables(program)}, i64 %bstate)',
+    lines += ['  call void @step(i64 %a0, i64 %bnow, i64 %bconstants, i64 %binputs'
+              f'{_tables(program)}, i64 %bafter)',
               '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
               '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
               'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
-    lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'state')
+    lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'after')
     lines += ['  br label %stepped', 'next:', '  br label %stepped', 'stepped:',
               f'  %size = select i1 %due, i64 {recorded}, i64 0',
               '  %written1 = add i64 %written, %size',
               '  %left1 = select i1 %due, i64 %every, i64 %left0',
               '  %again = icmp slt i64 %k1, %steps',
               '  br i1 %again, label %step, label %ended', 'ended:']
-    lines += _move('scatter', '%astate', state, size, 'state')
+    lines += _move('scatter', '%astate', state, size, 'after')
     lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
     return module_ir([program], [*lines, *vector_function('step', program, pointer),
                                  *_turns(pointer)], pointer)

@@ -110,6 +110,10 @@ class Rollout:
                 every, records[rows], arrays, tables), count, threads)
         return state, records
 
+    def warm(self) -> None:
+        """Compile the loop over many states, or load it from the cache, now."""
+        self._function('many')
+
     def _function(self, form: str) -> Callable:
         """Return what runs one state, or many, compiled at the first call."""
         if not self._makers:
@@ -120,9 +124,10 @@ class Rollout:
                     self._compiled[form] = self._makers[form]()
         return self._compiled[form]
 
-    def _load(self, form: str, make_ir: Callable) -> machine.Code:
+    def _load(self, form: str, make_ir: Callable, in_place: bool) -> machine.Code:
         def text():
-            program = trace(self._step, (len(self.runtime), *self.sizes, *self.tables.values()))
+            program = trace(self._step, (len(self.runtime), *self.sizes, *self.tables.values()),
+                            in_place=in_place)
             if len(program.outputs) != self.sizes[0]:
                 raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
                                     f'the state has {self.sizes[0]}')
@@ -131,7 +136,7 @@ class Rollout:
         return machine.load_kind(form, self._key, text, self._cache)
 
     def _make_many(self) -> Callable:
-        code = self._load('rollout', loops.rollout_ir)
+        code = self._load('rollout', loops.rollout_ir, False)
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5,
                                     *[ctypes.c_int64] * 2, ctypes.c_void_p,
                                     *self._table_types())(code.address('rollout'))
@@ -149,7 +154,7 @@ class Rollout:
         return run
 
     def _make_one(self) -> Callable:
-        code = self._load('rollout_one', loops.rollout_one_ir)
+        code = self._load('rollout_one', loops.rollout_one_ir, True)
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 4,
                                     ctypes.c_int64, ctypes.c_void_p, *self._table_types())(
                                         code.address('rollout_one'))

@@ -8,6 +8,8 @@ import pytest
 from robodyn_ros.control import (
     ArmController, blocks, CollisionSettings, CycleSettings, make_gains, ObserverSettings,
     with_slots)
+from robodyn_ros.control.paths import Paths
+from robodyn_ros.control.programming import write_gains
 from robodyn_ros.control.steps import external_law, laws, motion
 from robodyn_ros.control.steps.memory import Memory
 from robodyn_ros.control.steps.program import Program
@@ -16,7 +18,6 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
-import shadow
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 LARGEST = 60.0  # N m, of the effort limits
@@ -38,57 +39,52 @@ class Wanderer:
                 activation_time=0.01, observer=(
                     ObserverSettings(collision=CollisionSettings(
                         threshold=np.full(self.n, 20.0), reaction='stop')))))
-        self.cycle = shadow.Cycle(self.control)
-        shadow.copy_program(self.control, self.cycle)
+        self.host, self.paths = self.control.host, Paths(self.control.host)
         self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
         self.modes, self.codes = set(), set()
-        self._take_over()
+        self._request(motion.TO_TAKE_OVER)
 
     def _gains(self):
         return make_gains(Dynamics(self.model),
                           natural_frequency=self.random.uniform(5.0, 30.0), ki=50.0,
                           armature=0.1)
 
-    def _take_over(self):
-        self.cycle.request(motion.TO_TAKE_OVER, now=self.now, q=self.q, qd=0.0 * self.q)
+    def _request(self, kind):
+        self.host.program.motion.kind[()] = kind
+        self.host.program.motion.request += 1.0
 
     def step(self):
         """Draw a change, a kind of cycle and a state; return floats and machine code."""
-        cycle, random = self.cycle, self.random
+        host, random = self.host, self.random
         if random.random() < 0.3:
             self._change()
         self.now += random.choice([1e-3] * 6 + [2e-2, 2e-2, 0.0, 0.3, -0.01])
         kind = random.choice([FROM_STATE] * 6 + [BETWEEN, SILENT, REQUESTS])
-        sent = cycle.m.sent
+        state, m = host.state, host.memory
         self.q = np.clip(self.q + random.normal(0.0, 1e-3, self.n), -3.0, 3.0)
-        cycle.s.kind[()], cycle.s.now[()] = kind, self.now
-        cycle.s.q[:], cycle.s.qd[:] = self.q, random.normal(0.0, 0.2, self.n)
-        cycle.s.effort[:] = random.choice([math.nan, 1.0]) * sent
+        state.kind[()], state.now[()] = kind, self.now
+        state.q[:], state.qd[:] = self.q, random.normal(0.0, 0.2, self.n)
+        state.effort[:] = random.choice([math.nan, 1.0]) * m.sent
         if random.random() < 0.05:
-            cycle.p.motion.reset += random.integers(2)
-            row = (cycle.s.q, cycle.s.qd, cycle.s.effort)[random.integers(3)]
+            host.program.motion.reset += random.integers(2)
+            row = (state.q, state.qd, state.effort)[random.integers(3)]
             row[random.integers(self.n)] = random.choice(STRANGE)
-        functions = [list(each) for each in cycle.made.functions.values()]
-        floats = cycle.made.function.interpret(
-            *functions, cycle.table, cycle.state, cycle.memory, cycle.program)
-        cycle.call()
-        compiled = cycle.torque.copy(), cycle.next.copy()
-        cycle.memory[:] = cycle.next
-        self.modes.add(int(cycle.m.motion.mode))
-        self.codes |= {int(cycle.m.motion.message.code), int(cycle.m.motion.fault.code)}
+        floats = host.made.function.interpret(
+            *host.made.functions.values(), host.table, *host.values.values())
+        compiled = host.run(kind, self.now).copy(), host.values['memory'].copy()
+        self.modes.add(int(m.motion.mode))
+        self.codes |= {int(m.motion.message.code), int(m.motion.fault.code)}
         return floats, compiled
 
     def _change(self):
-        cycle, random = self.cycle, self.random
-        p = cycle.p
-        if cycle.m.motion.mode == motion.HOLD and random.random() < 0.3:
+        random, p = self.random, self.host.program
+        if self.host.memory.motion.mode == motion.HOLD and random.random() < 0.3:
             p.motion.reset += 1.0
             choice = random.choice([5, 9])
         else:
             choice = random.integers(11)
         if choice < 3:
-            p.motion.request += 1.0
-            p.motion.kind[()] = random.choice(REQUEST_KINDS)
+            self._request(random.choice(REQUEST_KINDS))
             p.motion.code[()], p.motion.disables[()] = motion.REQUESTED, random.integers(3)
             p.motion.floats[()] = random.integers(2)
             p.motion.pose.target[:] = [*np.eye(3).ravel(), *random.normal(0.0, 0.5, 3)]
@@ -100,11 +96,9 @@ class Wanderer:
         elif choice == 5:
             self._follow()
         elif choice == 6:
-            p.law[()] = random.integers(1, len(laws.NAMES))
+            write_gains(p, self._gains(), self.control.task_gains,
+                        str(random.choice(laws.NAMES[1:])))
             p.switch += 1.0
-            self.control._law.gains = gains = self._gains()
-            for name in vars(p.gains):
-                getattr(p.gains, name)[:] = getattr(gains, name)
             p.springs += 1.0
         elif choice == 7:
             p.loads.target[:3] = random.normal(0.0, 5.0, 3)
@@ -129,7 +123,7 @@ class Wanderer:
             p.reflection.gain[:], p.reflection.limit[:] = 0.5, 5.0
 
     def _follow(self):
-        m, random = self.cycle.m, self.random
+        m, random = self.host.memory, self.random
         reference = Reference(*(np.array(row) for row in (
             m.motion.reference.q, m.motion.reference.qd, m.motion.reference.qdd,
             m.motion.reference.effort)))
@@ -138,7 +132,8 @@ class Wanderer:
                                             start=reference)
         tolerances = Tolerances.from_defaults(
             self.n, random.choice([0.0, 0.0, 1e-4]), random.choice([0.0, 1.0, 1e-4]), 0.02, 0.0)
-        self.cycle.follow(trajectory, float(m.before) + random.choice([0.0, 0.01]), tolerances)
+        self.paths.put(trajectory, float(m.before) + random.choice([0.0, 0.01]), tolerances)
+        self._request(motion.TO_FOLLOW)
 
 
 def assert_same(floats, compiled, bound, dimensions):
@@ -156,7 +151,7 @@ def wander(path, seed, steps):
     """Compare floats with machine code on the way; return modes and codes that were met."""
     wanderer = Wanderer(path, seed)
     for _ in range(steps):
-        assert_same(*wanderer.step(), LARGEST, wanderer.cycle.made.dimensions)
+        assert_same(*wanderer.step(), LARGEST, wanderer.host.made.dimensions)
     return wanderer.modes, wanderer.codes
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.guests.linear_feedback import LinearCommand, LinearFeedback
 from robodyn_ros.control.guests.own_law import OwnLawRunner
-from robodyn_ros.control.host import compiled_cycle, Host, law_function
+from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.messages import ABORTS, Messages
 from robodyn_ros.control.paths import Paths
@@ -26,8 +27,10 @@ from robodyn_ros.control.programming import (
     check_law, EXTERNAL_LAWS, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
-from robodyn_ros.control.steps import external_law, feedback_share, motion
-from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, SILENT
+from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion
+from robodyn_ros.control.steps.compiled import CompiledCycle
+from robodyn_ros.control.steps.state import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.takeover import check_effort, check_state
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.verdict import Verdict
@@ -36,14 +39,13 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_gravity, Loads
 from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative, speeds
+from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.trajectory import (
     check_feasibility, check_trajectory, Reference, ResultCode, Tolerances, Trajectory,
     TrajectoryPoint)
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
           Mode.LINEAR_FEEDBACK)  # in the order of `steps.motion`
-_STEEPEST = 1.5    # largest over mean deceleration of a stop
 _SAME = 1e-6       # rad or m that the reference may be beside a departure
 _LINEAR = Mode.LINEAR_FEEDBACK.value
 
@@ -120,10 +122,11 @@ class ArmController:
         self._schedule = ScheduledGains(model, settings.gain_schedule)
         self.loads = Loads(dynamics)
         learning_link = settings.adaptation.link or model.tip
-        made = compiled_cycle(
+        made = CompiledCycle(
             dynamics, task_gains.link, learning_link,
             self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
-            settings.longest_pause, self._schedule)
+            settings.longest_pause, self._schedule.table)
+        made.prepare(settings.tracking)
         self.host = host = Host(made, own_law and law_function(made.dimensions, self._ask_own))
         self._m, self._p = m, p = host.memory, host.program
         self._messages = Messages(model, task_gains.link)
@@ -149,7 +152,7 @@ class ArmController:
     def _begin_memory(self, gains: Gains) -> None:
         """Write the first program, and the memory of an arm that was never under control."""
         m, p, settings = self._m, self._p, self.settings
-        write_constants(p, settings, _STEEPEST / settings.stop_time * speeds(self.model))
+        write_constants(p, settings, self.model)
         self._use_gains(gains)
         self._use_settings(settings, self.bounds)
         for springs, stiffness in ((m.springs, gains.stiffness),
@@ -161,7 +164,23 @@ class ArmController:
         m.loads.elapsed[()] = m.loads.duration[()] = -1.0
         m.motion.result[()] = motion.RUNNING
         m.observer.begins[()] = 1.0
+        m.acceptance.remark.code[()] = acceptance.NEVER
+        m.acceptance.measured[()] = m.acceptance.stamp[()] = -np.inf
+        m.acceptance.least[()] = np.inf
         m.share.since[()] = np.inf  # feedback grows from the activation on
+
+    def compile_others(self, done: Callable[[], None]) -> list[str]:
+        """
+        Return the laws that are not compiled yet, and compile them in a thread, see `close`.
+
+        Without this each is compiled when its mode is entered, which takes up to some seconds.
+        `done` is called at the end, maybe by that thread.
+        """
+        return self.host.made.prepare_others(done)
+
+    def close(self) -> None:
+        """End the thread of `compile_others`."""
+        self.host.made.stop()
 
     # --- the cycle --------------------------------------------------------------------------
 
@@ -192,6 +211,57 @@ class ArmController:
         state.effort[:] = np.nan if effort is None else effort
         return self.host.run(FROM_STATE, now), self.verdict
 
+    def receive(self, arrival: float, stamp: float, clock: float, permitted: bool = True
+                ) -> np.ndarray | None:
+        """
+        Return the torque for a state that was received, or None: see `states`.
+
+        The state is written into `host.state` before: q, qd, effort (NaN where there is none).
+
+        Parameters
+        ----------
+        arrival : float
+            Time of a steady clock, in s.
+        stamp : float
+            Of the state, in s; 0 if it has none.
+        clock : float
+            Time of the clock of the stamps at arrival.
+        permitted : bool
+            Whether a torque may be sent.
+
+        """
+        state = self._state
+        state.stamp[()], state.clock[()] = stamp, clock
+        return self._accept(RECEIVED, arrival, permitted)
+
+    def wait(self, arrival: float, permitted: bool = True, due: bool = False,
+             problem: str = '') -> np.ndarray | None:
+        """
+        Return the torque that is due although no state has come, or None.
+
+        Parameters
+        ----------
+        arrival, permitted
+            As for `receive`.
+        due : bool
+            Whether a torque is due between two states.
+        problem : str
+            Why states that came could not be read, for the message of a silence.
+
+        """
+        self._state.cause[()] = self._code(problem) if problem else 0.0
+        return self._accept(DUE if due else WAITING, arrival, permitted)
+
+    def _accept(self, kind: float, arrival: float, permitted: bool) -> np.ndarray | None:
+        state = self._state
+        state.arrival[()], state.permitted[()] = arrival, permitted
+        torque = self.host.run(kind, arrival)
+        return None if self._m.acceptance.kind == REQUESTS else torque
+
+    def lose(self) -> None:
+        """Take note that another commander has the arm: it is found anew with the next state."""
+        self._p.acceptance.lost += 1.0
+
     def between(self, now: float) -> tuple[np.ndarray, Verdict]:
         """
         Return the torque between two states: what the law says to the predicted one.
@@ -212,11 +282,32 @@ class ArmController:
         self._state.cause[()] = self._code(reason) if reason else 0.0
         return self.host.run(SILENT, now), self.verdict
 
+    @property
+    def states(self) -> SimpleNamespace:
+        """Return the memory of the states that were received, see `steps.acceptance.Memory`."""
+        return self._m.acceptance
+
+    @property
+    def state_problem(self) -> str:
+        """Return why the last state that was received is not used; '' if it is."""
+        return self._messages.problem(self._m.acceptance.problem)
+
+    @property
+    def silence(self) -> str:
+        """Return why there is no state that counts."""
+        m = self._m.acceptance
+        why = m.problem if m.problem.code else m.remark
+        return self._messages.text(SimpleNamespace(**{
+            **vars(why), 'time': m.age, **({} if m.problem.code else {
+                'bound': self._state.cause})}))
+
     # --- taking over, and leaving -----------------------------------------------------------
 
-    def activate(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+    def activate(self, now: float, q: np.ndarray, qd: np.ndarray, arrival: float = 0.0) -> None:
         """
         Take over the arm where it is: the first torque is its weight, and nothing jumps.
+
+        `arrival` is the time of the steady clock of `receive`.
 
         Raises
         ------
@@ -231,6 +322,7 @@ class ArmController:
         p = self._p
         p.motion.floats[()] = self.settings.start_floating
         p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.guest, external_law.NONE)
+        self._state.arrival[()] = arrival
         self._locate(motion.TO_TAKE_OVER, now, q, qd)
 
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
@@ -479,7 +571,7 @@ class ArmController:
         Raises
         ------
         StateError
-            A fault is latched.
+            A fault is latched, or the law is still being compiled, see `compile_others`.
         ParameterError
             There is no such mode, or no such law.
         ModelError
@@ -509,6 +601,12 @@ class ArmController:
             self.adaptation.require()
         if name == self.settings.tracking:
             return
+        made = self.host.made
+        if not made.ready(name):
+            if made.compiling:  # a control thread does not wait for that
+                raise StateError(f'law {name} is still being compiled; ask again in a few '
+                                 'seconds')
+            made.prepare(name)
         self.settings = replace(self.settings, tracking=name)
         self.target.clear()
         self._use_gains(self._gains)
@@ -573,7 +671,7 @@ class ArmController:
         Use the bounds, tolerances and times of other settings from the next cycle on.
 
         All but law, mode, the link of `adaptation`, `gain_schedule`, `activation_time`,
-        `stop_time` and `longest_pause`.
+        `stop_time`, `longest_pause` and `states`.
 
         Raises
         ------
@@ -587,7 +685,7 @@ class ArmController:
         self.settings = replace(
             settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
-            longest_pause=now.longest_pause)
+            longest_pause=now.longest_pause, states=now.states)
         self._switch()
 
     def check_bounds(self, settings: CycleSettings) -> Bounds:

@@ -82,6 +82,13 @@ class ScheduledGains:
         self.factor = np.ones(model.nv)
         self._values = {name: np.ones(model.nv) for name in _POWERS}
 
+    @property
+    def table(self) -> SimpleNamespace:
+        """Return the schedule as `steps.schedule` reads it."""
+        return SimpleNamespace(
+            rows=self._rows.tolist(), factors=self._factors.tolist(),
+            continuous=np.isfinite(self._turns).tolist(), sharpness=float(self._sharpness))
+
     def take(self, gains: Gains) -> Gains | SimpleNamespace:
         """
         Use these gains where the factor is 1; return those that count, whose arrays go along.

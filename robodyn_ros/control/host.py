@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import ctypes
-from types import SimpleNamespace
 
 import numpy as np
 
 from robodyn_ros.control import blocks
-from robodyn_ros.control.steps import laws, path
-from robodyn_ros.control.steps.compiled import CompiledCycle
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import REQUESTS, State
+from robodyn_ros.control.steps import laws
+from robodyn_ros.control.steps.compiled import BLOCKS, CompiledCycle
+from robodyn_ros.control.steps.state import REQUESTS
 from robodyn_ros.control.terms import Term
 
 
@@ -30,67 +27,38 @@ class Host:
 
     Attributes
     ----------
-    memory, program : namespace
-        Views of the blocks, fields by name. The program is written between two cycles only, and
-        with `apply` the memory follows it at once.
+    bound : BoundCycle
+        The cycle with the arrays of this arm.
     values : dict of str to array
-        Numbers of the blocks 'state', 'memory', 'program', for `blocks.explain` and
-        `blocks.differences`.
-    torque : (nv,) array
-        Result of the last cycle.
-    table : (rows, columns) array
-        Segments of the trajectories, see `steps.path`.
+        Numbers of the blocks 'state', 'memory', 'program'.
+    state, memory, program : namespace
+        Views of these blocks, fields by name. The program is written between two cycles only;
+        with `apply` the memory follows it at once.
 
     """
 
     def __init__(self, made: CompiledCycle, own: Callable | None = None):
-        self.made, self._own = made, own
-        self.values = {name: made.zeros(name) for name in ('state', 'memory', 'program')}
-        n = self._n = made.dimensions['joints']
-        self._next, self.torque = made.zeros('memory'), np.zeros(n)
+        self.made, self.bound = made, made.bound(own)
+        self.values = {name: getattr(self.bound, name) for name in BLOCKS}
         self.state, self.memory, self.program = (
             blocks.views(cls, self.values[name], made.dimensions)
-            for name, cls in (('state', State), ('memory', Memory), ('program', Program)))
-        self.table = np.zeros((1, path.columns(n)))
-        self._head = self.values['state'][:2]  # kind and time
-        self._bind()
-
-    def replace_table(self, table: np.ndarray) -> None:
-        """Use other segments from the next cycle on."""
-        self.table = table
-        self._bind()
-
-    def _bind(self) -> None:
-        made = self.made
-        self._call = made.function.bind(
-            [*made.laws, self._own], *list(made.functions.values())[1:], self.table,
-            *self.values.values(), self.torque, self._next)
+            for name, cls in BLOCKS.items())
+        self._head = self.bound.state[:2]  # kind and time
+        self._run, self._torque = self.bound.run, self.bound.torque
 
     def run(self, kind: float, now: float) -> np.ndarray:
-        """Go on by a cycle; the state has been written. Return the torque."""
+        """Go on by a cycle, whose state has been written; return the torque."""
         self._head[:] = kind, now
-        self._call()
-        self.values['memory'][:] = self._next
-        return self.torque
+        self._run()
+        return self._torque
 
     def apply(self, now: float = 0.0) -> None:
         """Let the memory follow the requests of the program."""
         self.run(REQUESTS, now)
 
-
-_MADE: dict = {}
-
-
-def compiled_cycle(dynamics, link, learning_link, slot, longest_pause, schedule):
-    rows = SimpleNamespace(
-        rows=schedule._rows.tolist(), factors=schedule._factors.tolist(),
-        continuous=list(map(bool, dynamics.model.continuous)),
-        sharpness=float(schedule._sharpness))
-    key = (dynamics.model.name, dynamics.nv, dynamics.runtime.size, dynamics.tree, link,
-           learning_link, slot, longest_pause, repr(rows))
-    if key not in _MADE:
-        _MADE[key] = CompiledCycle(dynamics, link, learning_link, slot, longest_pause, rows)
-    return _MADE[key]
+    def explain(self, name: str = 'memory') -> str:
+        """Return a block as text: a line for each field, with its numbers, unit and meaning."""
+        return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)
 
 
 def law_function(dimensions: dict[str, int], ask: Callable) -> Callable:

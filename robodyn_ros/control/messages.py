@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import acceptance, motion
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import ABSURD
 
 _MISSES = ("joint '{joint}': {what} misses its reference by {value:.4g}, tolerance {bound:g}, "
            '{time:.3f} s after the ')
 _LATE = 'last point, goal_time {goal_time:g} s'
+_SILENT = 'joint states: no good data for {time:.3f} s: '
+_JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3g} s; check encoder, names, and "
+         'who else publishes')
+# why a state is not used
+PROBLEMS = {
+    acceptance.JUMPED: _JUMP,
+    acceptance.EXCHANGED: _JUMP + '; it looks as if joints had changed places',
+    acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
 # of what follows a template gets: joint, unit, value, bound, time, angle (degrees), and the
 # names that `Messages` is given
 TEMPLATES = {
@@ -32,9 +40,18 @@ TEMPLATES = {
     motion.AT_POSE: 'the target pose is reached',
     motion.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
                          '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
+    acceptance.NEVER: _SILENT + 'nothing received yet{because}',
+    acceptance.UNSTAMPED: _SILENT + 'silent{because}',
+    acceptance.SKEWED: _SILENT + 'stamps are {size:.3f} s {side} the clock; check time '
+                       'synchronisation and use_sim_time{because}',
+    acceptance.FROZEN: _SILENT + 'the stamp is frozen at {value:.6f} s{because}',
+    acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
+    acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
+    **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
     motion.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
+_SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
-ABORTS = {motion.SILENT, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
+ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
           motion.OFF_GOAL_SPEED, motion.GIVEN_UP, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK}
 _SILENCE = 'the joint states are silent'
 _KEPT = 256  # texts of requests
@@ -89,15 +106,20 @@ class Messages:
             Fields of `motion.Event`.
 
         """
-        code, value, bound = float(event.code), float(event.value), float(event.bound)
-        if not code:
-            return ''
-        if code in self._texts:
-            return self._texts[code]
-        joint = int(event.joint)
-        return TEMPLATES[code].format(
+        code = float(event.code)
+        return self._texts.get(code) or self._rendered(TEMPLATES.get(code, ''), event)
+
+    def problem(self, event: SimpleNamespace) -> str:
+        """Return why a state is not used, '' if it is."""
+        return self._rendered(PROBLEMS.get(float(event.code), ''), event)
+
+    def _rendered(self, template: str, event: SimpleNamespace) -> str:
+        value, bound, joint = float(event.value), float(event.bound), int(event.joint)
+        return template.format(
             joint=self._model.joint_names[joint], unit=self._model.effort_units[joint],
             value=value, bound=bound, time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
             goal_time=self.goal_time,
-            cause=self._texts.get(value, _SILENCE))
+            size=abs(value), side='behind' if value > 0.0 else 'ahead of',
+            cause=self._texts.get(value, _SILENCE),
+            because=f' ({self._texts[bound]})' if bound in self._texts else '')

@@ -65,7 +65,7 @@ class Paths:
         running = self._running()
         if running is not None:
             first, count = int(running.row), int(running.rows)
-            kept = self._host.table[first:first + count]
+            kept = self._host.bound.segments[first:first + count]
             if running is program.upcoming:
                 for name, values in vars(program.upcoming).items():
                     getattr(program.current, name)[...] = values
@@ -75,7 +75,7 @@ class Paths:
         self._trajectories = {int(program.current.number): self._trajectories.get(
             int(program.current.number)), number: trajectory}
         self._fill(number, trajectory, moment, tolerances, len(table) - len(trajectory.table))
-        self._host.replace_table(table)
+        self._host.bound.segments = table
 
     def _running(self):
         """Return the path that is followed, which may be the one that was put last."""

@@ -13,8 +13,13 @@ from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.steps import external_law, laws
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
 
 EXTERNAL_LAWS = {'own_law': external_law.OWN, Mode.LINEAR_FEEDBACK.value: external_law.LINEAR}
+
+_STEEPEST = 1.5  # largest over mean deceleration of a stop
+_ANY = 1e9       # rad/s or m/s, of a joint without limit: infinite times no time is no number
 
 
 def check_law(name: str) -> None:
@@ -42,9 +47,18 @@ def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bo
     program.motion.pose.pace[:] = (*pace.velocity, *pace.acceleration, *pace.leash)
 
 
-def write_constants(program: SimpleNamespace, settings: CycleSettings,
-                    deceleration: np.ndarray) -> None:
-    """Use what does not change any more: acceleration limits, (nv,), and times of activation."""
+def write_constants(program: SimpleNamespace, settings: CycleSettings, model: RobotModel) -> None:
+    """Use what does not change any more: the judgement of states, and times of activation."""
+    states, accepts = settings.states, program.acceptance
+    for name, value in (('hold', states.hold), ('stop', states.stop), ('skew', states.max_skew),
+                        ('slack', states.jump), ('patience', states.patience),
+                        ('simulated', states.simulated)):
+        getattr(accepts, name)[()] = value
+    limit = np.asarray(model.velocity_limit, dtype=float)
+    # joints without a limit, or with one of zero, are not judged
+    accepts.limit[:] = np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
+    accepts.continuous[:] = model.continuous
+    deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
     program.tank[()] = settings.energy_tank

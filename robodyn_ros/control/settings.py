@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+import math
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from robodyn_ros.control.gain_schedule import GainSchedule
 from robodyn_ros.control.guests.linear_feedback import LinearBounds
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.reflection import ReflectionSettings
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative, per_joint
 from robodyn_ros.safety import checked_bounds, checked_effort_limits, USUAL_RATE
@@ -30,6 +32,45 @@ class Mode(Enum):
     STOP = 'stopping'
     REACH = 'reaching'
     LINEAR_FEEDBACK = 'linear_feedback'
+
+
+@dataclass(frozen=True)
+class StateSettings:
+    """
+    Which states are used, and what their absence means.
+
+    Attributes
+    ----------
+    hold, stop : float
+        Age of the newest state in s from which on the arm is brought to rest, and from which on
+        that is a fault.
+    max_skew : float
+        Largest difference of stamp and clock in s; infinite: it is not judged.
+    jump : float
+        Time at the velocity limit in s by which a position may be off; infinite: any position
+        is used.
+    patience : float
+        Time in s after which states are used that do not continue the way of the arm.
+    simulated : bool
+        Whether time of the law is that of the stamps.
+
+    """
+
+    hold: float = 0.05
+    stop: float = 0.25
+    max_skew: float = 1.0
+    jump: float = math.inf
+    patience: float = 0.3
+    simulated: bool = False
+
+    def __post_init__(self):
+        if not 0.0 < self.hold <= self.stop:
+            raise ParameterError(
+                f'stale.hold is {self.hold} s and stale.stop {self.stop} s; needed is '
+                f'0 < hold <= stop', value=(self.hold, self.stop))
+        if not self.max_skew > 0.0:
+            raise ParameterError(f'max_skew is {self.max_skew} s; it must be above 0',
+                                 value=self.max_skew)
 
 
 @dataclass(frozen=True)
@@ -86,6 +127,8 @@ class CycleSettings:
         where it was, and `ArmController.resume` should be called.
     observer : ObserverSettings
         What is made of the external torque.
+    states : StateSettings
+        Which states are used; of those that are received.
 
     """
 
@@ -112,6 +155,7 @@ class CycleSettings:
     reach: ReachSettings = ReachSettings()
     longest_pause: float = 0.25
     observer: ObserverSettings = field(default_factory=ObserverSettings)
+    states: StateSettings = StateSettings()
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,94 @@ from robodyn_ros.trajectory import TrajectoryPoint
 TURN = 2.0 * math.pi
 
 
-class JointStateReader:
+class JointStateAssembler:
     """
     Assembles the state of the model's joints from messages in any order.
 
     Extra joints are normal. Joints may come in several messages (arm and gripper): the state is
-    complete when every joint was reported since the last complete one. Continuous joints are
-    unwrapped: they go on counting where a sensor starts over.
+    complete when every joint was reported since the last complete one.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The model's joints.
+    q, qd, effort : (nv,) array
+        Where numbers are written; effort is NaN where it is not reported.
+
+    Attributes
+    ----------
+    problem : str
+        Why the last message was not used, or what the state still lacks.
+    refused : int
+        Messages that cannot be used.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray,
+                 effort: np.ndarray):
+        self._names = tuple(joint_names)
+        self._index = {name: i for i, name in enumerate(joint_names)}
+        self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
+        self._seen, self._complete = np.zeros(len(self._names), dtype=bool), False
+        self.q, self.qd, self.effort = q, qd, effort
+        self.problem = 'no message yet'
+        self.refused = 0
+
+    def read(self, sample: JointStateSample) -> bool:
+        """Take a message; return whether the state is now complete."""
+        layout = self._layout
+        theirs, ours, repeated = (layout[1:] if layout is not None and layout[0] == sample.name
+                                  else self._columns(sample.name))
+        if repeated:
+            return self.refuse(f"joint '{repeated}' is named twice in one message")
+        if not ours.size:
+            if not self._complete:  # later they are those of others
+                self.problem = "a message named none of the model's joints"
+            return False
+        position, velocity = sample.position, sample.velocity
+        count = len(sample.name)
+        if position.size != count or velocity.size != count:
+            return self.refuse(
+                f'{count} names, {position.size} positions, {velocity.size} '
+                'velocities; the controller needs position and velocity of every joint')
+        reported = sample.effort.size == count
+        self.q[ours], self.qd[ours] = position[theirs], velocity[theirs]
+        self.effort[ours] = sample.effort[theirs] if reported else math.nan
+        if ours.size < self.q.size and not self._all_seen(ours):
+            return False
+        self._complete, self.problem = True, ''
+        return True
+
+    def refuse(self, problem: str) -> bool:
+        """Count a message that is not used, and keep why; returns False."""
+        self.problem = problem
+        self.refused += 1
+        return False
+
+    def _all_seen(self, ours: np.ndarray) -> bool:
+        """Take note of the joints in a message that has not all; return whether all have come."""
+        self._seen[ours] = True
+        missing = [name for name, seen in zip(self._names, self._seen) if not seen]
+        if missing:
+            self.problem = f'joints not reported: {", ".join(missing)}'
+            return False
+        self._seen.fill(False)
+        return True
+
+    def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
+        """Return which entries are whose, and a joint that is named twice."""
+        pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
+        table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        repeated = [name for name in self._names if names.count(name) > 1]
+        self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
+        return self._layout[1:]
+
+
+class JointStateReader:
+    """
+    Assembles states, see `JointStateAssembler`, and judges whether they can be used.
+
+    Continuous joints are unwrapped: they go on counting where a sensor starts over.
 
     Parameters
     ----------
@@ -40,33 +121,27 @@ class JointStateReader:
         The last complete state; effort is NaN where it is not reported.
     complete : bool
         Whether there has been a complete state.
-    problem : str
-        Why the last message was not used, or what the state still lacks.
-    refused : int
-        Messages with numbers that cannot be used.
 
     """
 
     def __init__(self, joint_names: Sequence[str], continuous: np.ndarray,
                  continuity: Continuity | None = None):
         nv = len(joint_names)
-        self._continuity = continuity
-        self._names = tuple(joint_names)
-        self._index = {name: i for i, name in enumerate(joint_names)}
+        self._continuity, self._names = continuity, tuple(joint_names)
         self._continuous = np.flatnonzero(continuous)
-        self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
-        self._seen = np.zeros(nv, dtype=bool)
-        self._next_q, self._next_qd = np.zeros(nv), np.zeros(nv)
-        self._next_effort = np.full(nv, math.nan)
+        self._next = JointStateAssembler(joint_names, *np.full((3, nv), math.nan))
         self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
         self.complete = False
-        self.problem = 'no message yet'
-        self.refused = 0
 
     @property
-    def fastest(self) -> float:
-        """Largest speed of a joint."""
-        return float(np.abs(self.qd).max())
+    def problem(self) -> str:
+        """Why the last message was not used, or what the state still lacks."""
+        return self._next.problem
+
+    @property
+    def refused(self) -> int:
+        """Messages with numbers that cannot be used."""
+        return self._next.refused
 
     def believe_next(self) -> None:
         """Take the next state for where the arm is, however far that is."""
@@ -75,71 +150,25 @@ class JointStateReader:
 
     def read(self, sample: JointStateSample) -> bool:
         """Take a message; return whether the state is now complete, and new."""
-        theirs, ours, repeated = self._columns(sample.name)
-        if repeated:
-            return self._refuse(f"joint '{repeated}' is named twice in one message")
-        if not ours.size:
-            if not self.complete:  # later they are those of others
-                self.problem = "a message named none of the model's joints"
+        following = self._next
+        if not following.read(sample):
             return False
-        position, velocity = sample.position, sample.velocity
-        if position.size != len(sample.name) or velocity.size != len(sample.name):
-            return self._refuse(
-                f'{len(sample.name)} names, {position.size} positions, {velocity.size} '
-                'velocities; the controller needs position and velocity of every joint')
-        q, qd = position[theirs], velocity[theirs]
-        # the squares are a quick look, the numbers decide
-        if not q.dot(q) + qd.dot(qd) < ABSURD:
-            finite = (np.abs(q) < ABSURD) & (np.abs(qd) < ABSURD)
-            if not finite.all():
-                j = int(finite.argmin())
-                return self._refuse(f"joint '{self._names[ours[j]]}' reports position {q[j]}, "
+        q, qd = following.q, following.qd
+        finite = (np.abs(q) < ABSURD) & (np.abs(qd) < ABSURD)
+        if not finite.all():
+            j = int(finite.argmin())
+            return following.refuse(f"joint '{self._names[j]}' reports position {q[j]}, "
                                     f'velocity {qd[j]}')
-        self._next_q[ours], self._next_qd[ours] = q, qd
-        told = sample.effort.size == len(sample.name)
-        self._next_effort[ours] = sample.effort[theirs] if told else math.nan
-        if ours.size < self.q.size and not self._all_seen(ours):
-            return False
-        return self._complete(sample.stamp)
-
-    def _all_seen(self, ours: np.ndarray) -> bool:
-        """Take note of the joints in a message that has not all; return whether all have come."""
-        self._seen[ours] = True
-        missing = [name for name, seen in zip(self._names, self._seen) if not seen]
-        if missing:
-            self.problem = f'joints not reported: {", ".join(missing)}'
-        return not missing
-
-    def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
-        """Return which entries are whose, and a joint that is named twice."""
-        if self._layout is None or self._layout[0] != names:
-            pairs = [(k, self._index[name]) for k, name in enumerate(names)
-                     if name in self._index]
-            table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-            repeated = [name for name in self._names if names.count(name) > 1]
-            self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
-        return self._layout[1:]
-
-    def _complete(self, stamp: int) -> bool:
-        self._seen.fill(False)
         if self.complete and self._continuous.size:
             c = self._continuous
-            turns = np.round((self._next_q[c] - self.q[c]) / TURN)
-            self._next_q[c] -= TURN * turns
+            q[c] -= TURN * np.round((q[c] - self.q[c]) / TURN)
         judge = self._continuity
-        if judge is not None and not judge.follows(in_seconds(stamp) or time.monotonic(),
-                                                   self._next_q, self._next_qd):
-            return self._refuse(judge.problem)
-        self.q[:], self.qd[:] = self._next_q, self._next_qd
-        self.effort[:] = self._next_effort
+        if judge is not None and not judge.follows(
+                in_seconds(sample.stamp) or time.monotonic(), q, qd):
+            return following.refuse(judge.problem)
+        self.q[:], self.qd[:], self.effort[:] = q, qd, following.effort
         self.complete = True
-        self.problem = ''
         return True
-
-    def _refuse(self, problem: str) -> bool:
-        self.problem = problem
-        self.refused += 1
-        return False
 
 
 class EffortWriter:

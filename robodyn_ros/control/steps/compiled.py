@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
 from robodyn_ros.control.pose.pose_motion import joint_bounds
-from robodyn_ros.control.steps import laws, learning, path
+from robodyn_ros.control.steps import laws, learning, path, reception
 from robodyn_ros.control.steps.body import length, PARTS
 from robodyn_ros.control.steps.cycle import cycle
 from robodyn_ros.control.steps.memory import Memory
@@ -100,9 +100,12 @@ class CompiledCycle:
         structure = SimpleNamespace(tree=tree, frame=frame)
         for name, part in PARTS.items():
             self._add(name, _of_part(part.function, structure),
-                      [length(each, d) for each in part.inputs], length(part.outputs, d), frame)
-        self._add('learning', learning.body_of(tree, learning_frame, n), learning.sizes(d),
-                  PARAMETERS.stop, learning_frame)
+                      (d['runtime'], *(length(each, d) for each in part.inputs)),
+                      length(part.outputs, d), frame)
+        self._add('learning', learning.body_of(tree, learning_frame, n),
+                  (d['runtime'], *learning.sizes(d)), PARAMETERS.stop, learning_frame)
+        accepts = reception.sizes(d)
+        self._add('accept', reception.body_of(d), accepts, accepts[1])
         self.function = self._made(
             'cycle', self._body, {**self.tables, 'path': Table(path.columns(n)), **self.sizes},
             {'torque': n, 'next': self.sizes['memory']},
@@ -121,11 +124,10 @@ class CompiledCycle:
                                        f'{name} {digest}', _BUILDS_ON)
 
     def _add(self, name: str, body: Callable, inputs, outputs: int, *constants) -> None:
-        """Add a table with one function, whose first input is the runtime."""
-        sizes = self.dimensions['runtime'], *inputs
-        self.tables[name] = FunctionTable(sizes, outputs)
+        """Add a table with one function."""
+        self.tables[name] = FunctionTable(tuple(inputs), outputs)
         self.functions[name] = [self._made(
-            name, body, {f'x{k}': each for k, each in enumerate(sizes)}, {'result': outputs},
+            name, body, {f'x{k}': each for k, each in enumerate(inputs)}, {'result': outputs},
             *constants)]
 
     def _body(self, *given):
@@ -161,7 +163,7 @@ class CompiledCycle:
                 'reasonable time, and takes about twice as long as it could', self.name,
                 self.dimensions['joints'])
 
-    def prepare_others(self, done: Callable[[], None] | None = None) -> None:
+    def prepare_others(self, done: Callable[[], None] | None = None) -> list[str]:
         """
         Load the laws that are in the cache now, and compile all others in a thread.
 
@@ -170,6 +172,11 @@ class CompiledCycle:
         done : callable, optional
             Called without arguments when all laws are ready, by that thread if there is one.
 
+        Returns
+        -------
+        missing : list of str
+            Laws that are still being compiled.
+
         """
         missing = [name for name in laws.NAMES if not self.ready(name) and not self._load(name)]
         with self._lock:
@@ -177,9 +184,10 @@ class CompiledCycle:
                 self._waiting += [] if done is None else [done]
                 if self._thread is None:
                     self._begin(missing)
-                return
+                return missing
         if done is not None:
             done()
+        return []
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the thread of `prepare_others`; return whether it has ended."""
@@ -187,6 +195,11 @@ class CompiledCycle:
         if thread is not None:
             thread.join(seconds)
         return thread is None or not thread.is_alive()
+
+    @property
+    def compiling(self) -> bool:
+        """Whether that thread is at work."""
+        return self._thread is not None
 
     def stop(self) -> None:
         """End that thread once the function is compiled that it is at; the others are not."""

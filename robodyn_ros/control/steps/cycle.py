@@ -16,6 +16,7 @@ from robodyn_ros.control.steps import (
     wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
+from robodyn_ros.control.steps.reception import receive
 from robodyn_ros.control.steps.reference import locate, move
 from robodyn_ros.control.steps.requests import decide, judge, Requests, take_over
 from robodyn_ros.control.steps.torque import ask, ask_outside, remember
@@ -41,10 +42,11 @@ def cycle(robot, functions, table, state, m, p):
         What is measured, what was kept, what is set.
 
     """
-    # what was asked since the last cycle, and what is known of the arm
-    asked = Requests(state, m, p)
+    # what has come, what was asked since the last cycle, and what is known of the arm
+    state, m, resumes, stops, silence = receive(functions, state, m, p)
+    asked = Requests(state, m, p, resumes)
     m = take_over(robot, functions, asked, state, m, p)
-    seen = judge(robot, state, m, p, asked)
+    seen = judge(robot, state, m, p, asked, stops, silence)
     m = observe(robot, functions, seen, state, m, p)
     # what it does
     m = decide(robot, asked, seen, state, m, p)

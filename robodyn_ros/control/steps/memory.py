@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
-    collision, external_law, feedback_share, law_state, learning, limits, loads, mean_torque,
+    acceptance, collision, external_law, feedback_share, law_state, learning, limits, loads, mean_torque,
     motion, observer, predict, reflection, transition, wrenches)
 
 
 @block
 class Memory:
+    acceptance: acceptance.Memory = part(acceptance.Memory)
     before: float = scalar('s', 'Time of the law at the last cycle.')
     q: list = joints('rad', 'Position at the last state.')
     qd: list = joints('rad/s', 'Velocity at the last state.')

@@ -13,6 +13,7 @@ import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import path, pose_motion, stop_profile
+from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.dynamics.flags import (
     above, any_of, at_least, both, either, equal, first_of, flag, no, when)
@@ -28,25 +29,6 @@ INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR = map(float, range(7))
 # results of a trajectory, as in control_msgs; RUNNING: none yet, or something else ended it
 RUNNING = 1.0
 SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
-
-
-@block
-class Event:
-    """Why something happened: a code of `messages`, and what shows it."""
-
-    code: float = scalar('', 'Code; 0: nothing.')
-    joint: float = scalar('', 'Joint.')
-    value: float = scalar('', 'Value, in the unit of the code.')
-    bound: float = scalar('', 'Bound that it exceeds.')
-    time: float = scalar('s', 'Time, as the code has it.')
-
-
-NOTHING = Event(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def event(code):
-    """Return an event that its code says all about."""
-    return Event(code, 0.0, 0.0, 0.0, 0.0)
 
 
 (SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, GIVEN_UP, UNUSABLE,
@@ -142,8 +124,8 @@ def decide(m, p, what):
         (asked(TO_GIVE_UP),                      INACTIVE, RELEASE,             m.message),
         (inactive,                               INACTIVE, KEEP,                m.message),
         (both(what.fails, moving),               STOP,     STOP_FROM_REFERENCE, what.failure),
-        (both(asked(TO_RESUME), equal(m.mode, FLOAT)), FLOAT, KEEP,             m.message),
-        (asked(TO_RESUME),                       STOP,     STOP_FROM_STATE,     given_up),
+        (both(what.resumes, equal(m.mode, FLOAT)), FLOAT,  KEEP,                m.message),
+        (what.resumes,                           STOP,     STOP_FROM_STATE,     given_up),
         (asked(TO_REST),                         STOP,     STOP_FROM_REFERENCE, text),
         (asked(TO_FLOAT),                        FLOAT,    RELEASE,             text),
         (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, what.silence),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
-    collision, external_law, feedback_share, gains, learning, limits, loads, motion, observer,
+    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, motion, observer,
     reflection, transition, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
 
 @block
 class Program:
+    acceptance: acceptance.Program = part(acceptance.Program)
     motion: motion.Program = part(motion.Program)
     law: float = scalar('', 'Row of the law that follows references.')
     law_damping: float = scalar('1/s', 'Largest kd of that law.')

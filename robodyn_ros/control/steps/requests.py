@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, external_law, feedback_share, law_state, learning, loads, motion, observer,
+    acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion, observer,
     predict, reflection, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
@@ -21,7 +21,7 @@ from robodyn_ros.safety import ABSURD
 class Requests:
     """What the program asks for that the memory has not seen yet, as flags."""
 
-    def __init__(self, state, m, p):
+    def __init__(self, state, m, p, resumes):
         new = no(equal(p.motion.request, m.motion.request))
         to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
             ('rest', motion.TO_REST), ('float', motion.TO_FLOAT), ('follow', motion.TO_FOLLOW),
@@ -29,7 +29,8 @@ class Requests:
             ('resume', motion.TO_RESUME), ('reach', motion.TO_REACH))}
         self.to = SimpleNamespace(**to)
         # an arm that is not under control is not resumed
-        self.resumes = both(to['resume'], no(equal(m.motion.mode, motion.INACTIVE)))
+        self.resumes = both(either(to['resume'], resumes),
+                            no(equal(m.motion.mode, motion.INACTIVE)))
         self.located = either(to['take_over'], self.resumes)
         disables = both(new, flag(p.motion.disables))
         self.disables_all = both(disables, above(p.motion.disables, 1.5))
@@ -69,7 +70,7 @@ def take_over(robot, functions, asked, state, m, p):
              for t, most in zip(begun, p.limits.effort)]
     share = feedback_share.growing(m.share, now, anew)
     return replace(
-        m, before=now, q=q, qd=qd, coasting=when(located, 0.0, m.coasting),
+        m, acceptance=acceptance.begun(m.acceptance, state, begins), before=now, q=q, qd=qd, coasting=when(located, 0.0, m.coasting),
         guess=when(located, predict.Memory(q, qd), m.guess), loads=loads_,
         external=wrenches.requested(m.external, p.external),
         target=wrenches.requested(m.target, p.target),
@@ -85,8 +86,12 @@ def take_over(robot, functions, asked, state, m, p):
         sent=when(either(begins, asked.start), begun, m.sent), start=p.start)
 
 
-def judge(robot, state, m, p, asked):
-    """Return what kind of cycle it is, and what is wrong with the state, as flags."""
+def judge(robot, state, m, p, asked, stops, silence):
+    """
+    Return what kind of cycle it is, and what is wrong with the state, as flags.
+
+    stops: flag of a silence that is a fault. silence: event of a silence.
+    """
     measured = equal(state.kind, FROM_STATE)
     good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
             for x, v in zip(state.q, state.qd)]
@@ -100,10 +105,10 @@ def judge(robot, state, m, p, asked):
     return SimpleNamespace(
         now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
-        silent=either(equal(state.kind, SILENT), spoiled),
-        fails=either(asked.fault, spoiled),
-        failure=when(asked.fault, motion.event(p.motion.fault_code), unusable),
-        silence=motion.Event(motion.SILENT, 0.0, state.cause, 0.0, now))
+        silent=either(equal(state.kind, SILENT), spoiled), resumes=asked.resumes,
+        fails=any_of([asked.fault, spoiled, stops]),
+        failure=when(asked.fault, motion.event(p.motion.fault_code), when(
+            spoiled, unusable, silence)), silence=silence)
 
 
 def decide(robot, asked, seen, state, m, p):

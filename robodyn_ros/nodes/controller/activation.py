@@ -79,19 +79,19 @@ class Activation:
 
     def _check(self) -> str:
         """Raise why the arm cannot be taken over; return what could not be checked."""
-        states, controller, reader = self._states, self._controller, self._states.reader
-        if not reader.complete:
-            raise StateError(f'no joint state on {states.topic} yet: {reader.problem}')
+        states, controller = self._states, self._controller
+        if not states.complete:
+            raise StateError(f'no joint state on {states.topic} yet: {states.problem}')
         verdict = states.verdict()
         if verdict.level is not Freshness.FRESH:
-            raise StateError(f'joint states: {states.silence(verdict)}')
-        controller.check_state(reader.q, reader.qd)
+            raise StateError(verdict.reason)
+        controller.check_state(states.q, states.qd)
         if self._guard.refusal:
             raise StateError(self._guard.refusal)
         company = self._company.refusal()
         if company:
             raise StateError(company)
-        return controller.check_effort(reader.q, reader.qd, reader.effort,
+        return controller.check_effort(states.q, states.qd, states.effort,
                                        self._driver_compensates_gravity)
 
     def _remind(self, reason: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from rclpy.clock import Clock
 
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.conversions import in_seconds
-from robodyn_ros.safety import Lateness
 
 
 class ControllerClock:
@@ -27,6 +27,8 @@ class ControllerClock:
     ----------
     ros : Clock
         Of the node; simulated if the node uses simulated time.
+    offset : () array
+        Time of the cycle less that of the law, of the last state that was used.
     lockstep : bool
         Whether states tell the time.
     simulated : bool
@@ -40,14 +42,12 @@ class ControllerClock:
 
     """
 
-    def __init__(self, ros: Clock, lockstep: bool, simulated: bool):
+    def __init__(self, ros: Clock, offset: np.ndarray, lockstep: bool, simulated: bool):
         self.lockstep = lockstep
         self.stamp: int | None = None
         self._answered: int | None = None
         self.simulated = lockstep or simulated
-        self._ros = ros
-        self._offset = self._latest = 0.0
-        self._lateness = Lateness()
+        self._ros, self._offset = ros, offset
 
     def now(self, sample: JointStateSample | None = None) -> float:
         """Return the time in s; in lockstep that of the sample, if there is one."""
@@ -65,18 +65,9 @@ class ControllerClock:
         """Return whether the last state repeats one that was answered."""
         return self.lockstep and self.stamp is not None and self._answered == self.stamp
 
-    def follow(self, now: float, stamp: float) -> None:
-        """Take note of the stamp (s, 0 if there is none) of a good state that came `now`."""
-        if self.simulated:
-            self._offset = now - stamp if stamp else 0.0
-            return
-        # a state that is less late than all before it does not turn the time back
-        self._offset = min(self._lateness.received(now, stamp), max(0.0, now - self._latest))
-        self._latest = now - self._offset
-
     def moment(self, now: float | None = None) -> float:
         """Return the time of the law at a time of the cycle, by default at this one."""
-        return (self.now() if now is None else now) - self._offset
+        return (self.now() if now is None else now) - float(self._offset)
 
     def wall(self) -> float:
         """Return the time of stamps."""

@@ -15,13 +15,14 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.control.steps.state import FROM_STATE, SILENT
+from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
-from robodyn_ros.safety import Freshness
 
 COAST = 0.005     # s between torques while no state arrives
 _SMOOTHING = 0.1  # part by which a gap between states moves their expected one
@@ -66,23 +67,23 @@ class ControlCycle:
         self._guard, self._clock, self._log = guard, clock, log
         self.active = self.coasting = self._commands = False
         self.statistics = CycleStatistics()
-        self._begun = self._answered = self._latest = 0.0
+        self._begun = 0.0
         self._period = 1.0 / rate if rate else math.inf
-        self._due, self._predicted = math.inf, -math.inf
+        self._due = math.inf
         self._came, self._gap = time.monotonic(), 0.0
         self._torque = np.zeros(controller.model.nv)
 
     def take_over(self) -> None:
         """Begin to answer; the arm is held, or floats, where it is."""
-        clock, reader = self._clock, self._states.reader
-        self._answered = now = clock.now()
-        self._latest = clock.moment(now)
-        self._controller.activate(self._latest, reader.q, reader.qd)
+        clock, states, controller = self._clock, self._states, self._controller
+        now = clock.now()
+        controller.activate(clock.moment(now), states.q, states.qd, now)
         self._take_back()
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
         if clock.lockstep:  # the simulation waits for the answer to a state that was read before
-            self._respond(clock.stamp, now)
+            torque, _ = controller.update(clock.moment(now), states.q, states.qd, states.effort)
+            self._send(torque, clock.stamp)
 
     def turn(self) -> None:
         """Answer the next joint state, or act on its absence."""
@@ -98,14 +99,13 @@ class ControlCycle:
         if self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
             return
-        if not self.active:  # whoever moves it meanwhile, or starts its driver anew, may do so
-            self._states.reader.believe_next()
-        fresh = sample is not None and self._states.read(sample, now)
-        if self._in_charge():
-            if fresh:
-                self._respond(sample.stamp, now)
-            else:
-                self._watch(now)
+        permitted = self._in_charge()
+        torque = (self._states.elapse(now, permitted, now >= self._due) if sample is None
+                  else self._states.receive(sample, now, permitted))
+        if torque is not None:
+            self._answer(torque, sample, now)
+        elif permitted and clock.lockstep and not self.coasting:
+            self._send(self._torque)  # a state that cannot be used wants an answer as well
         self._guard.beat(self._commands)
 
     def _patience(self) -> float:
@@ -127,8 +127,7 @@ class ControlCycle:
 
     def resume(self) -> None:
         """Let the law go on from where the arm was seen last."""
-        reader = self._states.reader
-        self._controller.resume(self._clock.moment(), reader.q, reader.qd)
+        self._controller.resume(self._clock.moment(), self._states.q, self._states.qd)
 
     def end(self) -> None:
         """Answer no more states; the guard is told that nobody is needed."""
@@ -143,6 +142,7 @@ class ControlCycle:
         if self._guard.complaint:
             self._controller.fail(self._guard.complaint)
         if self._guard.commands:
+            self._controller.lose()
             self.coasting, self._commands = True, False
         elif permitted:
             self._take_back()
@@ -154,54 +154,30 @@ class ControlCycle:
         if torque is not None:
             self._controller.start_from(torque)
 
-    def _respond(self, stamp: int, now: float) -> None:
-        """Answer the state that was read."""
-        controller, reader, moment = self._controller, self._states.reader, self._clock.moment(now)
-        pause = now - self._answered
-        if not self.coasting and pause > self._states.longest_silence:
-            # silence as well: the arm was out of control meanwhile
-            self._log.warning(f'this process was held up for {pause:.3f} s')
-            self.coasting = True
-        if self.coasting or moment < self._latest:
+    def _answer(self, torque: np.ndarray, sample: JointStateSample | None, now: float) -> None:
+        """Send what the cycle returned for a state, or for its absence."""
+        seen = self._controller.states
+        if seen.kind == FROM_STATE:
+            if seen.pause:
+                self._log.warning(f'this process was held up for {float(seen.pause):.3f} s')
+            if seen.resumes:
+                self.statistics.restart()
             self.coasting = False
-            self.statistics.restart()
-            controller.resume(moment, reader.q, reader.qd)
-        self._latest = moment
-        # a state that is late must not turn the time of the law back
-        torque, _ = controller.update(max(moment, self._predicted), reader.q, reader.qd,
-                                      reader.effort)
-        self._send(torque, stamp)
-        self._answered, self._due = now, now + self._period
-        self._account(in_seconds(stamp), now)
+            self._send(torque, sample.stamp)
+            self._due = now + self._period
+            self._account(in_seconds(sample.stamp), now)
+            return
+        self._send(torque)
+        if seen.kind == SILENT:
+            self.coasting = True
+        else:
+            self._due = max(self._due, now - self._period) + self._period
 
     def _account(self, measured: float, now: float) -> None:
         # the clock of a simulation stands while it waits
         told = measured and not self._clock.simulated
         self.statistics.add(measured or now, time.time() - measured if told else 0.0,
                             time.monotonic() - self._begun)
-
-    def _watch(self, now: float) -> None:
-        """Act on silence: the model alone brings the arm to rest, then a fault is latched."""
-        verdict = self._states.verdict(now)
-        if verdict.level is Freshness.FRESH:
-            if self._clock.lockstep:  # a state that cannot be used wants an answer as well
-                self._send(self._torque)
-            elif now >= self._due:
-                self._predict(now)
-            return
-        self.coasting = True
-        reason = f'joint states: {self._states.silence(verdict)}'
-        if verdict.level is Freshness.STOP:
-            self._controller.fail(reason)
-        torque, _ = self._controller.coast(self._clock.moment(now), reason)
-        self._send(torque)
-
-    def _predict(self, now: float) -> None:
-        """Send a torque between two states; of silence, only states tell."""
-        self._predicted = self._clock.moment(now)
-        torque, _ = self._controller.between(self._predicted)
-        self._send(torque)
-        self._due = max(self._due, now - self._period) + self._period
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Let a torque out; `stamp` is that of the state it answers in ns, if any."""

@@ -162,7 +162,7 @@ class ControllerNode(LifecycleNode):
         def reset_fault():
             verdict = wiring.states.verdict()
             if verdict.level is not Freshness.FRESH:
-                raise StateError(f'the cause is still there: joint states: {verdict.reason}')
+                raise StateError(f'the cause is still there: {verdict.reason}')
             if wiring.guard.complaint:
                 raise StateError(f'the cause is still there: {wiring.guard.complaint}')
             fault = controller.fault

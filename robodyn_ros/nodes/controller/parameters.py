@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 from robodyn_ros.control import (
     ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
-from robodyn_ros.control.programming import EXTERNAL_LAWS
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.settings import Bounds
+from robodyn_ros.control.programming import EXTERNAL_LAWS
+from robodyn_ros.control.settings import Bounds, StateSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -28,6 +28,7 @@ from robodyn_ros.nodes.torque_parameters import (
 from robodyn_ros.safety import check_not_raised
 from robodyn_ros.trajectory import Tolerances
 
+_BELIEVED = 0.05  # s that a fault is latched before states are used that do not continue the way
 MODES = (*TRACKING, *EXTERNAL_LAWS, Mode.FLOAT.value)
 
 PARAMETERS = (
@@ -188,8 +189,26 @@ def gains_from(values: SimpleNamespace, dynamics: Dynamics) -> Gains:
         design: getattr(values, name.replace('.', '_')) for name, design in _DESIGN.items()})
 
 
-def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
-    """Return the settings of the cycle that the parameters ask for (raises as `gains_from`)."""
+def settings_from(values: SimpleNamespace, model: RobotModel,
+                  simulated: bool = False) -> CycleSettings:
+    """
+    Return the settings of the cycle that the parameters ask for.
+
+    Parameters
+    ----------
+    values : SimpleNamespace
+        All parameters.
+    model : RobotModel
+        Of the arm.
+    simulated : bool
+        Whether the node uses simulated time.
+
+    Raises
+    ------
+    ParameterError
+        As `gains_from`.
+
+    """
     return CycleSettings(
         tracking=values.mode if values.mode in TRACKING else 'computed_torque',
         start_floating=values.mode == Mode.FLOAT.value, energy_tank=values.impedance_energy_tank,
@@ -204,7 +223,10 @@ def settings_from(values: SimpleNamespace, model: RobotModel) -> CycleSettings:
         longest_pause=values.stale_stop, observer=observer_from(values),
         linear=linear_from(values), reach=reach_from(values),
         reflection=ReflectionSettings(values.reflection_gain, values.reflection_limit),
-        guest=values.mode if values.mode in EXTERNAL_LAWS else '')
+        guest=values.mode if values.mode in EXTERNAL_LAWS else '',
+        states=StateSettings(
+            values.stale_hold, values.stale_stop, values.stale_max_skew, values.stale_jump,
+            values.stale_stop + _BELIEVED, values.lockstep or simulated))
 
 
 def tolerances_from(values: SimpleNamespace, model: RobotModel) -> Tolerances:

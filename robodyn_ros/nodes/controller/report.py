@@ -102,7 +102,7 @@ class ControllerReport:
         if controller.fault:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
         if states.level is not Freshness.FRESH:
-            return DiagnosticStatus.WARN, f'joint states: {states.reason}'
+            return DiagnosticStatus.WARN, states.reason
         if self._guard.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
         if unmet := self._unmet_goal():

@@ -83,7 +83,7 @@ class Shutdown:
         self._log.info(f'left: {"the guard commands the arm" if self._guard.commands else how}')
 
     def _come_to_rest(self, stop_time: float) -> None:
-        controller, cycle, reader = self._controller, self._cycle, self._states.reader
+        controller, cycle, states = self._controller, self._cycle, self._states
         controller.stop('the controller leaves')
         cycle.run(lambda: controller.at_rest, 2.0 * stop_time + 1.0)
         moved = time.monotonic()
@@ -91,7 +91,7 @@ class Shutdown:
         def rests() -> bool:
             nonlocal moved
             now = time.monotonic()
-            if reader.fastest >= _STILL:
+            if states.fastest >= _STILL:
                 moved = now
             return cycle.coasting or now - moved >= _DWELL
 
@@ -119,7 +119,7 @@ class Shutdown:
         while time.monotonic() < end:
             self._command(self._controller.weight())
             time.sleep(COAST)
-        return not self._states.read_waiting() or self._states.reader.fastest < _STILL
+        return not self._states.read_waiting() or self._states.fastest < _STILL
 
     def _fade_to_nothing(self, duration: float) -> None:
         """Let go of the weight as well."""

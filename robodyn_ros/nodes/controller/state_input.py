@@ -4,44 +4,46 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
+from robodyn_ros.control import ArmController
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.conversions import in_seconds, JointStateReader
+from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import Freshness, StaleMonitor, StaleVerdict
+from robodyn_ros.safety import Freshness, StaleVerdict
 
 
 class StateInput:
     """
-    Takes joint states from the wire.
+    Takes joint states from the wire; the controller judges them.
 
     Parameters
     ----------
     subscription : PolledSubscription
         Of joint states; its messages are samples.
-    reader : JointStateReader
-        Assembles the arm's state from them.
-    stale : StaleMonitor
-        Judges silence.
+    controller : ArmController
+        Gets the complete states.
     clock : ControllerClock
-        Learns the time of the stamps from them.
+        Of the cycle.
 
     Attributes
     ----------
-    reader : JointStateReader
-        Has the last complete state.
+    q, qd, effort : (nv,) array
+        The last state that was used.
     topic : str
         Where states come from.
-    longest_silence : float
-        Seconds without a good state after which the arm counts as out of control.
 
     """
 
-    def __init__(self, subscription: PolledSubscription, reader: JointStateReader,
-                 stale: StaleMonitor, clock: ControllerClock):
-        self.reader, self.topic = reader, subscription.topic
-        self.longest_silence = stale.stop_after
-        self._subscription, self._stale, self._clock = subscription, stale, clock
+    def __init__(self, subscription: PolledSubscription, controller: ArmController,
+                 clock: ControllerClock):
+        self.topic = subscription.topic
+        self._subscription, self._clock, self._controller = subscription, clock, controller
+        self._seen, state = controller.states, controller.host.state
+        self.q, self.qd, self.effort = self._seen.q, self._seen.qd, self._seen.effort
+        self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
+                                              state.effort)
 
     def destroy(self) -> None:
         """Close the topic."""
@@ -51,33 +53,58 @@ class StateInput:
         """Return the next sample, or None after `patience` seconds."""
         return self._subscription.wait(patience)
 
-    def read(self, sample: JointStateSample, now: float) -> bool:
-        """Take a sample; return whether the arm's state is complete, new and fresh now."""
-        if not self.reader.read(sample):
-            return False
+    def receive(self, sample: JointStateSample, now: float, permitted: bool
+                ) -> np.ndarray | None:
+        """Take a sample that came `now`; return the torque that it asks for, if any."""
+        if not self._assembler.read(sample):
+            return self.elapse(now, permitted)
         stamp = in_seconds(sample.stamp)
-        if not self._stale.received(now, stamp, stamp if self._clock.simulated else time.time()):
-            return False
-        self._clock.follow(now, stamp)
-        return self.verdict(now).level is Freshness.FRESH
+        return self._controller.receive(
+            now, stamp, stamp if self._clock.simulated else time.time(), permitted)
+
+    def elapse(self, now: float, permitted: bool, due: bool = False) -> np.ndarray | None:
+        """Return the torque that is due although no state has come, if any."""
+        return self._controller.wait(now, permitted, due, self._unreadable)
 
     def read_waiting(self) -> bool:
         """Take all that waits; return whether that makes a complete, new and fresh state."""
-        fresh = False
+        before = float(self._seen.measured)
         for sample in self._subscription.waiting():
-            fresh |= self.read(sample, self._clock.now(sample))
-        return fresh
+            self.receive(sample, self._clock.now(sample), False)
+        return (float(self._seen.measured) != before
+                and self.verdict().level is Freshness.FRESH)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there has been a state that was used."""
+        return bool(self._seen.complete)
+
+    @property
+    def fastest(self) -> float:
+        """Largest speed of a joint."""
+        return float(np.abs(self.qd).max())
 
     @property
     def refused(self) -> int:
         """Return how many messages could not be used."""
-        return self.reader.refused + self._subscription.refused
+        return (self._assembler.refused + self._subscription.refused
+                + int(self._seen.refused))
+
+    @property
+    def problem(self) -> str:
+        """Why the last message was not used, or what the state still lacks."""
+        return self._unreadable or self._controller.state_problem
+
+    @property
+    def _unreadable(self) -> str:
+        return self._subscription.problem or self._assembler.problem
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is, at a time of the cycle."""
-        return self._stale.check(self._clock.now() if now is None else now)
-
-    def silence(self, verdict: StaleVerdict) -> str:
-        """Return why the joint states are stale, with what is wrong with those that come."""
-        problem = self._subscription.problem or self.reader.problem
-        return f'{verdict.reason} ({problem})' if problem else verdict.reason
+        settings = self._controller.settings.states
+        now = self._clock.now() if now is None else now
+        age = now - min(float(self._seen.measured), now)
+        level = (Freshness.FRESH if age < settings.hold else
+                 Freshness.HOLD if age < settings.stop else Freshness.STOP)
+        fresh = level is Freshness.FRESH
+        return StaleVerdict(level, age, '' if fresh else self._controller.silence)

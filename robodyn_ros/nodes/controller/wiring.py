@@ -30,16 +30,13 @@ from robodyn_ros.nodes.controller.report import ControllerReport
 from robodyn_ros.nodes.controller.shutdown import Shutdown
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
-from robodyn_ros.nodes.conversions import EffortWriter, JointStateReader
+from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import for_joints, Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.tasks import PeriodicTasks
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
-from robodyn_ros.safety import Continuity, StaleMonitor
 
-# s that a fault for states which jump is latched before they are believed
-BELIEVED = 0.05
 # s between runs of the periodic tasks
 _SOON, _OFTEN, _SELDOM, _REPORT = 0.005, 0.01, 0.05, 1.0
 
@@ -97,7 +94,7 @@ class Wiring:
         with compilation_logged(node.get_logger(), model.name):
             dynamics = Dynamics(with_slots(model))
             self.controller = ArmController(dynamics, gains_from(values, dynamics),
-                                            settings_from(values, model),
+                                            settings_from(values, model, _simulated(node)),
                                             own_law_from(values, dynamics),
                                             task_gains_from(values, dynamics))
         self.configured = self.controller.bounds
@@ -108,19 +105,18 @@ class Wiring:
                                        self.inputs, self.guard, self.trajectories,
                                        self.company)
         self.tasks = self._periodic()
+        log = node.get_logger()
+        if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
+            log.info(f'still compiling the laws {", ".join(missing)}, first time only')
 
     def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the loop's own topics; what may be refused comes before the first of them."""
         controller, log = self.controller, node.get_logger()
         model = controller.model
-        check_rate(values, node.get_parameter('use_sim_time').value)
+        check_rate(values, _simulated(node))
         writer = EffortWriter(model.joint_names, values.command_joints)
-        reader = JointStateReader(model.joint_names, model.continuous, Continuity(
-            model.joint_names, model.velocity_limit, values.stale_jump,
-            values.stale_stop + BELIEVED))
-        stale = StaleMonitor(values.stale_hold, values.stale_stop, values.stale_max_skew)
-        self._clock = clock = ControllerClock(node.get_clock(), values.lockstep,
-                                              node.get_parameter('use_sim_time').value)
+        self._clock = clock = ControllerClock(
+            node.get_clock(), controller.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
             node, controller, writer, values.effort_command_topic,
             values.publish_joint_commands or values.lockstep, clock)
@@ -128,7 +124,7 @@ class Wiring:
         subscription = PolledSubscription(node, JointState, 'joint_states',
                                           qos.reliable(5) if values.lockstep else qos.newest(),
                                           JointStateDecoder().decode)
-        self.states = states = StateInput(subscription, reader, stale, clock)
+        self.states = states = StateInput(subscription, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command_joints), values)
         self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
@@ -142,12 +138,13 @@ class Wiring:
         """Open the topics of those who ask something of the arm."""
         clock = self._clock
         self.trajectories = TrajectoryInterfaces(
-            node, self.controller, self.states.reader, values, clock.moment, clock.wall)
+            node, self.controller, self.states, values, clock.moment, clock.wall)
         self.inputs = Inputs(node, self.controller, clock.moment)
         self._estimate = PayloadEstimate(node, self.controller)
 
     def destroy(self) -> None:
         """Close the topics."""
+        self.controller.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
                      self._estimate, self._contract, self.report):
             part.destroy()
@@ -160,3 +157,8 @@ class Wiring:
             (output.look, _SELDOM), (self._contract.publish, _SELDOM),
             (self._estimate.publish, _SELDOM), (lambda: company.look(self.cycle.active), _REPORT),
             (report.publish, _REPORT)])
+
+
+def _simulated(node: LifecycleNode) -> bool:
+    """Return whether the node uses simulated time."""
+    return node.get_parameter('use_sim_time').value

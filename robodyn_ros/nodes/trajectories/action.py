@@ -16,7 +16,7 @@ from rclpy.task import Future
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
-from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledGroup
 from robodyn_ros.nodes.trajectories.points import deviation, point
 from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances
@@ -48,7 +48,7 @@ class TrajectoryAction:
         The controller node.
     controller : ArmController
         Of the arm.
-    reader : JointStateReader
+    states : StateInput
         Of its state.
     doors : TrajectoryInterfaces
         To whom trajectories are submitted; knows the time.
@@ -64,9 +64,9 @@ class TrajectoryAction:
 
     """
 
-    def __init__(self, node, controller: ArmController, reader: JointStateReader, doors,
+    def __init__(self, node, controller: ArmController, states: StateInput, doors,
                  rate: float):
-        self._node, self._controller, self._reader = node, controller, reader
+        self._node, self._controller, self._states = node, controller, states
         self._doors, self._period = doors, 1.0 / rate
         self.goal: _Goal | None = None
         self._undecided = 0  # goals that are being checked
@@ -177,15 +177,15 @@ class TrajectoryAction:
 
     def _tell(self) -> None:
         """Publish feedback."""
-        controller, reader, message = self._controller, self._reader, self._feedback
+        controller, states, message = self._controller, self._states, self._feedback
         trajectory, elapsed = controller.trajectory
         if trajectory is None:  # it is about to begin
             return
         reference, time = controller.reference, min(elapsed, trajectory.duration)
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.desired = point(reference.q, reference.qd, reference.qdd, time=time)
-        message.actual = point(reader.q, reader.qd, time=elapsed)
-        message.error = point(*deviation(controller.model, reference, reader), time=elapsed)
+        message.actual = point(states.q, states.qd, time=elapsed)
+        message.error = point(*deviation(controller.model, reference, states), time=elapsed)
         if hasattr(message, 'index'):  # not in every release
             ahead = sum(each > elapsed for each in trajectory.times)
             message.index = max(len(self.goal.handle.request.trajectory.points) - ahead, 0)

@@ -10,7 +10,7 @@ from rclpy.node import Node, PublisherEventCallbacks
 
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.conversions import JointStateReader
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.trajectories.points import deviation, point
 
 _DEPTH = 10  # a plot may look a few times a second
@@ -26,16 +26,16 @@ class ControllerState:
         The controller node.
     controller : ArmController
         Of the arm.
-    reader : JointStateReader
+    states : StateInput
         Of its state.
     rate : float
         Messages per second.
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, reader: JointStateReader,
+    def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  rate: float):
-        self._node, self._controller, self._reader = node, controller, reader
+        self._node, self._controller, self._states = node, controller, states
         self._period, self._due = 1.0 / rate, time.monotonic()
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, '~/controller_state', qos.reliable(_DEPTH),
@@ -52,20 +52,20 @@ class ControllerState:
     def look(self) -> None:
         """Publish if it is time to; to be called often."""
         now = time.monotonic()
-        if now < self._due or not self._reader.complete:
+        if now < self._due or not self._states.complete:
             return
         self._due = max(self._due + self._period, now)
         if self._publisher.get_subscription_count():
             self._publisher.publish(self._filled())
 
     def _filled(self) -> JointTrajectoryControllerState:
-        controller, reader, message = self._controller, self._reader, self._message
+        controller, states, message = self._controller, self._states, self._message
         reference = controller.reference
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.reference = point(reference.q, reference.qd, reference.qdd, reference.effort,
                                   controller.trajectory[1])
-        measured = reader.effort if np.isfinite(reader.effort).all() else ()
-        message.feedback = point(reader.q, reader.qd, effort=measured)
-        message.error = point(*deviation(controller.model, reference, reader))
+        measured = states.effort if np.isfinite(states.effort).all() else ()
+        message.feedback = point(states.q, states.qd, effort=measured)
+        message.error = point(*deviation(controller.model, reference, states))
         message.output = point(effort=controller.terms[Term.TOTAL])
         return message

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.nodes.trajectories.inbox import Inbox
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
@@ -32,7 +32,7 @@ class TrajectoryInterfaces:
         The controller node.
     controller : ArmController
         Of the arm.
-    reader : JointStateReader
+    states : StateInput
         Of its state.
     values : SimpleNamespace
         Parameters of the node.
@@ -48,7 +48,7 @@ class TrajectoryInterfaces:
 
     """
 
-    def __init__(self, node: LifecycleNode, controller: ArmController, reader: JointStateReader,
+    def __init__(self, node: LifecycleNode, controller: ArmController, states: StateInput,
                  values: SimpleNamespace, now: Callable[[], float], wall: Callable[[], float]):
         self._node, self._controller = node, controller
         self.now, self._wall = now, wall
@@ -59,18 +59,18 @@ class TrajectoryInterfaces:
             node.get_logger().info('control_msgs is not installed: trajectories come by topic '
                                    'only, and ~/controller_state is silent')
         else:
-            self._open_optional(reader, values)
+            self._open_optional(states, values)
         self._inbox = Inbox(node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
                             self._action and self._action.server)
 
-    def _open_optional(self, reader: JointStateReader, values: SimpleNamespace) -> None:
+    def _open_optional(self, states: StateInput, values: SimpleNamespace) -> None:
         # only here, because they cannot be imported without control_msgs
         from robodyn_ros.nodes.trajectories.controller_state import ControllerState
         from robodyn_ros.nodes.trajectories.action import TrajectoryAction
-        self._action = TrajectoryAction(self._node, self._controller, reader, self,
+        self._action = TrajectoryAction(self._node, self._controller, states, self,
                                         values.action_monitor_rate)
         if values.state_publish_rate:
-            self._state = ControllerState(self._node, self._controller, reader,
+            self._state = ControllerState(self._node, self._controller, states,
                                           values.state_publish_rate)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.conversions import JointStateReader
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.trajectory import Reference, shortest_turn
 
 
@@ -22,10 +22,10 @@ def point(q=(), qd=(), qdd=(), effort=(), time: float = 0.0) -> JointTrajectoryP
     return message
 
 
-def deviation(model: RobotModel, reference: Reference, reader: JointStateReader
+def deviation(model: RobotModel, reference: Reference, states: StateInput
               ) -> tuple[np.ndarray, np.ndarray]:
     """Return reference minus state: positions, continuous joints the short way, velocities."""
-    error = reference.q - reader.q
+    error = reference.q - states.q
     for j in np.flatnonzero(model.continuous):
         error[j] = shortest_turn(float(error[j]))
-    return error, reference.qd - reader.qd
+    return error, reference.qd - states.qd

@@ -1,0 +1,65 @@
+"""Steps of the control cycle on floats: arrays into blocks of scalars, and back."""
+
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
+
+import numpy as np
+from robodyn_ros.control import blocks
+from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
+from robodyn_ros.control.host import compiled_cycle
+from robodyn_ros.control.steps.body import Body
+from robodyn_ros.control.steps.gains import Program as Gains
+from robodyn_ros.dynamics.ieee import Ieee
+from robodyn_ros.dynamics.nested import flatten
+
+LONGEST_PAUSE = 0.25  # s
+
+
+def doubles(values):
+    """Return numbers, arrays and blocks as scalars that compute as machine code does."""
+    if is_dataclass(values):
+        return type(values)(**{each.name: doubles(getattr(values, each.name))
+                               for each in fields(values)})
+    if isinstance(values, (list, tuple, np.ndarray)) and np.ndim(values) != 0:
+        return [doubles(each) for each in values]
+    return Ieee(values)
+
+
+def array(values):
+    """Return the scalars of a list or a block as an array."""
+    return np.array(flatten(values), dtype=float)
+
+
+def filled(cls, nv=7, **given):
+    """
+    Return a block with the fields that are given; all other numbers are zero.
+
+    A number given for a list counts for all of its elements.
+    """
+    dimensions = {'joints': nv, 'task': 6, 'pose': 12, 'feedback': 2 * nv * nv}
+    block = blocks.unpack(cls, [0.0] * blocks.size(cls, dimensions), dimensions)
+    values = {each.name: getattr(block, each.name) for each in fields(cls)}
+    for name, value in given.items():
+        values[name] = (np.broadcast_to(value, (len(values[name]),))
+                        if isinstance(values[name], list) else value)
+    return doubles(cls(**values))
+
+
+def gains_of(gains):
+    """Return gains as the steps read them."""
+    return doubles(Gains(**{each.name: getattr(gains, each.name) for each in fields(Gains)}))
+
+
+def body_of(dynamics, gains):
+    """Return a robot as the steps see it; its functions are those of the compiled cycle."""
+    model = dynamics.model
+    made = compiled_cycle(dynamics, model.tip, model.tip, None, LONGEST_PAUSE,
+                          ScheduledGains(model, GainSchedule()))
+    functions = {name: [_over_lists(each) for each in table]
+                 for name, table in made.functions.items()}
+    return Body(made.robot, SimpleNamespace(**functions), doubles(dynamics.runtime),
+                gains_of(gains))
+
+
+def _over_lists(function):
+    return lambda *inputs: function(*inputs).tolist()

@@ -12,8 +12,10 @@ from timing import Call, compare, OURS
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.cases import check
 from robodyn_ros.cli.bench.own import Own
-from robodyn_ros.dynamics import kernels
+from robodyn_ros.control import CycleSettings
+from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+from robodyn_ros.trajectory import Reference, Trajectory
 
 try:
     import mujoco
@@ -125,27 +127,51 @@ def measure_steps(effort):
     return rows
 
 
-# --- law and plant in one loop ------------------------------------------------------------------
+# --- control cycle and plant in one loop --------------------------------------------------------
 
-def computed_torque(tree, runtime, q, qd, reference, gains):
-    """Return the torque of the plain law, for `ClosedLoop`."""
-    n = tree.nv
-    q_ref, qd_ref, qdd_ref = (reference[k * n:(k + 1) * n] for k in range(3))
-    qdd = [qdd_ref[i] + gains[i] * (q_ref[i] - q[i]) + gains[n + i] * (qd_ref[i] - qd[i])
-           for i in range(n)]
-    return kernels.inverse_dynamics(tree, runtime, q, qd, qdd)
+class Swing:
+    """A thousand different arms that are taken over, held, and swung to a goal."""
+
+    hold, swing = 150, 450  # steps
+
+    def __init__(self, plant, gains):
+        self.loop = ClosedLoop(plant, RolloutCycle(plant.dynamics, gains, CycleSettings(
+            activation_time=STEP * self.hold)))
+        self.loop.controller.warm()
+        self.loop.warm()
+
+    def plan(self, start):
+        """Return the swing from a reference."""
+        still = 0.0 * HOME
+        return Trajectory.from_points([STEP * self.swing], [HOME + SWING], [still], [still],
+                                      start=start)
+
+    def reference(self):
+        """Return position, velocity and acceleration, step by step, the hold included."""
+        path, start = self.plan(Reference.at_rest(HOME)), Reference.at_rest(HOME)
+        rows = [start] * self.hold + [
+            path.sample(STEP * (k + 1)) for k in range(self.swing)]
+        return tuple(np.array([row.arrays[k] for row in rows]) for k in range(3))
+
+    def __call__(self):
+        """Return where the arms end."""
+        loop, controller = self.loop, self.loop.controller
+        runs = loop.start(HOME, Spread(), 1, range(ARMS))
+        program = controller.taken_over()
+        loop.advance(runs, program, controller.table_values(), self.hold)
+        programs, rows = controller.following(program, runs.memory, self.plan)
+        loop.advance(runs, programs, controller.table_values(rows), self.swing, True)
+        return loop.outcome(runs).q
 
 
 def measure_loop(effort):
     """Return figures of a Monte Carlo run; theirs is Pinocchio's law and MuJoCo's step."""
     contest, gains = Contest('with friction'), Own(load('robodyn7')).gains()
-    reference = motion()
-    names = {
-        'loop': ClosedLoop(contest.plant, computed_torque, 2 * len(HOME)),
-        'reference': np.hstack(reference), 'spread': Spread(), 'arms': range(ARMS),
-        'gains': np.concatenate([gains.kp, gains.kd])}
-    calls = {OURS: Call('loop.run(reference, gains, spread, 1, arms)', names,
-                        lambda outcome: np.median(outcome.q, axis=0), STEPS * ARMS)}
+    swing = Swing(contest.plant, gains)
+    reference = swing.reference()
+    steps = len(reference[0])
+    calls = {OURS: Call('swing()', {'swing': swing}, lambda q: np.median(q, axis=0),
+                        steps * ARMS)}
     if mujoco:
         model = pin.buildModelFromUrdf(str(OWN))
         calls['Pin+MuJoCo'] = Call(
@@ -156,7 +182,7 @@ def measure_loop(effort):
             '    data.qfrc_applied = pin.rnea(model, pdata, q, qd, qdd)\n'
             '    mujoco.mj_step(m, data)\ndata.qpos.copy()',
             {**contest.names, 'reference': reference, 'kp': gains.kp, 'kd': gains.kd,
-             'model': model, 'pdata': model.createData(), 'pin': pin}, size=STEPS)
-    what = f'law and step, {ARMS} different arms'
+             'model': model, 'pdata': model.createData(), 'pin': pin}, size=steps)
+    what = f'control cycle and step, {ARMS} different arms'
     check('robodyn7', what, calls, relative=0.0, absolute=5e-3)
     return compare('closed loop', 'robodyn7', len(HOME), what, calls, effort)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from robodyn_ros.cli.main import main, USER_MISTAKE
+from robodyn_ros.control.steps import motion
 
 SHORT = ['--runs', '150', '--duration', '0.5', '--position-noise', '1e-4']
 
@@ -59,6 +60,37 @@ def test_dask_workers_change_nothing(alone, tmp_path):
     assert_same(found, alone)
 
 
+def test_what_ends_runs_is_counted(capsys, tmp_path):
+    path = tmp_path / 'ended.npz'
+    options = ['--tolerance', '0.1', '--mass', '0.5', '--collision', '0.1', '--save', str(path)]
+    assert main(['montecarlo', *SHORT, *options]) == 1
+    found, said = np.load(path), capsys.readouterr().out
+    codes = {int(code): int(np.sum(found['code'] == code)) for code in np.unique(found['code'])}
+    assert set(codes) == {0, int(motion.OFF_PATH), int(motion.COLLIDED)}
+    assert f'{codes[0]} of 150 runs' in said
+    assert f'{codes[int(motion.OFF_PATH)]} path tolerance violated (joint' in said
+    assert f'{codes[int(motion.COLLIDED)]} collision (joint' in said
+    np.testing.assert_array_equal(found['good'], found['code'] == 0)
+    assert (found['followed'][found['good']] == found['followed'].max()).all()
+    assert (found['followed'][~found['good']] < found['followed'].max()).all()
+    # of what is measured, with its noise
+    assert (found['peak'][found['good']] < 0.1 + 1e-3).all()
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_a_goal_tolerance_ends_runs(capsys):
+    options = ['--runs', '4', '--duration', '0.5', '--goal-tolerance', '1e-7']
+    assert main(['montecarlo', *options]) == 1
+    said = capsys.readouterr().out
+    assert '0 of 4 runs' in said and '4 goal tolerance violated (' in said
+    assert 'runs 0, 1, 2, 3' in said
+
+
+def test_other_laws(alone, tmp_path):
+    springs = run(tmp_path / 'springs.npz', '--law', 'joint_impedance')
+    assert (springs['rms'] != alone['rms']).all() and springs['good'].all()
+
+
 @pytest.mark.parametrize('options, words', [
     (['--scheduler', 'tcp://127.0.0.1:1', '--workers', '2'], 'leave --workers out'),
     (['--urdf', 'nowhere.urdf'], 'nowhere.urdf'), (['--lock', 'joint1'], "'joint1'")])
@@ -67,7 +99,8 @@ def test_mistakes_are_explained(options, words, capsys):
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('options', [['--runs', '0'], ['--mass', '-1'], ['--workers', 'all']])
+@pytest.mark.parametrize('options', [['--runs', '0'], ['--mass', '-1'], ['--workers', 'all'],
+                                     ['--tolerance', '-1'], ['--law', 'magic']])
 def test_numbers_out_of_range_are_named(options, capsys):
     with pytest.raises(SystemExit):
         main(['montecarlo', *options])

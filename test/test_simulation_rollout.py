@@ -1,5 +1,4 @@
 """Rollouts: the same motion as step by step, for one arm or many, whatever shares the work."""
-from dataclasses import replace
 import math
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from robodyn_ros.dynamics import Dynamics, kernels
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+from robodyn_ros.simulation import Plant, PlantRollout, Spread
 from robodyn_ros.simulation.contacts import JointContacts
 from robodyn_ros.simulation.spread import draw
 from robodyn_ros.simulation.step import Constants, State
@@ -153,83 +152,7 @@ def test_bad_arguments_are_refused(rollout, arguments, word):
         rollout(**arguments)
 
 
-# --- control law and plant in one loop ----------------------------------------------------------
-
-def pd_law(tree, runtime, q, qd, reference, gains):
-    """Return gravity compensation and PD on what is measured."""
-    n = tree.nv
-    g = kernels.gravity(tree, runtime, q)
-    return [g[i] + gains[i] * (reference[i] - q[i]) + gains[n + i] * (reference[n + i] - qd[i])
-            for i in range(n)]
-
-
-STIFFNESS = 400.0 * np.diagonal(Dynamics(MODEL).mass_matrix(HOME))
-GAINS = np.concatenate([STIFFNESS, STIFFNESS / 10.0])
-
-
-def reference(steps):
-    t = np.arange(steps)[:, None] * 1e-3
-    swing = 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
-    return np.hstack([HOME + swing * (1 - np.cos(3 * t)), 3 * swing * np.sin(3 * t),
-                      9 * swing * np.cos(3 * t)])
-
-
-@pytest.fixture(scope='module')
-def loop(plant):
-    return ClosedLoop(plant, pd_law, len(GAINS))
-
-
-def test_the_loop_is_the_law_in_python_and_steps(loop):
-    ref = reference(400)
-    found = loop.run(ref, GAINS, Spread(mass=0.0, com=0.0, friction=0.0), 0, range(2))
-    made, errors, peaks = Plant(MODEL), [], []
-    made.reset(HOME)
-    made.qd[:] = ref[0, 7:14]
-    dynamics = Dynamics(MODEL)
-    for row in ref:
-        errors.append(made.q - row[:7])
-        torque = (dynamics.gravity(made.q) + GAINS[:7] * (row[:7] - made.q)
-                  + GAINS[7:] * (row[7:14] - made.qd))
-        peaks.append(abs(torque))
-        made.step(torque)
-    assert found.good.all()
-    for k in range(2):
-        np.testing.assert_allclose(found.rms[k], np.sqrt(np.mean(np.square(errors), 0)),
-                                   rtol=1e-6)
-        np.testing.assert_allclose(found.peak[k], np.abs(errors).max(0), rtol=1e-6)
-        np.testing.assert_allclose(found.torque[k], np.max(peaks, 0), rtol=1e-6)
-        np.testing.assert_allclose(found.q[k], made.q, rtol=0, atol=1e-8)
-
-
-def test_a_run_depends_on_its_seed_and_number_alone(loop):
-    spread = Spread(position_noise=1e-4, velocity_noise=1e-2, start=0.01)
-    whole = loop.run(reference(200), GAINS, spread, 7, range(12))
-    parts = [loop.run(reference(200), GAINS, spread, 7, numbers, threads=2)
-             for numbers in (range(5), range(5, 11), range(11, 12))]
-    for found, *rows in zip(whole, *parts):
-        np.testing.assert_array_equal(found, np.concatenate(rows))
-    other = loop.run(reference(200), GAINS, spread, 8, range(12))
-    assert (other.rms != whole.rms).all()
-
-
-def test_an_arm_of_the_loop_is_the_model_with_its_parameters(loop, plant):
-    # one heavier arm, once with the loop's inertias as arguments, once as a model of its own
-    spread, ref = Spread(mass=0.3, com=0.02, friction=0.0), reference(300)
-    found = loop.run(ref, GAINS, spread, 3, range(1))
-    phi = draw(plant, spread, 3, 0).parameters
-    J = np.zeros((len(phi), 3, 3))
-    J[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] = phi[:, 4:]
-    J += np.triu(J, 1).transpose(0, 2, 1) + np.tril(J, -1).transpose(0, 2, 1)
-    heavy = replace(MODEL, mass=phi[:, 0], first_moment=phi[:, 1:4], inertia=J)
-    made, dynamics = Plant(heavy), Dynamics(MODEL)
-    made.reset(HOME)
-    made.constants[:] = plant.constants  # stops and bristles as stiff as those of the model
-    made.qd[:] = ref[0, 7:14]
-    for row in ref:
-        made.step(dynamics.gravity(made.q) + GAINS[:7] * (row[:7] - made.q)
-                  + GAINS[7:] * (row[7:14] - made.qd))
-    np.testing.assert_allclose(found.q[0], made.q, rtol=0, atol=1e-8)
-
+# --- arms that differ ----------------------------------------------------------------------------
 
 def test_spreads_have_the_size_that_is_asked_for(plant):
     spread = Spread(mass=0.1, com=0.01, friction=0.2, start=0.05)
@@ -252,12 +175,3 @@ def test_spreads_have_the_size_that_is_asked_for(plant):
 def test_a_negative_spread_is_refused():
     with pytest.raises(ArgumentError, match='mass'):
         Spread(mass=-0.1)
-
-
-@pytest.mark.parametrize('ref, gains, numbers, word', [
-    (np.zeros((10, 14)), GAINS, range(2), 'reference'),
-    (reference(10), GAINS[:3], range(2), 'gains'),
-    (reference(10), GAINS, range(0), 'one run')])
-def test_bad_arguments_of_a_loop_are_named(loop, ref, gains, numbers, word):
-    with pytest.raises(ArgumentError, match=word):
-        loop.run(ref, gains, Spread(), 0, numbers)

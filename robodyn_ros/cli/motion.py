@@ -61,10 +61,21 @@ class Motion:
         """Seconds from the first point to the last."""
         return float(self.times[-1] - self.times[0])
 
-    def trajectory(self) -> Trajectory:
-        """Return what a controller makes of the points while the arm rests at the start."""
-        return Trajectory.from_points(self.times, self.positions, self.velocities,
-                                      self.accelerations, start=Reference.at_rest(self.start))
+    def trajectory(self, start: Reference | None = None, first: float = START) -> Trajectory:
+        """
+        Return what a controller makes of the points.
+
+        Parameters
+        ----------
+        start : Reference, optional
+            What is being asked of the joints; default to rest at the start.
+        first : float
+            Seconds until the first point.
+
+        """
+        return Trajectory.from_points(
+            self.times + (first - self.times[0]), self.positions, self.velocities,
+            self.accelerations, start=start or Reference.at_rest(self.start))
 
     def stretched(self, factor: float) -> Motion:
         """Return the same path, taking `factor` times as long; torque shares are kept."""

@@ -27,8 +27,8 @@ _STEEPEST = 1.5  # largest over mean deceleration of a stop
 _REACTIONS = {'report': collision.REPORT, 'stop': collision.STOP, 'float': collision.FLOAT}
 
 
-def compiled_cycle(dynamics: Dynamics, settings: CycleSettings,
-                   task_gains: TaskGains) -> CompiledCycle:
+def compile_cycle(dynamics: Dynamics, settings: CycleSettings,
+                  task_gains: TaskGains) -> CompiledCycle:
     """Return the cycle of a robot; raises `ModelError` for an unknown link."""
     model = dynamics.model
     gains = ScheduledGains(model, settings.gain_schedule)
@@ -42,12 +42,12 @@ def compiled_cycle(dynamics: Dynamics, settings: CycleSettings,
                          schedule)
 
 
-def views(made: CompiledCycle, name: str, values: NDArray) -> SimpleNamespace:
+def views(compiled: CompiledCycle, name: str, values: NDArray) -> SimpleNamespace:
     """Return the fields of a block that an array holds; name: 'state', 'memory', 'program'."""
-    return blocks.views(BLOCKS[name], values, made.dimensions)
+    return blocks.views(BLOCKS[name], values, compiled.dimensions)
 
 
-def make_program(made: CompiledCycle, dynamics: Dynamics, gains: Gains, task_gains: TaskGains,
+def make_program(compiled: CompiledCycle, dynamics: Dynamics, gains: Gains, task_gains: TaskGains,
                  settings: CycleSettings) -> NDArray:
     """
     Return the program of a cycle that nothing is asked of yet.
@@ -60,8 +60,8 @@ def make_program(made: CompiledCycle, dynamics: Dynamics, gains: Gains, task_gai
     """
     model = dynamics.model
     bounds = Bounds.from_settings(model, settings)
-    values = made.zeros('program')
-    p = views(made, 'program', values)
+    values = compiled.zeros('program')
+    p = views(compiled, 'program', values)
     _copy(gains, p.gains)
     _copy(task_gains, p.task)
     _copy(settings.adaptation, p.learning, ('rate', 'dead_zone', 'largest_mass', 'size'))
@@ -105,10 +105,10 @@ def _observe(p: SimpleNamespace, settings: ObserverSettings, bounds: Bounds, mod
         p.collision.release[:] = settings.collision.release * limit
 
 
-def first_memory(made: CompiledCycle, program: NDArray) -> NDArray:
+def first_memory(compiled: CompiledCycle, program: NDArray) -> NDArray:
     """Return the memory of an arm that was never under control."""
-    values = made.zeros('memory')
-    m, p = views(made, 'memory', values), views(made, 'program', program)
+    values = compiled.zeros('memory')
+    m, p = views(compiled, 'memory', values), views(compiled, 'program', program)
     m.loads.known[:] = m.loads.start[:] = p.loads.target
     m.loads.elapsed[()] = m.loads.duration[()] = -1.0
     for springs, stiffness in ((m.springs, p.gains.stiffness),
@@ -122,16 +122,16 @@ def first_memory(made: CompiledCycle, program: NDArray) -> NDArray:
 
 # --- requests -----------------------------------------------------------------------------------
 
-def ask(p: SimpleNamespace, kind: float) -> None:
-    """Ask for something by a request of `motion`; p: views of the program."""
+def request(p: SimpleNamespace, kind: float) -> None:
+    """Add a request of a kind of `motion`; p: views of the program."""
     p.motion.request[()] += 1.0
     p.motion.kind[()], p.motion.code[()], p.motion.disables[()] = kind, 0.0, 0.0
 
 
-def ask_to_follow(p: SimpleNamespace, trajectory: Trajectory, moment: float, row: int,
-                  tolerances: Tolerances) -> None:
+def request_trajectory(p: SimpleNamespace, trajectory: Trajectory, moment: float, row: int,
+                       tolerances: Tolerances) -> None:
     """
-    Ask for a trajectory.
+    Request that a trajectory is followed.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def ask_to_follow(p: SimpleNamespace, trajectory: Trajectory, moment: float, row
     new.path_q[:], new.path_qd[:] = tolerances.path, tolerances.path_velocity
     new.goal_q[:], new.goal_qd[:] = tolerances.goal, tolerances.goal_velocity
     new.goal_time[()] = tolerances.goal_time
-    ask(p, motion.TO_FOLLOW)
+    request(p, motion.TO_FOLLOW)
 
 
 def segments(trajectory: Trajectory) -> NDArray:

@@ -1,74 +1,44 @@
 """
-Simulate many arms that differ from their model, under the computed-torque law.
+Simulate many arms that differ from their model, under the control cycle that drives a real one.
 
 Masses, centres of mass, friction, sensor noise and the place to start from are drawn anew for each
-run; the law believes in the URDF. Law and plant are one compiled loop: a thousand runs of two
-seconds take about one. The result depends on the seed alone, not on what shares the work.
+run; the controller models the arm of the URDF. Control cycle and arm are one compiled loop: a
+thousand runs of two seconds take about five. Tolerances and collisions end a run as they end a
+motion of a real arm. The result depends on the seed alone, not on what shares the work.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache
 import multiprocessing
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.cli.motion import Motion, plan_motion
+from robodyn_ros.cli.montecarlo.study import (
+    DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
 from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number, table
+from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.robot import (
     add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
-from robodyn_ros.control import make_gains, Term
-from robodyn_ros.control.law import arguments, MODEL_GAINS, tracking_terms
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError, RobodynError
-from robodyn_ros.simulation import ClosedLoop, Plant, Spread
-from robodyn_ros.simulation.closed_loop import Outcome
+from robodyn_ros.simulation import Spread
 
 EXAMPLES = """examples:
   robodyn montecarlo
   robodyn montecarlo --urdf arm.urdf --runs 10000 --mass 0.1 --workers 4
   robodyn montecarlo --position-noise 1e-4 --velocity-noise 0.01 --save runs.npz
+  robodyn montecarlo --law joint_impedance --tolerance 0.1 --collision 0.2
   robodyn montecarlo --runs 100000 --scheduler tcp://cluster:8786
 """
 _PART = 100  # runs that are simulated at once
-_LAW = TRACKING['computed_torque']
-_GAINS = (*_LAW.gains, *MODEL_GAINS)
-
-
-@dataclass(frozen=True)
-class Job:
-    """
-    All that a worker needs to know.
-
-    Attributes
-    ----------
-    robot : Robot
-    duration, speed : float
-        Of the motion, see `plan_motion`.
-    rate : float
-        Steps per second.
-    stiffness : float
-        Natural frequency of the error, rad/s.
-    spread : Spread
-    seed : int
-
-    """
-
-    robot: Robot
-    duration: float
-    speed: float
-    rate: float
-    stiffness: float
-    spread: Spread
-    seed: int
+_SHOWN = 5   # runs that are named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,9 +58,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f'standard deviation: {unit} (default {default:g})')
     add_motion_arguments(parser)
     add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
-        help='of law and simulation (default 1000)')
+        help='of control cycle and simulation (default 1000)')
+    add('--law', choices=tuple(TRACKING), default='computed_torque',
+        help='law that follows the motion (default computed_torque)')
     add('--stiffness', type=between(0.1, 500.0), default=40.0, metavar='RAD/S',
         help='natural frequency of the error (default 40)')
+    add('--tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
+        help='rad or m, error that ends a run on the way (default 0: none)')
+    add('--goal-tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
+        help='rad or m, error that a run must meet at the goal (default 0: none)')
+    add('--goal-time', type=between(0.001, 10.0), default=0.5, metavar='SECONDS',
+        help='time after the motion in which it must be met (default 0.5)')
+    add('--collision', type=between(0.0, 1.0), default=0.0, metavar='PART', help='part of the '
+        'effort limits above which external torque is a collision (default 0: none)')
     add('--workers', type=whole_number, default=1, metavar='N', help='processes (default 1)')
     add('--scheduler', metavar='ADDRESS', help='of a Dask scheduler, whose workers have this '
         'package and can read the URDF')
@@ -98,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the study; return 0, or 1 if a run diverged."""
+    """Run the study; return 0, or 1 if a run did not come to its goal."""
     if options.scheduler and options.workers > 1:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
     if options.save:
@@ -108,66 +88,30 @@ def run(options: argparse.Namespace) -> int:
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)
     job = Job(Robot.from_options(options), options.duration, options.speed, options.rate,
-              options.stiffness, spread, options.seed)
+              options.law, options.stiffness, options.tolerance, options.goal_tolerance,
+              options.goal_time, options.collision, spread, options.seed)
     with steps('load the robot, plan, compile') as step:
         study = prepare(job)
-        model = study.loop.plant.model
+        model = study.model
         step.result = f'{model.name}, {model.nv} joints, {study.motion.duration:.1f} s of motion'
     with steps(f'simulate {options.runs} runs') as step:
         parts = []
         for part in simulate(job, options.runs, options.workers, options.scheduler):
             parts.append(part)
             steps.tick(f'{sum(len(each.good) for each in parts)} of {options.runs}')
-        outcome = Outcome(*map(np.concatenate, zip(*parts)))
-        step.result = f'{len(study.reference) * options.runs:,} steps'
-    for line in ('', *report(model, outcome)):
+        figures = Figures(*map(np.concatenate, zip(*parts)))
+        step.result = f'{figures.followed.sum() * job.rate:,.0f} steps of motion'
+    for line in ('', *report(model, figures)):
         steps.say(line)
     if options.save:
         np.savez_compressed(options.save, joint_names=np.array(model.joint_names),
-                            **outcome._asdict())
+                            **figures._asdict())
         steps.say(f'written: {options.save}')
-    return 0 if outcome.good.all() else 1
+    return 0 if figures.good.all() else 1
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
-    """What is the same for all runs: the motion, the loop, and what it is given."""
-
-    motion: Motion
-    loop: ClosedLoop
-    reference: np.ndarray
-    constants: np.ndarray
-
-
-@lru_cache(maxsize=1)
-def prepare(job: Job) -> Study:
-    """Return the study of a job; once in each process."""
-    plant = Plant(job.robot.load(), 1.0 / job.rate)
-    motion = plan_motion(plant.dynamics, job.duration, job.speed)
-    trajectory, rows = motion.trajectory(), []
-    for k in range(round(motion.duration * job.rate)):
-        at = trajectory.sample(motion.times[0] + k / job.rate)
-        rows.append(np.concatenate([at.q, at.qd, at.qdd]))
-    gains = make_gains(plant.dynamics, natural_frequency=job.stiffness)
-    constants = np.concatenate([*gains.arrays(_GAINS), plant.joints.effort_limit])
-    return Study(motion, ClosedLoop(plant, law, len(constants), 'montecarlo'), np.array(rows),
-                 constants)
-
-
-def law(tree, runtime, q, qd, reference, constants):
-    """Return the torques of the controller's own computed-torque law."""
-    n = tree.nv
-    x = SimpleNamespace(**dict.fromkeys(arguments(_LAW), [0.0] * n))
-    vars(x).update(q=q, qd=qd, authority=[1.0])
-    for k, name in enumerate(('q_ref', 'qd_ref', 'qdd_ref')):
-        setattr(x, name, reference[k * n:(k + 1) * n])
-    for k, name in enumerate((*_GAINS, 'limit')):
-        setattr(x, name, constants[k * n:(k + 1) * n])
-    return tracking_terms(_LAW, tree, runtime, x)[Term.TOTAL]
-
-
-def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Outcome]:
-    """Yield the outcomes of all runs, in order, wherever they are simulated."""
+def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Figures]:
+    """Yield the figures of all runs, in order, wherever they are simulated."""
     parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
     jobs = [job] * len(parts)
     if scheduler:
@@ -182,12 +126,6 @@ def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterat
         yield from map(simulate_part, jobs, parts)
 
 
-def simulate_part(job: Job, numbers: range) -> Outcome:
-    """Return the outcome of some runs."""
-    study = prepare(job)
-    return study.loop.run(study.reference, study.constants, job.spread, job.seed, numbers)
-
-
 def _dask_client(scheduler: str):
     try:
         from distributed import Client
@@ -199,20 +137,33 @@ def _dask_client(scheduler: str):
         raise RobodynError(f'no Dask scheduler answers at {scheduler}: {error}') from error
 
 
-def report(model, outcome: Outcome) -> list[str]:
+def report(model, figures: Figures) -> list[str]:
     """Return the table of the joints, and what became of the runs."""
-    columns = [*np.percentile(1e3 * outcome.rms[outcome.good], (50, 95, 100), axis=0),
-               *np.percentile(1e3 * outcome.peak[outcome.good], (50, 100), axis=0),
-               100.0 * outcome.torque[outcome.good].max(axis=0) / model.effort_limit
-               ] if outcome.good.any() else [np.full(model.nv, np.nan)] * 6
+    good = figures.good
+    columns = [*np.percentile(1e3 * figures.rms[good], (50, 95, 100), axis=0),
+               *np.percentile(1e3 * figures.peak[good], (50, 100), axis=0),
+               100.0 * figures.torque[good].max(axis=0) / model.effort_limit,
+               100.0 * figures.cut[good].max(axis=0)
+               ] if good.any() else [np.full(model.nv, np.nan)] * 7
     rows = [(name, *(number(column[j]) for column in columns))
             for j, name in enumerate(model.joint_names)]
     rms, peak = 'RMS error (mrad, mm)', 'largest (mrad, mm)'
-    lines = table(('joint', 'median', '95 %', 'worst', 'median', 'worst', '% used'), rows,
-                  ('', rms, rms, rms, peak, peak, 'torque'))
-    bad = np.flatnonzero(~outcome.good)
-    lines += ['', f'{outcome.good.sum()} of {len(outcome.good)} runs came to their end']
-    if len(bad):
-        lines.append(f'diverged: runs {", ".join(map(str, bad[:10]))}'
-                     + (', ...' if len(bad) > 10 else ''))
+    lines = table(('joint', 'median', '95 %', 'worst', 'median', 'worst', '% used', '% of time'),
+                  rows, ('', rms, rms, rms, peak, peak, 'torque', 'limited'))
+    lines += ['', f'{good.sum()} of {len(good)} runs came to their end']
+    codes, counts = np.unique(figures.code[~good], return_counts=True)
+    for code in codes[np.argsort(-counts, kind='stable')]:
+        lines += _ended(model, figures, code)
     return lines
+
+
+def _ended(model, figures: Figures, code: int) -> list[str]:
+    """Return the lines about the runs that ended with a code."""
+    runs = np.flatnonzero(figures.code == code)
+    text = {DIVERGED: 'simulation diverged', NOT_ENDED: 'not at the goal in time',
+            **ENDINGS}.get(code, f'code {code}')
+    if code > 0:
+        joints = Counter(model.joint_names[j] for j in figures.joint[runs]).most_common()
+        text += f' ({", ".join(f"{name} {count}" for name, count in joints)})'
+    shown = ', '.join(map(str, runs[:_SHOWN])) + (', ...' if len(runs) > _SHOWN else '')
+    return paragraph(f'{len(runs):>6} ', f'{text}: run{"s" * (len(runs) > 1)} {shown}')

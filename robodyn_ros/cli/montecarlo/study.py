@@ -1,0 +1,166 @@
+"""One study: the arm, its motion, the control cycle, and the runs of a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.cli.motion import Motion, plan_motion
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.control import (
+    CollisionSettings, CycleSettings, make_gains, make_task_gains, ObserverSettings, with_slots)
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.rollout import RolloutCycle
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.simulation import ClosedLoop, Plant, Spread
+from robodyn_ros.trajectory import Tolerances
+
+DIVERGED, NOT_ENDED = -1, -2  # besides the codes of the cycle
+_HOLD = 0.15  # s that the cycle takes at most to bring an arm at rest to a hold
+
+
+@dataclass(frozen=True)
+class Job:
+    """
+    All that a worker needs to know.
+
+    Attributes
+    ----------
+    robot : Robot
+    duration, speed : float
+        Of the motion, see `plan_motion`.
+    rate : float
+        Steps per second.
+    law : str
+        Law that follows references, a key of `laws.TRACKING`.
+    stiffness : float
+        Natural frequency of the error, rad/s.
+    tolerance, goal_tolerance : float
+        Error of the position that ends a run on the way, and at the goal, rad or m; 0: none does.
+    goal_time : float
+        Seconds after the last point within which the goal tolerance must be met.
+    collision : float
+        Part of the effort limits above which external torque is a collision; 0: none is.
+    spread : Spread
+    seed : int
+
+    """
+
+    robot: Robot
+    duration: float
+    speed: float
+    rate: float
+    law: str
+    stiffness: float
+    tolerance: float
+    goal_tolerance: float
+    goal_time: float
+    collision: float
+    spread: Spread
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What is the same for all runs: the motion, the controller, and its loop with the plant."""
+
+    motion: Motion
+    controller: RolloutCycle
+    loop: ClosedLoop
+
+    @property
+    def model(self):
+        """Return the arm as the controller models it."""
+        return self.loop.plant.model
+
+
+class Figures(NamedTuple):
+    """
+    Figures of runs, over the time in which they followed the motion.
+
+    Attributes
+    ----------
+    rms, peak : (N, nv) array
+        Error of the position against the reference.
+    torque : (N, nv) array
+        Largest torque sent.
+    cut : (N, nv) array
+        Part of the time in which a limit cut the torque.
+    followed : (N,) array
+        Seconds.
+    q : (N, nv) array
+        Where the arms ended.
+    good : (N,) array of bool
+        Whether the goal was reached.
+    code, joint : (N,) array of int
+        What ended the run, and the joint that shows it: 0, a code of the cycle, `DIVERGED` or
+        `NOT_ENDED`.
+
+    """
+
+    rms: np.ndarray
+    peak: np.ndarray
+    torque: np.ndarray
+    cut: np.ndarray
+    followed: np.ndarray
+    q: np.ndarray
+    good: np.ndarray
+    code: np.ndarray
+    joint: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def prepare(job: Job) -> Study:
+    """Return the study of a job, compiled; once in each process."""
+    plant = Plant(job.robot.load(), 1.0 / job.rate)
+    motion = plan_motion(plant.dynamics, job.duration, job.speed)
+    # only a law that learns a payload needs room for one
+    dynamics = (Dynamics(with_slots(plant.model)) if TRACKING[job.law].adapts
+                else plant.dynamics)
+    gains = make_gains(dynamics, natural_frequency=job.stiffness,
+                       impedance_frequency=job.stiffness)
+    controller = RolloutCycle(dynamics, gains, _settings(job, plant.model), make_task_gains(
+        dynamics, natural_frequency=job.stiffness))
+    loop = ClosedLoop(plant, controller)
+    controller.warm()
+    loop.warm()
+    return Study(motion, controller, loop)
+
+
+def _settings(job: Job, model) -> CycleSettings:
+    tolerances = Tolerances.from_defaults(
+        model.nv, job.tolerance, job.goal_tolerance, job.goal_time, stopped_velocity=0.0)
+    threshold = job.collision * np.array(model.effort_limit) if job.collision else None
+    return CycleSettings(tracking=job.law, tolerances=tolerances, observer=ObserverSettings(
+        collision=CollisionSettings(threshold=threshold)))
+
+
+def simulate_part(job: Job, numbers: range) -> Figures:
+    """
+    Return the figures of some runs.
+
+    Each arm is taken over where it is. While its feedback grows it comes to a hold and is brought
+    to the first point of the motion; from there to the last point its figures count.
+    """
+    study = prepare(job)
+    loop, controller, motion = study.loop, study.controller, study.motion
+    hold, lead, counted = (round(seconds * job.rate) for seconds in (
+        _HOLD, controller.settings.activation_time, motion.duration))
+    # steps in which a goal is reached that no tolerance, or one with so much time, is set for
+    rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
+    runs = loop.start(motion.start, job.spread, job.seed, numbers)
+    program = controller.taken_over()
+    loop.advance(runs, program, controller.table_values(), hold)
+    first = (lead - hold + 1) / job.rate
+    programs, rows = controller.following(
+        program, runs.memory, lambda start: motion.trajectory(start, first))
+    for steps, counts in ((lead - hold, False), (counted, True), (rest, False)):
+        loop.advance(runs, programs, controller.table_values(rows), steps, counts)
+    outcome, ending = loop.outcome(runs), controller.endings(runs.memory)
+    code = np.where(outcome.good, np.nan_to_num(ending.code, nan=NOT_ENDED), DIVERGED).astype(int)
+    return Figures(*outcome[:4], outcome.steps / job.rate, outcome.q, code == 0, code,
+                   ending.joint)

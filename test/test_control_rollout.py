@@ -1,0 +1,319 @@
+"""Control cycle and plant in one compiled loop: as step by step, and what ends a motion."""
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from robodyn_ros.control import (
+    ArmController, blocks, Bounds, CollisionSettings, CycleSettings, make_gains, make_task_gains,
+    ObserverSettings, Term)
+from robodyn_ros.control.law import arguments, tracking_terms
+from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.rollout import RolloutCycle
+from robodyn_ros.control.rollout_program import compile_cycle, views
+from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps.memory import Memory
+from robodyn_ros.control.steps.program import Program
+from robodyn_ros.control.steps.state import FROM_STATE
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import ClosedLoop, Plant, Spread
+from robodyn_ros.simulation.spread import draw
+from robodyn_ros.simulation.step import Constants
+from robodyn_ros.trajectory import Tolerances, Trajectory
+import shadow
+
+URDF = Path(__file__).resolve().parents[1] / 'urdf'
+MODEL = RobotModel.from_urdf(URDF / 'robodyn7.urdf')
+HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+GOAL = HOME + 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
+STEP, HOLD, FOLLOW = 1e-3, 150, 350
+SPREAD = Spread(mass=0.1, com=0.01, friction=0.3, position_noise=1e-5, velocity_noise=1e-3,
+                start=0.01)
+EXACT = Spread(mass=0.0, com=0.0, friction=0.0)
+
+
+def plan(start):
+    return Trajectory.from_points([0.3], [GOAL], [0.0 * GOAL], [0.0 * GOAL], start=start)
+
+
+class Arms:
+    """Loops of one robot, by their settings."""
+
+    def __init__(self):
+        self.plant = Plant(MODEL, STEP)
+        self.dynamics = self.plant.dynamics
+        self.gains = make_gains(self.dynamics, natural_frequency=40.0)
+        self.task_gains = make_task_gains(self.dynamics)
+        self.compiled = compile_cycle(self.dynamics, CycleSettings(), self.task_gains)
+
+    def controller(self, **settings):
+        return RolloutCycle(self.dynamics, self.gains, CycleSettings(**settings), self.task_gains,
+                            self.compiled)
+
+    def loop(self, **settings):
+        return ClosedLoop(self.plant, self.controller(activation_time=0.1, **settings))
+
+    def run(self, loop, spread=SPREAD, seed=0, numbers=range(3), change=None, threads=1):
+        """Return runs that hold, and then follow a trajectory to its end."""
+        controller, runs = loop.controller, loop.start(HOME, spread, seed, numbers)
+        if change:
+            change(runs)
+        program = controller.taken_over()
+        loop.advance(runs, program, controller.table_values(), HOLD, threads=threads)
+        programs, rows = controller.following(program, runs.memory, plan)
+        loop.advance(runs, programs, controller.table_values(rows), FOLLOW, True, threads)
+        return runs
+
+
+@pytest.fixture(scope='module')
+def arms():
+    return Arms()
+
+
+def heavier(plant, phi):
+    """Return the plant with other inertias, as a model of its own."""
+    J = np.zeros((len(phi), 3, 3))
+    J[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] = phi[:, 4:]
+    J += np.triu(J, 1).transpose(0, 2, 1) + np.tril(J, -1).transpose(0, 2, 1)
+    return Plant(replace(MODEL, mass=phi[:, 0], first_moment=phi[:, 1:4], inertia=J), STEP)
+
+
+class StepByStep:
+    """One arm: the compiled cycle and `Plant.step`, called from Python."""
+
+    def __init__(self, loop, seed, number):
+        self.controller, compiled = loop.controller, loop.controller.compiled
+        sample = draw(loop.plant, SPREAD, seed, number)
+        self.noise = sample.noise
+        self.plant = heavier(loop.plant, sample.parameters)
+        # stops as stiff as those of the model
+        joints = Constants(*loop.plant.constants[:-1].reshape(-1, MODEL.nv).copy())
+        for row in (joints.damping, joints.friction, joints.stiction, joints.bristle_stiffness):
+            row *= sample.friction
+        self.plant.constants[:-1] = np.ravel(joints)
+        self.plant.q[:] = HOME + sample.start
+        self.state, self.memory = compiled.zeros('state'), self.controller.memory.copy()
+        self.s = views(compiled, 'state', self.state)
+        self.m = views(compiled, 'memory', self.memory)
+        self.next, self.torque = compiled.zeros('memory'), np.zeros(MODEL.nv)
+        self.steps, self.log = 0, []
+
+    def advance(self, program, rows, steps):
+        n = MODEL.nv
+        call = self.controller.compiled.function.bind(
+            *self.controller.table_values(rows), self.state, self.memory, program, self.torque,
+            self.next)
+        noise = self.noise.standard_normal((steps, 2, n)) * [[SPREAD.position_noise],
+                                                             [SPREAD.velocity_noise]]
+        for k in range(steps):
+            self.s.kind[()], self.s.now[()] = FROM_STATE, (self.steps + k) * STEP
+            self.s.q[:], self.s.qd[:] = self.plant.q + noise[k, 0], self.plant.qd + noise[k, 1]
+            self.s.effort[:] = self.plant.applied
+            truth = self.plant.q.copy()
+            call()
+            self.memory[:] = self.next
+            assert self.plant.step(self.torque), self.plant.fault
+            self.log.append(SimpleNamespace(
+                truth=truth, q=self.s.q.copy(), qd=self.s.qd.copy(), torque=self.torque.copy(),
+                reference=[np.array(getattr(self.m.motion.reference, name))
+                           for name in ('q', 'qd', 'qdd')],
+                limit=self.m.terms.reshape(len(Term), -1)[Term.LIMIT].copy()))
+        self.steps += steps
+
+
+@pytest.fixture(scope='module')
+def both_ways(arms):
+    """Return runs in the loop, and one of them step by step."""
+    loop, number = arms.loop(), 5
+    runs = loop.start(HOME, SPREAD, 0, range(3, 7))
+    alone = StepByStep(loop, 0, number)
+    controller, program = loop.controller, loop.controller.taken_over()
+    loop.advance(runs, program, controller.table_values(), HOLD)
+    alone.advance(program, (), HOLD)
+    programs, rows = controller.following(program, runs.memory, plan)
+    loop.advance(runs, programs, controller.table_values(rows), FOLLOW, True)
+    own, rows = controller.following(program, alone.memory[None], plan)
+    alone.advance(own[0], rows, FOLLOW)
+    return loop, runs, alone
+
+
+def test_the_loop_is_the_compile_cycle_and_steps(both_ways):
+    loop, runs, alone = both_ways
+    row, n, limit = 2, MODEL.nv, MODEL.effort_limit.max()
+    np.testing.assert_allclose(runs.plant[row, :2 * n], alone.plant._state[:2 * n], rtol=0.0,
+                               atol=1e-11)
+    assert not blocks.differences(
+        Memory, runs.memory[row], alone.memory, loop.controller.compiled.dimensions,
+        lambda a, b: abs(a - b) <= 1e-9 * max(limit, abs(a)) or a == b)
+    counted = alone.log[HOLD:]
+    error = np.array([each.truth - each.reference[0] for each in counted])
+    torque = np.array([each.torque for each in counted])
+    # the last steps rest at the goal, and are no motion any more
+    followed = round(0.3 / STEP) - 1
+    found = loop.outcome(runs)
+    assert found.steps[row] == followed
+    np.testing.assert_allclose(found.rms[row], np.sqrt(np.mean(error[:followed] ** 2, 0)),
+                               rtol=1e-9)
+    np.testing.assert_allclose(found.peak[row], np.abs(error[:followed]).max(0), rtol=1e-9)
+    np.testing.assert_allclose(found.torque[row], np.abs(torque[:followed]).max(0), rtol=1e-9)
+    np.testing.assert_allclose(found.q[row], alone.plant.q, rtol=0.0, atol=1e-11)
+    assert found.good.all()
+    assert (loop.controller.endings(runs.memory).code == 0.0).all()
+
+
+def test_the_torque_is_that_of_the_law_where_nothing_limits(both_ways, arms):
+    loop, _, alone = both_ways
+    gains, n = arms.gains, MODEL.nv
+    law = TRACKING['computed_torque']
+    checked = 0
+    for each in alone.log[HOLD::10]:
+        x = SimpleNamespace(**dict.fromkeys(arguments(law), [0.0] * n))
+        vars(x).update({name: values.tolist() for name, values in vars(gains).items()})
+        vars(x).update(q=each.q.tolist(), qd=each.qd.tolist(), authority=[1.0],
+                       limit=Bounds.from_settings(MODEL, CycleSettings()).usable.tolist())
+        x.q_ref, x.qd_ref, x.qdd_ref = (row.tolist() for row in each.reference)
+        terms = tracking_terms(law, arms.dynamics.tree, arms.dynamics.runtime.tolist(), x)
+        assert not each.limit.any()
+        off = np.abs(np.array(terms[Term.TOTAL]) - each.torque) / MODEL.effort_limit
+        assert (off < 1e-12).all()
+        checked += 1
+    assert checked == FOLLOW // 10
+
+
+def test_a_run_depends_on_its_seed_and_number_alone(arms):
+    loop = arms.loop()
+    whole = arms.run(loop, seed=7, numbers=range(6))
+    parts = [arms.run(loop, seed=7, numbers=numbers, threads=2)
+             for numbers in (range(3), range(3, 5), range(5, 6))]
+    for name in ('plant', 'memory', 'figures'):
+        np.testing.assert_array_equal(getattr(whole, name), np.concatenate(
+            [getattr(part, name) for part in parts]))
+    other = loop.outcome(arms.run(loop, seed=8, numbers=range(6)))
+    assert (other.rms != loop.outcome(whole).rms).all()
+
+
+def test_an_arm_like_the_model_stays_on_its_reference(arms):
+    loop = arms.loop()
+    runs = arms.run(loop, EXACT, numbers=range(1))
+    found = loop.outcome(runs)
+    # what is left is that a torque acts for a step of 1 ms, and friction that sticks
+    assert (found.peak < 5e-3).all() and not found.cut.any()
+    np.testing.assert_allclose(found.q[0], GOAL, atol=2e-3)
+
+
+# --- what ends a motion -------------------------------------------------------------------------
+
+def load(runs, factor):
+    """Let one arm have a last link that is heavier by a factor."""
+    runs.constants[1, -10:] *= factor
+
+
+def add_rotor(runs):
+    """Let the last motor of one arm have an inertia that is not modelled; no weight."""
+    runs.constants[1, Constants._fields.index('armature') * MODEL.nv + MODEL.nv - 1] = 0.1
+
+
+def test_a_tolerance_ends_a_motion(arms):
+    loop = arms.loop(tolerances=Tolerances.from_defaults(MODEL.nv, 0.03, stopped_velocity=0.0))
+
+    runs = arms.run(loop, EXACT, change=add_rotor)
+    ending = loop.controller.endings(runs.memory)
+    assert ending.code.tolist() == [0.0, motion.OFF_PATH, 0.0] and ending.joint[1] == 6
+    assert ending.value[1] > ending.bound[1] == 0.03
+    found = loop.outcome(runs)
+    assert found.good.all() and 0 < found.steps[1] < found.steps[0] == found.steps[2]
+    # what came after is not counted
+    assert found.peak[1].max() < 0.035
+    np.testing.assert_array_equal(found.rms[0], found.rms[2])
+
+
+def test_a_goal_that_is_not_met_in_time_ends_it(arms):
+    loop = arms.loop(tolerances=Tolerances.from_defaults(
+        MODEL.nv, 0.0, 1e-7, goal_time=0.01, stopped_velocity=0.0))
+    ending = loop.controller.endings(arms.run(loop).memory)
+    assert (ending.code == motion.OFF_GOAL).all() and (ending.bound == 1e-7).all()
+
+
+def test_a_collision_ends_a_motion_or_its_begin(arms):
+    threshold = 0.02 * MODEL.effort_limit
+    loop = arms.loop(observer=ObserverSettings(collision=CollisionSettings(threshold=threshold)))
+
+    runs = arms.run(loop, EXACT, change=lambda runs: load(runs, 60.0))
+    ending = loop.controller.endings(runs.memory)
+    assert ending.code.tolist() == [0.0, motion.COLLIDED, 0.0]
+    j = ending.joint[1]
+    assert abs(ending.value[1]) > ending.bound[1] == threshold[j]
+    # such an arm is not asked to follow anything
+    assert loop.outcome(runs).steps[1] == 0
+
+
+def test_a_state_without_successor_ends_a_run(arms):
+    loop = arms.loop()
+
+    found = loop.outcome(arms.run(loop, EXACT, change=lambda runs: load(runs, np.nan)))
+    assert found.good.tolist() == [True, False, True]
+    np.testing.assert_array_equal(found.q[1], HOME)
+    assert found.steps[1] == 0 and np.isnan(found.rms[1]).all()
+
+
+def test_a_fault_counts_more_than_what_came_after(arms):
+    controller = arms.controller()
+    memory = np.tile(controller.memory, (4, 1))
+    for row, (fault, message) in zip(memory, ((0.0, 0.0), (0.0, motion.AT_GOAL), (
+            motion.UNUSABLE, motion.AT_GOAL), (0.0, motion.OFF_PATH))):
+        m = views(arms.compiled, 'memory', row).motion
+        m.fault.code[()], m.fault.joint[()], m.message.code[()] = fault, 3.0, message
+    found = controller.endings(memory)
+    np.testing.assert_array_equal(found.code, [np.nan, 0.0, motion.UNUSABLE, motion.OFF_PATH])
+    assert found.joint.tolist() == [0, 0, 3, 0]
+
+
+def test_limits_that_cut_the_torque_are_counted(arms):
+    loop = arms.loop(effort_margin=0.35, torque_rate=30.0)
+    found = loop.outcome(arms.run(loop))
+    assert (found.torque <= 0.35 * MODEL.effort_limit).all()
+    assert found.cut.max() > 0.1 and (found.cut <= 1.0).all()
+    assert not loop.outcome(arms.run(arms.loop())).cut.any()
+
+
+# --- program ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('settings', [
+    {}, {'tracking': 'operational_space', 'effort_margin': 0.5, 'stop_time': 0.2},
+    {'tracking': 'joint_impedance', 'start_floating': True, 'torque_rate': 50.0,
+     'observer': ObserverSettings(torque_source='measured', collision=CollisionSettings(
+         threshold=3.0, reaction='float'))}])
+def test_program_and_memory_are_those_of_a_controller(arms, settings, monkeypatch):
+    monkeypatch.setattr(shadow.Cycle, '_bind', lambda self: None)  # it makes no step
+    control = ArmController(Dynamics(MODEL), arms.gains, CycleSettings(**settings),
+                            task_gains=arms.task_gains)
+    twin = shadow.Cycle(control)
+    shadow.copy_program(control, twin)
+    controller = arms.controller(**settings)
+    dimensions = arms.compiled.dimensions
+    assert dimensions == twin.made.dimensions
+    for cls, own, wanted in ((Program, controller.program, twin.program),
+                             (Memory, controller.memory, twin.memory)):
+        differences = blocks.differences(cls, wanted, own, dimensions)
+        # a controller fills these in when it is asked for a motion or collisions are on
+        assert not [each for each in differences if not each.startswith('collision.')]
+
+
+def test_mistakes_are_named(arms):
+    with pytest.raises(ParameterError, match='joint3'):
+        arms.loop(effort_limit=np.where(np.arange(7) == 2, -1.0, MODEL.effort_limit))
+    with pytest.raises(ParameterError, match='own_law'):
+        arms.controller(guest='own_law')
+    with pytest.raises(ModelError, match='with_slots'):
+        arms.controller(tracking='adaptive')
+    loop = arms.loop()
+    with pytest.raises(ArgumentError, match='one run'):
+        loop.start(HOME, SPREAD, 0, range(0))
+    with pytest.raises(ArgumentError, match='q must'):
+        loop.start(HOME[:3], SPREAD, 0, range(2))
+    runs = loop.start(HOME, SPREAD, 0, range(2))
+    with pytest.raises(ArgumentError, match='program'):
+        loop.advance(runs, np.zeros((3, 5)), loop.controller.table_values(), 1)

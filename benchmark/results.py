@@ -10,7 +10,7 @@ GROUPS = {
     'call': 'one call from Python, in us',
     'batch': 'many states, in us per state; 10,000 in one call of ours, in a loop of theirs',
     'simulation': 'simulation of our arm, in us per step',
-    'closed loop': 'law and simulation in one loop, in us per step',
+    'closed loop': 'control cycle and simulation in one loop, in us per step',
     'scaling': 'one call for a chain of so many joints, in us'}
 LABEL = 43  # letters of what a line is about
 QUARTILES = ('lower quartile', 'median', 'upper quartile')

@@ -3,7 +3,7 @@ Simulate many arms that differ from their model, under the control cycle that dr
 
 Masses, centres of mass, friction, sensor noise and the place to start from are drawn anew for each
 run; the controller models the arm of the URDF. Control cycle and arm are one compiled loop: a
-thousand runs of two seconds take about five. Tolerances and collisions end a run as they end a
+thousand runs of two seconds take about four. Tolerances and collisions end a run as they end a
 motion of a real arm. The result depends on the seed alone, not on what shares the work.
 """
 

@@ -13,7 +13,8 @@ from robodyn_ros.control.programming import write_gains
 from robodyn_ros.control.steps import external_law, laws, motion
 from robodyn_ros.control.steps.memory import Memory
 from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.control.steps.state import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
@@ -40,6 +41,7 @@ class Wanderer:
                     ObserverSettings(collision=CollisionSettings(
                         threshold=np.full(self.n, 20.0), reaction='stop')))))
         self.host, self.paths = self.control.host, Paths(self.control.host)
+        self.host.made.prepare(*laws.NAMES)
         self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
         self.modes, self.codes = set(), set()
         self._request(motion.TO_TAKE_OVER)
@@ -59,18 +61,23 @@ class Wanderer:
         if random.random() < 0.3:
             self._change()
         self.now += random.choice([1e-3] * 6 + [2e-2, 2e-2, 0.0, 0.3, -0.01])
-        kind = random.choice([FROM_STATE] * 6 + [BETWEEN, SILENT, REQUESTS])
+        kind = random.choice([FROM_STATE] * 6 + [RECEIVED] * 3 + [
+            BETWEEN, SILENT, REQUESTS, WAITING, DUE])
         state, m = host.state, host.memory
         self.q = np.clip(self.q + random.normal(0.0, 1e-3, self.n), -3.0, 3.0)
         state.kind[()], state.now[()] = kind, self.now
         state.q[:], state.qd[:] = self.q, random.normal(0.0, 0.2, self.n)
+        state.arrival[()] = self.now + random.choice([0.0, 1e-4])
+        state.stamp[()] = random.choice([0.0, self.now, self.now, self.now - 2e-3])
+        state.clock[()] = self.now + random.choice([1e-4, 1e-4, 0.1, 5.0])
+        state.permitted[()] = random.random() < 0.9
         state.effort[:] = random.choice([math.nan, 1.0]) * m.sent
         if random.random() < 0.05:
             host.program.motion.reset += random.integers(2)
             row = (state.q, state.qd, state.effort)[random.integers(3)]
             row[random.integers(self.n)] = random.choice(STRANGE)
         floats = host.made.function.interpret(
-            *host.made.functions.values(), host.table, *host.values.values())
+            *host.made.functions.values(), host.bound.segments, *host.values.values())
         compiled = host.run(kind, self.now).copy(), host.values['memory'].copy()
         self.modes.add(int(m.motion.mode))
         self.codes |= {int(m.motion.message.code), int(m.motion.fault.code)}
@@ -116,6 +123,9 @@ class Wanderer:
             p.external_law.position[:] = self.q
             p.external_law.gain[:] = random.normal(0.0, 5.0, p.external_law.gain.size)
         else:
+            p.acceptance.lost += random.integers(2)
+            p.acceptance.slack[()] = random.choice([math.inf, 1e-3, 0.1])
+            p.acceptance.continuous[:] = random.integers(2, size=self.n)
             p.limits.effort[:] = random.uniform(0.3, 1.0, self.n) * self.control.bounds.usable
             p.collision.reaction[()] = random.integers(3)
             p.reflection.number += 1.0

@@ -6,24 +6,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import (
-    ArmController, blocks, Bounds, CollisionSettings, CycleSettings, make_gains, make_task_gains,
+    blocks, Bounds, CollisionSettings, CycleSettings, make_gains, make_task_gains,
     ObserverSettings, Term)
 from robodyn_ros.control.law import arguments, tracking_terms
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
-from robodyn_ros.control.rollout_program import compile_cycle, views
 from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps.compiled import BLOCKS
 from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
 from robodyn_ros.control.steps.state import FROM_STATE
-from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 from robodyn_ros.simulation.spread import draw
 from robodyn_ros.simulation.step import Constants
 from robodyn_ros.trajectory import Tolerances, Trajectory
-import shadow
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 MODEL = RobotModel.from_urdf(URDF / 'robodyn7.urdf')
@@ -39,6 +36,11 @@ def plan(start):
     return Trajectory.from_points([0.3], [GOAL], [0.0 * GOAL], [0.0 * GOAL], start=start)
 
 
+def views(compiled, name, values):
+    """Return the fields of a block by name."""
+    return blocks.views(BLOCKS[name], values, compiled.dimensions)
+
+
 class Arms:
     """Loops of one robot, by their settings."""
 
@@ -47,11 +49,9 @@ class Arms:
         self.dynamics = self.plant.dynamics
         self.gains = make_gains(self.dynamics, natural_frequency=40.0)
         self.task_gains = make_task_gains(self.dynamics)
-        self.compiled = compile_cycle(self.dynamics, CycleSettings(), self.task_gains)
 
     def controller(self, **settings):
-        return RolloutCycle(self.dynamics, self.gains, CycleSettings(**settings), self.task_gains,
-                            self.compiled)
+        return RolloutCycle(self.dynamics, self.gains, CycleSettings(**settings), self.task_gains)
 
     def loop(self, **settings):
         return ClosedLoop(self.plant, self.controller(activation_time=0.1, **settings))
@@ -140,7 +140,7 @@ def both_ways(arms):
     return loop, runs, alone
 
 
-def test_the_loop_is_the_compile_cycle_and_steps(both_ways):
+def test_the_loop_is_the_compiled_cycle_and_steps(both_ways):
     loop, runs, alone = both_ways
     row, n, limit = 2, MODEL.nv, MODEL.effort_limit.max()
     np.testing.assert_allclose(runs.plant[row, :2 * n], alone.plant._state[:2 * n], rtol=0.0,
@@ -264,7 +264,7 @@ def test_a_fault_counts_more_than_what_came_after(arms):
     memory = np.tile(controller.memory, (4, 1))
     for row, (fault, message) in zip(memory, ((0.0, 0.0), (0.0, motion.AT_GOAL), (
             motion.UNUSABLE, motion.AT_GOAL), (0.0, motion.OFF_PATH))):
-        m = views(arms.compiled, 'memory', row).motion
+        m = views(arms.controller().compiled, 'memory', row).motion
         m.fault.code[()], m.fault.joint[()], m.message.code[()] = fault, 3.0, message
     found = controller.endings(memory)
     np.testing.assert_array_equal(found.code, [np.nan, 0.0, motion.UNUSABLE, motion.OFF_PATH])
@@ -280,27 +280,6 @@ def test_limits_that_cut_the_torque_are_counted(arms):
 
 
 # --- program ------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize('settings', [
-    {}, {'tracking': 'operational_space', 'effort_margin': 0.5, 'stop_time': 0.2},
-    {'tracking': 'joint_impedance', 'start_floating': True, 'torque_rate': 50.0,
-     'observer': ObserverSettings(torque_source='measured', collision=CollisionSettings(
-         threshold=3.0, reaction='float'))}])
-def test_program_and_memory_are_those_of_a_controller(arms, settings, monkeypatch):
-    monkeypatch.setattr(shadow.Cycle, '_bind', lambda self: None)  # it makes no step
-    control = ArmController(Dynamics(MODEL), arms.gains, CycleSettings(**settings),
-                            task_gains=arms.task_gains)
-    twin = shadow.Cycle(control)
-    shadow.copy_program(control, twin)
-    controller = arms.controller(**settings)
-    dimensions = arms.compiled.dimensions
-    assert dimensions == twin.made.dimensions
-    for cls, own, wanted in ((Program, controller.program, twin.program),
-                             (Memory, controller.memory, twin.memory)):
-        differences = blocks.differences(cls, wanted, own, dimensions)
-        # a controller fills these in when it is asked for a motion or collisions are on
-        assert not [each for each in differences if not each.startswith('collision.')]
-
 
 def test_mistakes_are_named(arms):
     with pytest.raises(ParameterError, match='joint3'):

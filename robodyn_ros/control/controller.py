@@ -24,7 +24,7 @@ from robodyn_ros.control.pose.target import checked_target
 from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.programming import (
-    check_law, EXTERNAL_LAWS, write_constants, write_gains, write_settings)
+    check_law, EXTERNAL_LAWS, request, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion
@@ -114,7 +114,7 @@ class ArmController:
                  own_law: OwnLawRunner | None = None, task_gains: TaskGains | None = None):
         self.settings = settings = settings or CycleSettings()
         self.model = model = dynamics.model
-        self.bounds = bounds = Bounds.from_settings(model, settings)
+        self.bounds = Bounds.from_settings(model, settings)
         check_law(settings.tracking)
         self._dynamics, self._own = dynamics, own_law
         self.task_gains = task_gains = task_gains or make_task_gains(
@@ -931,9 +931,7 @@ class ArmController:
 
     def _ask(self, kind: float, text: str = '', disables: float = 0.0, now: float = 0.0) -> None:
         """Put a request into the program, and let the memory follow it at a time."""
-        p = self._p.motion
-        p.kind[()], p.code[()], p.disables[()] = kind, self._code(text) if text else 0.0, disables
-        p.request += 1.0
+        request(self._p, kind, self._code(text) if text else 0.0, disables)
         self.host.apply(now)
 
     def _locate(self, kind: float, now: float, q: np.ndarray, qd: np.ndarray) -> None:

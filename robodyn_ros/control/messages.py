@@ -13,7 +13,7 @@ _MISSES = ("joint '{joint}': {what} misses its reference by {value:.4g}, toleran
            '{time:.3f} s after the ')
 _LATE = 'last point, goal_time {goal_time:g} s'
 _SILENT = 'joint states: no good data for {time:.3f} s: '
-_JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3g} s; check encoder, names, and "
+_JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check encoder, names, and "
          'who else publishes')
 # why a state is not used
 PROBLEMS = {
@@ -42,8 +42,8 @@ TEMPLATES = {
                          '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
     acceptance.NEVER: _SILENT + 'nothing received yet{because}',
     acceptance.UNSTAMPED: _SILENT + 'silent{because}',
-    acceptance.SKEWED: _SILENT + 'stamps are {size:.3f} s {side} the clock; check time '
-                       'synchronisation and use_sim_time{because}',
+    acceptance.SKEWED: (_SILENT + 'stamps are {size:.3f} s {side} the clock; check time '
+                        'synchronisation and use_sim_time{because}'),
     acceptance.FROZEN: _SILENT + 'the stamp is frozen at {value:.6f} s{because}',
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',

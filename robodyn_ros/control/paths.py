@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from robodyn_ros.control.host import Host
@@ -74,7 +76,8 @@ class Paths:
         number = 1 + int(max(program.upcoming.number, program.current.number))
         self._trajectories = {int(program.current.number): self._trajectories.get(
             int(program.current.number)), number: trajectory}
-        self._fill(number, trajectory, moment, tolerances, len(table) - len(trajectory.table))
+        write_path(program.upcoming, number, trajectory, moment, tolerances,
+                   len(table) - len(trajectory.table))
         self._host.bound.segments = table
 
     def _running(self):
@@ -84,19 +87,6 @@ class Paths:
             return None
         upcoming = m.path.number == program.upcoming.number
         return program.upcoming if upcoming else program.current
-
-    def _fill(self, number: int, trajectory: Trajectory, moment: float,
-              tolerances: Tolerances | None, row: int) -> None:
-        limits = tolerances or Tolerances.none(trajectory.nv)
-        path, begin, end = self._program.upcoming, trajectory.begin, trajectory.end
-        path.number[()], path.moment[()] = number, moment
-        path.row[()], path.rows[()] = row, len(trajectory.table)
-        path.first[()], path.last[()] = trajectory.times[0], trajectory.times[-1]
-        path.first_q[:], path.first_effort[:] = begin.q, begin.effort
-        path.last_q[:], path.last_effort[:] = end.q, end.effort
-        path.path_q[:], path.path_qd[:] = limits.path, limits.path_velocity
-        path.goal_q[:], path.goal_qd[:] = limits.goal, limits.goal_velocity
-        path.goal_time[()] = limits.goal_time
 
     def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
         """Return what shows a goal tolerance that is not met after the last point."""
@@ -111,3 +101,36 @@ class Paths:
                 j = int(np.argmax(beyond))
                 return motion.Event(code, j, error[j], bound[j], float(m.path.elapsed - path.last))
         return None
+
+
+def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, moment: float,
+               tolerances: Tolerances | None, row: int) -> None:
+    """
+    Write a trajectory into a program.
+
+    Parameters
+    ----------
+    path : namespace
+        Fields of `steps.path.Path`.
+    number : int
+        Of the trajectory, above those before.
+    trajectory : Trajectory
+        From the reference at its moment on.
+    moment : float
+        Time of the law at which it begins.
+    tolerances : Tolerances or None
+        About it.
+    row : int
+        Where its `table` begins in that of the cycle.
+
+    """
+    limits, begin, end = (tolerances or Tolerances.none(trajectory.nv), trajectory.begin,
+                          trajectory.end)
+    path.number[()], path.moment[()] = number, moment
+    path.row[()], path.rows[()] = row, len(trajectory.table)
+    path.first[()], path.last[()] = trajectory.times[0], trajectory.times[-1]
+    path.first_q[:], path.first_effort[:] = begin.q, begin.effort
+    path.last_q[:], path.last_effort[:] = end.q, end.effort
+    path.path_q[:], path.path_qd[:] = limits.path, limits.path_velocity
+    path.goal_q[:], path.goal_qd[:] = limits.goal, limits.goal_velocity
+    path.goal_time[()] = limits.goal_time

@@ -62,3 +62,11 @@ def write_constants(program: SimpleNamespace, settings: CycleSettings, model: Ro
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
     program.tank[()] = settings.energy_tank
+
+
+def request(program: SimpleNamespace, kind: float, code: float = 0.0,
+            disables: float = 0.0) -> None:
+    """Ask for something: a request of `steps.motion`, the code of its text, what it disables."""
+    p = program.motion
+    p.kind[()], p.code[()], p.disables[()] = kind, code, disables
+    p.request += 1.0

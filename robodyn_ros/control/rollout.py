@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import blocks
+from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
-from robodyn_ros.control.rollout_program import (
-    compile_cycle, first_memory, make_program, request, request_trajectory, segments, views)
+from robodyn_ros.control.paths import write_path
+from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.control.programming import request
 from robodyn_ros.control.settings import CycleSettings
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.control.steps.cycle import cycle
 from robodyn_ros.control.steps.memory import Memory
 from robodyn_ros.control.steps.program import Program
@@ -25,7 +25,7 @@ from robodyn_ros.control.steps.state import FROM_STATE, State
 from robodyn_ros.dynamics import Dynamics, machine
 from robodyn_ros.dynamics.flags import either, equal
 from robodyn_ros.dynamics.flow import Table
-from robodyn_ros.exceptions import ModelError, ParameterError
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety import ABSURD
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
@@ -75,8 +75,6 @@ class RolloutCycle:
         Of the cycle; a law from outside has no place in a loop.
     task_gains : TaskGains, optional
         Of the Cartesian laws.
-    compiled : CompiledCycle, optional
-        The cycle of this robot, where there is one already.
 
     Attributes
     ----------
@@ -99,19 +97,15 @@ class RolloutCycle:
     """
 
     def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
-                 task_gains: TaskGains | None = None, compiled: CompiledCycle | None = None):
+                 task_gains: TaskGains | None = None):
         self.settings = settings = settings or CycleSettings()
-        task_gains = task_gains or make_task_gains(dynamics, armature=gains.armature)
-        self.compiled = compiled = compiled or compile_cycle(dynamics, settings, task_gains)
+        host = ArmController(dynamics, gains, settings, task_gains=task_gains).host
+        self.compiled = compiled = host.made
         law = TRACKING[settings.tracking]
         if settings.guest:
             raise ParameterError(f'{settings.guest} is a law from outside, which no loop without '
                                  'an outside can run: choose a built-in law', value=settings.guest)
-        if law.adapts and compiled.robot.slot is None:
-            raise ModelError(f'{settings.tracking} learns a payload, and the dynamics have no '
-                             'slot for one: make them of with_slots(model)')
-        self.program = make_program(compiled, dynamics, gains, task_gains, settings)
-        self.memory = first_memory(compiled, self.program)
+        self.program, self.memory = host.values['program'], host.values['memory']
         self.tables = {**compiled.tables, 'path': Table(path.columns(dynamics.nv))}
         robot = {name: value for name, value in vars(compiled.robot).items() if name != 'tree'}
         self.key = '|'.join((dynamics.model.structure_key, machine.source_digest(cycle),
@@ -129,7 +123,8 @@ class RolloutCycle:
     def answer(self, tables, now, q, qd, effort, memory, program):
         """Return torque and next memory for a measured state."""
         compiled, functions = self.compiled, SimpleNamespace(**tables)
-        state = State(FROM_STATE, now, q, qd, effort)
+        state = State(kind=FROM_STATE, now=now, arrival=now, stamp=0.0, clock=0.0, permitted=1.0,
+                      cause=0.0, q=q, qd=qd, effort=effort)
         m, p = (blocks.unpack(cls, values, compiled.dimensions)
                 for cls, values in ((Memory, memory), (Program, program)))
         return cycle(compiled.robot, functions, functions.path, state, m, p)
@@ -160,7 +155,7 @@ class RolloutCycle:
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm where it is found."""
         program = self.program.copy()
-        request(views(self.compiled, 'program', program), motion.TO_TAKE_OVER)
+        request(blocks.views(Program, program, self.compiled.dimensions), motion.TO_TAKE_OVER)
         return program
 
     def following(self, program: NDArray, memory: NDArray,
@@ -182,7 +177,7 @@ class RolloutCycle:
         tolerances = self.settings.tolerances or Tolerances.none(nv)
         programs, rows = np.tile(program, (len(memory), 1)), []
         changed = program.copy()
-        p, known = views(self.compiled, 'program', changed), {}
+        p, known = blocks.views(Program, changed, self.compiled.dimensions), {}
         for row, values in enumerate(memory):
             if self._field(values, 'motion.fault.code')[0]:
                 continue
@@ -192,9 +187,10 @@ class RolloutCycle:
             if place not in known:
                 trajectory = plan(start)
                 changed[:] = program
-                request_trajectory(p, trajectory, self._field(values, 'before')[0],
-                                   sum(map(len, rows)), tolerances)
-                rows.append(segments(trajectory))
+                write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
+                           self._field(values, 'before')[0], tolerances, sum(map(len, rows)))
+                request(p, motion.TO_FOLLOW)
+                rows.append(trajectory.table)
                 known[place] = changed.copy()
             programs[row] = known[place]
         return programs, np.concatenate([np.zeros((0, self.tables['path'].columns)), *rows])

@@ -129,12 +129,17 @@ class NodeHost:
 
     def __init__(self, robot, setup, nodes, clock, sent):
         node, self._guard_node = nodes
-        self.inner = ControllerHost(robot, setup)
         changes = dict(setup.get('node', {}))
-        node.set_parameters([Parameter('use_sim_time', value=changes.pop('simulated', False))])
+        simulated = changes.pop('simulated', False)
+        node.set_parameters([Parameter('use_sim_time', value=simulated)])
         self._values = values = SimpleNamespace(**{
             **{each.name.replace('.', '_'): each.default for each in PARAMETERS}, **_SHORT,
             **changes})
+        states = {'hold': values.stale_hold, 'stop': values.stale_stop,
+                  'max_skew': values.stale_max_skew, 'jump': values.stale_jump,
+                  'patience': values.stale_stop + 0.05, 'simulated': values.lockstep or simulated}
+        self.inner = ControllerHost(robot, {
+            **setup, 'settings': {**setup.get('settings', {}), 'states': states}})
         self._time = clock
         self.wiring = _Wiring(node, self.inner.controller, values, _States(clock), sent)
         self.joints, names = self.wiring.writer.joints, list(self.inner.names)
@@ -173,24 +178,27 @@ class NodeHost:
 
     def _break(self):
         """Make the law raise from now on."""
-        law = self.inner.controller._law
-        law.follow = law.coast = _defect
+        control = self.inner.controller
+        accept, control.coast = control._accept, _defect
+        control._accept = lambda kind, arrival, permitted: (
+            _defect() if permitted else accept(kind, arrival, permitted))
 
     def _slow_down(self, seconds):
         """Make the next call of the law take some seconds."""
-        law, sleep = self.inner.controller._law, self._time.sleep
+        host, run, sleep = self.inner.controller.host, self.inner.controller.host._run, (
+            self._time.sleep)
 
-        def follow(*arguments):
-            del law.follow
+        def slowly():
+            host._run = run
             sleep(seconds)
-            return law.follow(*arguments)
-        law.follow = follow
+            run()
+        host._run = slowly
 
     def status(self):
         """Return what must be equal after every command and turn."""
         cycle, states, guard = self.wiring.cycle, self.wiring.states, self.wiring.guard
         return {**self.inner.status(), 'active': cycle.active, 'coasting': cycle.coasting,
-                'complete': states.reader.complete, 'problem': states.reader.problem,
+                'complete': states.complete, 'problem': states.problem,
                 'refused': states.refused, 'late': int(cycle.statistics.late),
                 'guard': guard.summary, 'guard_commands': guard.commands,
                 'complaint': bool(guard.complaint)}

@@ -63,7 +63,7 @@ class Way:
     accepted: float = scalar('s', 'Time of the last state that was used.')
     q: list = joints('rad', 'Position of the last state.')
     qd: list = joints('rad/s', 'Velocity of the last state.')
-    sum: list = joints('rad', 'Position along the way.')
+    place: list = joints('rad', 'Position along the way.')
 
 
 @block
@@ -198,7 +198,7 @@ def follow(m, p, time, q, qd):
     jumped = any_of(jumps)
     places = choose(jumped, [lambda: 0.0, lambda: change_places(q, m.q, slack)])
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
-    way = [old + when(each, 0.0, s) for old, each, s in zip(m.sum, jumps, step)]
+    way = [old + when(each, 0.0, s) for old, each, s in zip(m.place, jumps, step)]
     away = magnitudes(difference(q, way))
     near = all_of([at_least(d, a) for d, a in zip(slack, away)])
     given_up = both(above(time - m.accepted, p.patience), no(exchanged))
@@ -236,4 +236,3 @@ def begun(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
     return replace(m, out=when(begins, 0.0, m.out), law=when(begins, state.now, m.law),
                    answered=when(begins, state.arrival, m.answered))
-

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, motion, observer,
-    reflection, transition, wrenches)
+    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, motion,
+    observer, reflection, transition, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion, observer,
-    predict, reflection, transition, wrenches)
+    acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion,
+    observer, predict, reflection, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps.vectors import element, first_where, zeros
@@ -70,7 +70,8 @@ def take_over(robot, functions, asked, state, m, p):
              for t, most in zip(begun, p.limits.effort)]
     share = feedback_share.growing(m.share, now, anew)
     return replace(
-        m, acceptance=acceptance.begun(m.acceptance, state, begins), before=now, q=q, qd=qd, coasting=when(located, 0.0, m.coasting),
+        m, acceptance=acceptance.begun(m.acceptance, state, begins), before=now, q=q,
+        qd=qd, coasting=when(located, 0.0, m.coasting),
         guess=when(located, predict.Memory(q, qd), m.guess), loads=loads_,
         external=wrenches.requested(m.external, p.external),
         target=wrenches.requested(m.target, p.target),

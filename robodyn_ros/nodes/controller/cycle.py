@@ -167,11 +167,11 @@ class ControlCycle:
             self._due = now + self._period
             self._account(in_seconds(sample.stamp), now)
             return
-        self._send(torque)
         if seen.kind == SILENT:
             self.coasting = True
         else:
             self._due = max(self._due, now - self._period) + self._period
+        self._send(torque)
 
     def _account(self, measured: float, now: float) -> None:
         # the clock of a simulation stands while it waits

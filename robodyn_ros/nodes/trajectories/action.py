@@ -16,6 +16,7 @@ from rclpy.task import Future
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledGroup
 from robodyn_ros.nodes.trajectories.points import deviation, point

@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.nodes.trajectories.inbox import Inbox

@@ -22,13 +22,14 @@ MODEL = RobotModel.from_urdf(ARM)
 PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0,
            'description_timeout': 60.0}
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe that hears all of it
 
 
 def simulator(**parameters):
-    """Return a running simulator of the arm at home."""
+    """Return a running simulator of the arm at home, which publishes at RATE."""
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
     return NodeProcess(SIMULATOR, {'urdf_file': str(ARM), 'initial_positions': places,
-                                   **parameters})
+                                   'publish_rate': RATE, **parameters})
 
 
 def trajectory(names, *goals, seconds=1.0):

@@ -4,7 +4,7 @@ import os
 import time
 
 from controller_node import (
-    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, set_in_motion, SIMULATOR,
+    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, set_in_motion, simulator,
     trajectory)
 import numpy as np
 from robodyn_ros.nodes import qos
@@ -20,7 +20,6 @@ TAKEN = 'the guard commands the arm'
 TIMEOUT = 0.25  # s; tests often run where processors are short
 STILL = 0.02   # rad/s
 JITTER = 1.5   # of the largest step: messages are stamped later than torques are computed
-RATE = 250.0   # Hz
 REPORT = os.environ.get('GUARD_REPORT')
 
 
@@ -111,10 +110,7 @@ class Scene:
 
 def staged():
     """Yield the scene, to which guards come and go."""
-    # fast enough for the arm, slow enough for a probe that hears all of it
-    places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
-    with Probe('guard_probe') as probe, NodeProcess(SIMULATOR, {
-            'urdf_file': str(ARM), 'initial_positions': places, 'publish_rate': RATE}):
+    with Probe('guard_probe') as probe, simulator():
         yield Scene(probe)
 
 

@@ -41,7 +41,7 @@ def probe():
 
 @pytest.fixture(scope='module')
 def robot():
-    with simulator(friction_scale=0.0) as process:
+    with simulator(friction_scale=0.0, publish_rate=1000.0) as process:
         yield process
 
 

@@ -69,7 +69,7 @@ def test_it_takes_the_robot_from_the_topic_becomes_active_and_holds(probe, arm, 
     start = arm.q
     np.testing.assert_allclose(start, HOME, atol=5e-3)
     count = len(arm.commands)
-    probe.until(lambda: len(arm.commands) > count + 500, 'torques')
+    probe.until(lambda: len(arm.commands) > count + 125, 'torques')
     np.testing.assert_allclose(arm.q, start, atol=1e-3)
     np.testing.assert_allclose(arm.torques[-1], WEIGHT(arm.q), atol=0.05)
     changes = np.abs(np.diff(arm.torques, axis=0)).max()

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, said, set_in_motion, simulator, trajectory,
-    Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RATE, said, set_in_motion, simulator,
+    trajectory, Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -70,7 +70,7 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
     assert np.abs(rest - HOME).max() > 0.05, 'it did not move at all'
     np.testing.assert_allclose(torques[-1], Dynamics(MODEL).gravity(rest), atol=0.5)
     count = len(arm.states)
-    probe.until(lambda: len(arm.states) > count + 1000, 'a second without a controller')
+    probe.until(lambda: len(arm.states) > count + RATE, 'a second without a controller')
     assert np.abs(arm.q - rest).max() < 5e-3
 
 
@@ -90,5 +90,5 @@ def test_an_arm_that_swings_when_it_is_left_is_waited_for(probe, arm, begin):
     arm.catch_up()
     rest, count = arm.q, len(arm.states)
     assert np.abs(arm.states[-1].velocity).max() < 0.03
-    probe.until(lambda: len(arm.states) > count + 1000, 'a second without a controller')
+    probe.until(lambda: len(arm.states) > count + RATE, 'a second without a controller')
     assert np.abs(arm.q - rest).max() < 0.02, 'the weight alone does not stop what moves'

@@ -7,10 +7,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import ACTIVE, HOME, MODEL, NODE, said, send, wait_for_goal  # noqa: E402
+from controller_node import (  # noqa: E402
+    ACTIVE, HOME, MODEL, NODE, RATE, said, send, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
-    controller, FAR, guard, in_motion, JITTER, RATE, staged, TAKEN, TIMEOUT)
+    controller, FAR, guard, in_motion, JITTER, staged, TAKEN, TIMEOUT)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, COMMANDS, CONTROLLER, NODE, PATIENT, said, send, SIMULATOR, trajectory, wait_for_goal)
+    ACTIVE, COMMANDS, CONTROLLER, NODE, PATIENT, RATE, said, send, SIMULATOR, trajectory,
+    wait_for_goal)
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
@@ -17,7 +18,6 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
-RATE = 250.0     # Hz; four nodes at once are to leave the machine some air
 ARRIVED = 5e-3   # rad
 
 
@@ -83,7 +83,7 @@ def arms(probe):
 
 def test_each_follows_its_own_trajectory_at_the_same_time(probe, arms):
     left, right = arms
-    since = [each.send(probe, each.goal, seconds=4.0) for each in arms]
+    since = [each.send(probe, each.goal, seconds=2.0) for each in arms]
     probe.until(lambda: left.speed() > 0.02 and right.speed() > 0.02, 'both to move at once')
     for each, begin in zip(arms, since):
         wait_for_goal(probe, each.controller, begin)
@@ -108,7 +108,7 @@ def test_neither_hears_of_the_other(probe, arms):
 
 def test_a_request_to_one_leaves_the_other_alone(probe, arms):
     left, right = arms
-    since = right.send(probe, right.home, right.goal, seconds=4.0)
+    since = right.send(probe, right.home, right.goal, seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')
     answer = probe.call(Trigger, f'/left/{NODE}/float')
     assert (answer.success, answer.message) == (True, 'gravity_compensation')
@@ -118,7 +118,7 @@ def test_a_request_to_one_leaves_the_other_alone(probe, arms):
 
 def test_the_fault_of_one_leaves_the_other_alone(probe, arms):
     left, right = arms
-    since = right.send(probe, right.elsewhere(), seconds=4.0)
+    since = right.send(probe, right.elsewhere(), seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')
     left.simulator.process.kill()
     left.controller.wait_for_output('fault: joint states')

@@ -12,7 +12,7 @@ from timing import Call, compare, OURS
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.cases import check
 from robodyn_ros.cli.bench.own import Own
-from robodyn_ros.control import CycleSettings
+from robodyn_ros.control import ArmController, CycleSettings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
 from robodyn_ros.trajectory import Reference, Trajectory
@@ -135,9 +135,8 @@ class Swing:
     hold, swing = 150, 450  # steps
 
     def __init__(self, plant, gains):
-        self.loop = ClosedLoop(plant, RolloutCycle(plant.dynamics, gains, CycleSettings(
-            activation_time=STEP * self.hold)))
-        self.loop.controller.warm()
+        self.loop = ClosedLoop(plant, RolloutCycle(ArmController(
+            plant.dynamics, gains, CycleSettings(activation_time=STEP * self.hold))))
         self.loop.warm()
 
     def plan(self, start):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -11,23 +12,17 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.controller import ArmController
-from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.paths import write_path
-from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.programming import request
-from robodyn_ros.control.settings import CycleSettings
-from robodyn_ros.control.steps import laws, motion, path
+from robodyn_ros.control.steps import motion, path
+from robodyn_ros.control.steps.compiled import BLOCKS
 from robodyn_ros.control.steps.cycle import cycle
 from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import FROM_STATE, State
-from robodyn_ros.dynamics import Dynamics, machine
+from robodyn_ros.control.steps.state import FROM_STATE
 from robodyn_ros.dynamics.flags import either, equal
 from robodyn_ros.dynamics.flow import Table
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.safety import ABSURD
-from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
+from robodyn_ros.trajectory import Reference, Trajectory
 
 # what may end a motion
 ENDINGS = {
@@ -63,84 +58,63 @@ class Ending(NamedTuple):
 
 class RolloutCycle:
     """
-    The control cycle of a robot for a loop with a plant.
+    The control cycle of an arm for a loop with a plant.
 
     Parameters
     ----------
-    dynamics : Dynamics
-        The robot as the laws model it.
-    gains : Gains
-        Of the laws.
-    settings : CycleSettings
-        Of the cycle; a law from outside has no place in a loop.
-    task_gains : TaskGains, optional
-        Of the Cartesian laws.
+    control : ArmController
+        Its cycle, program and memory are used; it was not activated yet.
 
     Attributes
     ----------
-    compiled : CompiledCycle
-        The cycle itself.
     key : str
         Names all that `answer` compiles to.
     memory, program : (k,) array
-        Of an arm that was never under control, and of a cycle that nothing is asked of.
+        Of an arm that was never under control, and of a cycle without any request.
     tables : dict of str to Table or FunctionTable
         What `answer` looks up.
 
     Raises
     ------
     ParameterError
-        A setting is out of range, naming the joint; or a law from outside is chosen.
-    ModelError
-        The law learns a payload, and the dynamics have no slot for it.
+        A law from outside is chosen.
 
     """
 
-    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
-                 task_gains: TaskGains | None = None):
-        self.settings = settings = settings or CycleSettings()
-        host = ArmController(dynamics, gains, settings, task_gains=task_gains).host
-        self.compiled = compiled = host.made
-        law = TRACKING[settings.tracking]
-        if settings.guest:
-            raise ParameterError(f'{settings.guest} is a law from outside, which no loop without '
-                                 'an outside can run: choose a built-in law', value=settings.guest)
-        self.program, self.memory = host.values['program'], host.values['memory']
-        self.tables = {**compiled.tables, 'path': Table(path.columns(dynamics.nv))}
-        robot = {name: value for name, value in vars(compiled.robot).items() if name != 'tree'}
-        self.key = '|'.join((dynamics.model.structure_key, machine.source_digest(cycle),
-                             repr(robot), repr(ABSURD)))
-        # the floating law, the one that coasts, and the one that follows
-        named = {laws.NAMES[0], 'computed_torque', settings.tracking}
-        rows = [each if name in named else None for name, each in zip(laws.NAMES, compiled.laws)]
-        self._functions = {**compiled.functions, 'laws': [*rows, None],
-                           **({} if law.adapts else {'learning': [None]})}
+    def __init__(self, control: ArmController):
+        if control.settings.guest:
+            raise ParameterError(f'{control.settings.guest} is a law from outside, and in a '
+                                 'compiled loop there is none: choose a built-in law',
+                                 value=control.settings.guest)
+        self._settings, self._made = control.settings, control.host.made
+        self.key = self._made.function.key
+        self.memory, self.program = (control.host.values[name].copy()
+                                     for name in ('memory', 'program'))
+        self._views('program', self.program).motion.floats[()] = self._settings.start_floating
+        self.tables = {**self._made.tables, 'path': Table(path.columns(control.model.nv))}
+        self._functions = {**self._made.functions, 'laws': self._made.rows}
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
-                        for entry in blocks.entries(Memory, compiled.dimensions)}
+                        for entry in blocks.entries(Memory, self._made.dimensions)}
+
+    def _views(self, name: str, values: NDArray) -> SimpleNamespace:
+        return blocks.views(BLOCKS[name], values, self._made.dimensions)
 
     # --- what a loop calls, over scalars ----------------------------------------------------
 
     def answer(self, tables, now, q, qd, effort, memory, program):
         """Return torque and next memory for a measured state."""
-        compiled, functions = self.compiled, SimpleNamespace(**tables)
-        state = State(kind=FROM_STATE, now=now, arrival=now, stamp=0.0, clock=0.0, permitted=1.0,
-                      cause=0.0, q=q, qd=qd, effort=effort)
-        m, p = (blocks.unpack(cls, values, compiled.dimensions)
-                for cls, values in ((Memory, memory), (Program, program)))
-        return cycle(compiled.robot, functions, functions.path, state, m, p)
+        made, functions = self._made, SimpleNamespace(**tables)
+        state = [0.0] * made.sizes['state']
+        state, m, p = (blocks.unpack(cls, values, made.dimensions) for cls, values in zip(
+            BLOCKS.values(), (state, memory, program)))
+        state = replace(state, kind=FROM_STATE, now=now, q=q, qd=qd, effort=effort)
+        return cycle(made.robot, functions, functions.path, state, m, p)
 
     def tracked(self, memory: Memory):
         """Return the reference, a flag that a trajectory is followed, and flags of cut torques."""
         cut = [either(*each) for each in zip(memory.verdict.saturated,
                                              memory.verdict.rate_limited)]
         return memory.motion.reference.q, equal(memory.motion.mode, motion.TRACK), cut
-
-    def warm(self) -> None:
-        """Compile what `answer` calls, or load it from the cache, now."""
-        for functions in self._functions.values():
-            for each in functions:
-                if each is not None:
-                    each.warm()
 
     def _field(self, memory: NDArray, name: str) -> NDArray:
         """Return the numbers of a field, of one memory or of many."""
@@ -155,7 +129,7 @@ class RolloutCycle:
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm where it is found."""
         program = self.program.copy()
-        request(blocks.views(Program, program, self.compiled.dimensions), motion.TO_TAKE_OVER)
+        request(self._views('program', program), motion.TO_TAKE_OVER)
         return program
 
     def following(self, program: NDArray, memory: NDArray,
@@ -173,12 +147,10 @@ class RolloutCycle:
             Returns the `Trajectory` from a `Reference`.
 
         """
-        nv = self.compiled.dimensions['joints']
-        tolerances = self.settings.tolerances or Tolerances.none(nv)
         programs, rows = np.tile(program, (len(memory), 1)), []
         changed = program.copy()
-        p, known = blocks.views(Program, changed, self.compiled.dimensions), {}
-        for row, values in enumerate(memory):
+        p, known = self._views('program', changed), {}
+        for own, values in zip(programs, memory):
             if self._field(values, 'motion.fault.code')[0]:
                 continue
             start = Reference(*(self._field(values, f'motion.reference.{name}').copy()
@@ -188,11 +160,12 @@ class RolloutCycle:
                 trajectory = plan(start)
                 changed[:] = program
                 write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
-                           self._field(values, 'before')[0], tolerances, sum(map(len, rows)))
+                           self._field(values, 'before')[0], self._settings.tolerances,
+                           sum(map(len, rows)))
                 request(p, motion.TO_FOLLOW)
                 rows.append(trajectory.table)
                 known[place] = changed.copy()
-            programs[row] = known[place]
+            own[:] = known[place]
         return programs, np.concatenate([np.zeros((0, self.tables['path'].columns)), *rows])
 
     def endings(self, memory: NDArray) -> Ending:

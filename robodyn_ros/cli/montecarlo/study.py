@@ -12,7 +12,8 @@ import numpy as np
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import (
-    CollisionSettings, CycleSettings, make_gains, make_task_gains, ObserverSettings, with_slots)
+    ArmController, CollisionSettings, CycleSettings, make_gains, make_task_gains,
+    ObserverSettings, with_slots)
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.dynamics import Dynamics
@@ -20,6 +21,7 @@ from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 from robodyn_ros.trajectory import Tolerances
 
 DIVERGED, NOT_ENDED = -1, -2  # besides the codes of the cycle
+_LEAD = 0.5   # s in which feedback grows; then the motion begins
 _HOLD = 0.15  # s that the cycle takes at most to bring an arm at rest to a hold
 
 
@@ -123,10 +125,10 @@ def prepare(job: Job) -> Study:
                 else plant.dynamics)
     gains = make_gains(dynamics, natural_frequency=job.stiffness,
                        impedance_frequency=job.stiffness)
-    controller = RolloutCycle(dynamics, gains, _settings(job, plant.model), make_task_gains(
-        dynamics, natural_frequency=job.stiffness))
+    controller = RolloutCycle(ArmController(
+        dynamics, gains, _settings(job, plant.model), task_gains=make_task_gains(
+            dynamics, natural_frequency=job.stiffness)))
     loop = ClosedLoop(plant, controller)
-    controller.warm()
     loop.warm()
     return Study(motion, controller, loop)
 
@@ -135,8 +137,9 @@ def _settings(job: Job, model) -> CycleSettings:
     tolerances = Tolerances.from_defaults(
         model.nv, job.tolerance, job.goal_tolerance, job.goal_time, stopped_velocity=0.0)
     threshold = job.collision * np.array(model.effort_limit) if job.collision else None
-    return CycleSettings(tracking=job.law, tolerances=tolerances, observer=ObserverSettings(
-        collision=CollisionSettings(threshold=threshold)))
+    return CycleSettings(
+        tracking=job.law, activation_time=_LEAD, tolerances=tolerances,
+        observer=ObserverSettings(collision=CollisionSettings(threshold=threshold)))
 
 
 def simulate_part(job: Job, numbers: range) -> Figures:
@@ -149,7 +152,7 @@ def simulate_part(job: Job, numbers: range) -> Figures:
     study = prepare(job)
     loop, controller, motion = study.loop, study.controller, study.motion
     hold, lead, counted = (round(seconds * job.rate) for seconds in (
-        _HOLD, controller.settings.activation_time, motion.duration))
+        _HOLD, _LEAD, motion.duration))
     # steps in which a goal is reached that no tolerance, or one with so much time, is set for
     rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
     runs = loop.start(motion.start, job.spread, job.seed, numbers)

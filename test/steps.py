@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 from robodyn_ros.control import blocks
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
-from robodyn_ros.control.host import compiled_cycle
 from robodyn_ros.control.steps.body import Body
+from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.control.steps.gains import Program as Gains
 from robodyn_ros.dynamics.ieee import Ieee
 from robodyn_ros.dynamics.nested import flatten
@@ -53,8 +53,8 @@ def gains_of(gains):
 def body_of(dynamics, gains):
     """Return a robot as the steps see it; its functions are those of the compiled cycle."""
     model = dynamics.model
-    made = compiled_cycle(dynamics, model.tip, model.tip, None, LONGEST_PAUSE,
-                          ScheduledGains(model, GainSchedule()))
+    made = CompiledCycle(dynamics, model.tip, model.tip, None, LONGEST_PAUSE,
+                         ScheduledGains(model, GainSchedule()).table)
     functions = {name: [_over_lists(each) for each in table]
                  for name, table in made.functions.items()}
     return Body(made.robot, SimpleNamespace(**functions), doubles(dynamics.runtime),

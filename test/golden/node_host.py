@@ -17,16 +17,17 @@ import rclpy
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
+from robodyn_ros.control.steps.state import REQUESTS
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller import wiring
-from robodyn_ros.nodes.controller.parameters import PARAMETERS
+from robodyn_ros.nodes.controller.parameters import PARAMETERS, settings_from
 from robodyn_ros.nodes.conversions import EffortWriter, set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
 from std_msgs.msg import Float64MultiArray, Header
 
-from golden.controller_host import ControllerHost
+from golden.controller_host import ControllerHost, dynamics_of
 from golden.scripted_time import EPOCH
 
 _SHORT = {'stop_time': 0.2, 'release_time': 0.2, 'guard_timeout': 0.2}  # in place of defaults
@@ -135,9 +136,7 @@ class NodeHost:
         self._values = values = SimpleNamespace(**{
             **{each.name.replace('.', '_'): each.default for each in PARAMETERS}, **_SHORT,
             **changes})
-        states = {'hold': values.stale_hold, 'stop': values.stale_stop,
-                  'max_skew': values.stale_max_skew, 'jump': values.stale_jump,
-                  'patience': values.stale_stop + 0.05, 'simulated': values.lockstep or simulated}
+        states = settings_from(values, dynamics_of(robot).model, simulated).states
         self.inner = ControllerHost(robot, {
             **setup, 'settings': {**setup.get('settings', {}), 'states': states}})
         self._time = clock
@@ -177,22 +176,26 @@ class NodeHost:
         self.wiring.shutdown.leave(self._values)
 
     def _break(self):
-        """Make the law raise from now on."""
-        control = self.inner.controller
-        accept, control.coast = control._accept, _defect
-        control._accept = lambda kind, arrival, permitted: (
-            _defect() if permitted else accept(kind, arrival, permitted))
+        """Make every cycle that answers raise from now on."""
+        self._ahead_of_cycles(_defect)
 
     def _slow_down(self, seconds):
-        """Make the next call of the law take some seconds."""
-        host, run, sleep = self.inner.controller.host, self.inner.controller.host._run, (
-            self._time.sleep)
+        """Make the next cycle that answers take some seconds."""
+        def late():
+            del self.inner.controller.host.run
+            self._time.sleep(seconds)
+        self._ahead_of_cycles(late)
 
-        def slowly():
-            host._run = run
-            sleep(seconds)
-            run()
-        host._run = slowly
+    def _ahead_of_cycles(self, call):
+        """Let something happen ahead of each cycle whose torque may be sent."""
+        host = self.inner.controller.host
+        run = host.run
+
+        def delayed(kind, now):
+            if kind != REQUESTS and (kind < REQUESTS or host.state.permitted):
+                call()
+            return run(kind, now)
+        host.run = delayed
 
     def status(self):
         """Return what must be equal after every command and turn."""
@@ -230,5 +233,5 @@ class NodeHost:
         assert twin.wait(_DELIVERY) is not None, 'no delivery within the process'
 
 
-def _defect(*_):
+def _defect():
     raise RuntimeError('a defect')

@@ -23,7 +23,6 @@ from robodyn_ros.control import (
     make_task_gains, ObserverSettings, ReachSettings, ReflectionSettings, Term, with_slots)
 from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.gain_schedule import GainSchedule
-from robodyn_ros.control.settings import StateSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
@@ -34,7 +33,7 @@ from golden.scenario import URDFS
 
 _NESTED = {'observer': ObserverSettings, 'collision': CollisionSettings, 'reach': ReachSettings,
            'adaptation': AdaptationSettings, 'gain_schedule': GainSchedule,
-           'reflection': ReflectionSettings, 'linear': LinearBounds, 'states': StateSettings}
+           'reflection': ReflectionSettings, 'linear': LinearBounds}
 
 
 class ControllerHost:

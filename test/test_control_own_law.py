@@ -9,6 +9,7 @@ from closed_loop import arm, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, load_own_law, Mode, Term
+from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.control.examples.own_law import Integrating
 from robodyn_ros.control.guests.own_law import OwnLawRunner
 from robodyn_ros.control.guests.stopwatch import Stopwatch
@@ -331,7 +332,8 @@ def test_work_and_waiting_count_and_the_time_of_others_does_not(monkeypatch):
 
 
 def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatch):
-    text = re.search(r'```python\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)[1]
+    scalar, text = re.findall(r'```python\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)
+    assert scalar == Path(scalar_law.__file__).read_text(encoding='utf-8')
     assert len(text.splitlines()) <= 30
     name = write(tmp_path, text)
     monkeypatch.syspath_prepend(tmp_path)

@@ -14,6 +14,7 @@ from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.contact.settings import checked_threshold
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.guests.compiled_law import CompiledLaw
 from robodyn_ros.control.guests.linear_feedback import LinearCommand, LinearFeedback
 from robodyn_ros.control.guests.own_law import OwnLawRunner
 from robodyn_ros.control.host import Host, law_function
@@ -80,7 +81,7 @@ class ArmController:
         Of the laws.
     settings : CycleSettings
         See there.
-    own_law : OwnLawRunner, optional
+    own_law : CompiledLaw or OwnLawRunner, optional
         The law of the user.
     task_gains : TaskGains, optional
         Of the Cartesian laws.
@@ -111,7 +112,8 @@ class ArmController:
     """
 
     def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
-                 own_law: OwnLawRunner | None = None, task_gains: TaskGains | None = None):
+                 own_law: CompiledLaw | OwnLawRunner | None = None,
+                 task_gains: TaskGains | None = None):
         self.settings = settings = settings or CycleSettings()
         self.model = model = dynamics.model
         self.bounds = Bounds.from_settings(model, settings)
@@ -127,7 +129,11 @@ class ArmController:
             self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
             settings.longest_pause, self._schedule.table)
         made.prepare(settings.tracking)
-        self.host = host = Host(made, own_law and law_function(made.dimensions, self._ask_own))
+        if isinstance(own_law, CompiledLaw):
+            own = own_law.function(made.dimensions)
+        else:
+            own = own_law and law_function(made.dimensions, self._ask_own)
+        self.host = host = Host(made, own)
         self._m, self._p = m, p = host.memory, host.program
         self._messages = Messages(model, task_gains.link)
         self._paths = Paths(host)

@@ -48,6 +48,7 @@ TEMPLATES = {
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
+    motion.OWN_LAW: f'own law: its torque is not a finite number below {1e9:g} N m',
     motion.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion

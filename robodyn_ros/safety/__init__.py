@@ -4,7 +4,6 @@ from robodyn_ros.safety.anchor import Anchor
 from robodyn_ros.safety.continuity import Continuity
 from robodyn_ros.safety.deference import Deference
 from robodyn_ros.safety.guarding import Guard, GuardState, Phase
-from robodyn_ros.safety.lateness import Lateness
 from robodyn_ros.safety.limits import (
     ABSURD, brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
     USUAL_RATE)
@@ -14,7 +13,7 @@ from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
 
 __all__ = [
-    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Lateness',
+    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState',
     'Phase', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'USUAL_RATE',
     'Verdict', 'brake_at_limits', 'check_not_raised', 'checked_bounds', 'checked_effort_limits',
     'clamp_effort', 'limit_rate', 'smooth_step']

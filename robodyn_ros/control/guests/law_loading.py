@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 import inspect
 
+from robodyn_ros.control.guests.compiled_law import CompiledLaw
 from robodyn_ros.control.guests.own_law import OwnLawRunner, source_of, told
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
@@ -13,14 +14,15 @@ from robodyn_ros.exceptions import near_matches, ParameterError
 GROUP = 'robodyn_ros.control_laws'
 
 
-def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> OwnLawRunner:
+def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> CompiledLaw | OwnLawRunner:
     """
     Return a law of the user's, made for a robot and tried.
 
     Parameters
     ----------
     name : str
-        `module:Class`, or that of an entry point in the group `robodyn_ros.control_laws`.
+        `module:function` for a law over scalars, which is compiled; `module:Class` for one in
+        Python; or the name of an entry point in the group `robodyn_ros.control_laws`.
     dynamics : Dynamics
         The robot.
     deadline : float
@@ -33,10 +35,21 @@ def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> OwnLawRunner
 
     """
     kind = _from_module(name) if ':' in name else _registered(name)
+    if inspect.isfunction(kind):
+        return _compiled(name, kind, dynamics)
     if not callable(kind) or not callable(getattr(kind, 'terms', None)):
         raise _refused(name, 'it has no method terms(self, state, reference): see '
                        'docs/own_law.md')
     return OwnLawRunner(name, _made(name, kind, dynamics), dynamics, deadline)
+
+
+def _compiled(name: str, law, dynamics: Dynamics) -> CompiledLaw:
+    try:
+        inspect.signature(law).bind(None, None)
+    except TypeError as error:
+        raise _refused(name, f'it takes something else than arm and x ({error}): write '
+                       'def law(arm, x)') from error
+    return CompiledLaw(name, law, dynamics)
 
 
 def _made(name: str, kind, dynamics: Dynamics):
@@ -62,9 +75,10 @@ def _from_module(name: str):
     except (Exception, SystemExit) as error:
         raise _refused(name, f'its module cannot be imported: {told(error, "")}') from error
     if not hasattr(module, attribute):
-        classes = [each for each, _ in inspect.getmembers(module, inspect.isclass)]
+        known = [each for each, _ in inspect.getmembers(
+            module, lambda value: inspect.isclass(value) or inspect.isfunction(value))]
         raise _refused(name, f'module {path} has no {attribute!r}: '
-                       f'{near_matches(attribute, classes)}')
+                       f'{near_matches(attribute, known)}')
     return getattr(module, attribute)
 
 

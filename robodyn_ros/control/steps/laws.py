@@ -45,17 +45,21 @@ def output_size(dimensions) -> int:
     return dimensions['terms'] + REPORT
 
 
+def quantities(arrays, gains, dimensions):
+    """Return state, reference, what comes from elsewhere, and gains by their names."""
+    n = dimensions['joints']
+    rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(_ARRAYS)}
+    return SimpleNamespace(**vars(unpack(Gains, gains, dimensions)), **rows)
+
+
 def body_of(name, tree, frame, dimensions):
     """Return a law as a function of its inputs, over scalars."""
-    n = dimensions['joints']
-
     def law(runtime, arrays, gains, task, share, limit):
-        rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(_ARRAYS)}
-        numbers = vars(unpack(Gains, gains, dimensions))
+        x = quantities(arrays, gains, dimensions)
         task = vars(unpack(Task, task, dimensions))
         task = SimpleNamespace(**{key: value if isinstance(value, list) else [value]
                                   for key, value in task.items()})
-        x = SimpleNamespace(**{**numbers, **rows}, task=task, authority=share, limit=limit)
+        x.task, x.authority, x.limit = task, share, limit
         if name == NAMES[0]:
             return [floating_terms(tree, runtime, x), [0.0] * REPORT]
         of_law = TRACKING[name]

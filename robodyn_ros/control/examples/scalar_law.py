@@ -1,0 +1,14 @@
+"""Computed torque that stiffens with the error, as a compiled law of one's own."""
+
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.trace import absolute
+
+
+def stiffening(arm, x):
+    """M (qdd_ref + kd e' + kp (1 + |e|) e) + C qd + g, without friction."""
+    wanted = []
+    for q, qd, q_ref, qd_ref, kp, kd in zip(x.q, x.qd, x.q_ref, x.qd_ref, x.kp, x.kd):
+        error = q_ref - q
+        wanted.append(kp * (1.0 + absolute(error)) * error + kd * (qd_ref - qd))
+    return {**arm.motion(x.q, x.qd, x.qdd_ref), Term.FEEDBACK: arm.inertial(x.q, wanted),
+            Term.EXTERNAL: x.external, Term.EFFORT: x.effort}

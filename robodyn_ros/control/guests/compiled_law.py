@@ -1,0 +1,96 @@
+"""A law of the user over scalars: traced once, compiled, and called by the cycle as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import inspect
+
+from robodyn_ros.control.guests.own_law import told
+from robodyn_ros.control.laws.arm import Arm
+from robodyn_ros.control.steps import laws, motion
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.flags import above, all_of, when
+from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.exceptions import KernelError, near_matches, ParameterError
+
+_ABSURD = 1e9  # N m or N that no motor has
+_NAMES = {term.name.lower(): term for term in Term if term < Term.LIMIT}
+
+
+class CompiledLaw:
+    """
+    A function `law(arm, x)` as the law of mode own_law.
+
+    It gets scalars and returns a mapping from `Term`, or the name of a term, to a list with one
+    scalar per joint, as the laws of `control.laws` do. Branches on scalars are written with
+    `dynamics.flags`. Friction, gravity and external wrenches count only if it returns them.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it.
+    law : callable
+        `arm` is the robot (`control.laws.arm.Arm`); `x` has q, qd, q_ref, qd_ref, qdd_ref, effort,
+        external, and all `Gains` by name, lists with one scalar per joint.
+    dynamics : Dynamics
+        The robot.
+
+    Attributes
+    ----------
+    name : str
+
+    Raises
+    ------
+    ParameterError
+        It cannot be traced; the message names file and line.
+
+    """
+
+    def __init__(self, name: str, law: Callable, dynamics: Dynamics):
+        self.name, self._law, self._dynamics = name, law, dynamics
+
+    def function(self, dimensions: dict[str, int]) -> Function:
+        """
+        Return the compiled law, with the signature of a law of the cycle.
+
+        Parameters
+        ----------
+        dimensions : dict of str to int
+            Lengths that the blocks of the cycle name.
+
+        """
+        tree, n = self._dynamics.tree, dimensions['joints']
+
+        def body(runtime, arrays, gains, *_):
+            x = laws.quantities(arrays, gains, dimensions)
+            rows = self._rows(self._law(Arm(tree, runtime, x.armature, x.gravity_scale), x), n)
+            good = all_of([above(_ABSURD, absolute(each)) for row in rows for each in row])
+            return [*rows, *[[0.0] * n] * 2, when(good, 0.0, motion.OWN_LAW),
+                    *[0.0] * (laws.REPORT - 1)]
+
+        function = self._dynamics.function(
+            lambda _tree, *given: body(*given), dict(zip(laws.INPUTS, laws.sizes(dimensions))),
+            {'terms': laws.output_size(dimensions)})
+        try:
+            function.warm()
+        except (Exception, SystemExit) as error:
+            if isinstance(error, KernelError):
+                why = str(error)
+            else:
+                why = told(error, inspect.getsourcefile(self._law) or '')
+            raise ParameterError(f'own law {self.name}: {why}', law=self.name) from error
+        return function
+
+    def _rows(self, terms, n: int) -> list[list]:
+        rows = [[0.0] * n for _ in _NAMES]
+        for key, values in dict(terms).items():
+            term = _NAMES.get(key) if isinstance(key, str) else key
+            if term not in _NAMES.values():
+                raise ParameterError(f'there is no term {key!r}: {near_matches(str(key), _NAMES)}')
+            if len(values) != n:
+                raise ParameterError(f'term {term.name.lower()!r} has {len(values)} numbers; give '
+                                     f'one per joint, {n}')
+            rows[term] = list(values)
+        return rows

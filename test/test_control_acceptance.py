@@ -1,0 +1,278 @@
+"""Acceptance of states in the cycle: against the classes that judge states in the guard."""
+
+import math
+from types import SimpleNamespace
+
+from closed_loop import ARM, BENT, MODEL
+import numpy as np
+import pytest
+from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
+from robodyn_ros.control.settings import StateSettings
+from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import Continuity, Freshness, StaleMonitor
+
+TURN = 2.0 * math.pi
+EPOCH = 1.7e9  # s between the local clock and that of the stamps
+
+
+def controller(model=MODEL, **states):
+    settings = CycleSettings(states=StateSettings(**states))
+    dynamics = Dynamics(model)
+    return ArmController(dynamics, make_gains(dynamics), settings)
+
+
+def turning():
+    """Return the arm with joints that have no limits."""
+    text = ARM.read_text(encoding='utf-8')
+    for name in ('joint1', 'joint7'):
+        text = text.replace(f'<joint name="{name}" type="revolute">',
+                            f'<joint name="{name}" type="continuous">')
+    return RobotModel.from_urdf(text)
+
+
+class Arm:
+    """A controller that receives states, at a rate of 500 Hz unless told otherwise."""
+
+    def __init__(self, model=MODEL, **states):
+        self.control = controller(model, **states)
+        self.now, self.offset = 100.0, EPOCH
+        self.q, self.qd = BENT.copy(), np.zeros(7)
+
+    @property
+    def seen(self):
+        return self.control.states
+
+    def state(self, dt=2e-3, late=0.0, stamp=None, clock=None, permitted=True):
+        """Let a state be measured `dt` after the last, and arrive some time later."""
+        self.now += dt
+        state = self.control.host.state
+        state.q[:], state.qd[:], state.effort[:] = self.q, self.qd, math.nan
+        stamp = self.now + self.offset if stamp is None else stamp
+        return self.control.receive(self.now + late, stamp,
+                                    self.now + late + self.offset if clock is None else clock,
+                                    permitted)
+
+    def nothing(self, dt=5e-3, due=False):
+        self.now += dt
+        return self.control.wait(self.now, True, due)
+
+    def take_over(self):
+        self.state()
+        self.control.activate(self.now - float(self.seen.offset), self.q, self.qd, self.now)
+        return self
+
+
+@pytest.fixture
+def arm():
+    return Arm().take_over()
+
+
+# --- against the classes of the guard -----------------------------------------------------------
+
+class Oracle:
+    """The judgement of states put together from the classes of the guard."""
+
+    def __init__(self, model, settings):
+        self.stale = StaleMonitor(settings.hold, settings.stop, settings.max_skew)
+        self.continuity = Continuity(model.joint_names, model.velocity_limit, settings.jump,
+                                     settings.patience)
+        self.continuous = np.flatnonzero(model.continuous)
+        self.q, self.complete, self.refused = np.zeros(model.nv), False, 0
+        self.least, self.before, self.offset, self.latest = math.inf, 0.0, 0.0, 0.0
+
+    def receive(self, arrival, stamp, clock, q, qd):
+        """Return whether the state counts."""
+        q = q.copy()
+        if not (np.isfinite(q).all() and np.isfinite(qd).all()):
+            self.refused += 1
+            return False
+        if self.complete:
+            c = self.continuous
+            q[c] -= TURN * np.round((q[c] - self.q[c]) / TURN)
+        if not self.continuity.follows(stamp or arrival, q, qd):
+            self.refused += 1
+            return False
+        self.q, self.complete = q, True
+        if not self.stale.received(arrival, stamp, clock):
+            return False
+        self.follow(arrival, stamp)
+        return self.stale.check(arrival).level is Freshness.FRESH
+
+    def follow(self, now, stamp):
+        """Find the delay beyond the least one; the least one may grow by 2e-4 s/s."""
+        late = 0.0
+        if stamp:
+            delay = now - stamp
+            self.least = min(delay, self.least + 2e-4 * max(0.0, now - self.before))
+            self.before = now
+            late = delay - self.least if delay - self.least <= 0.02 else 0.0
+        self.offset = min(late, max(0.0, now - self.latest))
+        self.latest = now - self.offset
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
+    rng = np.random.default_rng(seed)
+    model = turning()
+    arm = Arm(model, jump=rng.choice([0.02, 0.1]), patience=0.1, hold=0.03, stop=0.1)
+    arm.take_over()
+    oracle = Oracle(model, arm.control.settings.states)
+    oracle.receive(arm.now, arm.now + EPOCH, arm.now + EPOCH, arm.q, arm.qd)
+    met = set()
+    for _ in range(1500):
+        arm.qd = rng.normal(0.0, 0.3, 7)
+        dt, late = rng.choice([2e-3] * 8 + [0.0, 0.02, 0.2]), rng.exponential(2e-4)
+        arm.q = arm.q + dt * arm.qd + rng.normal(0.0, 1e-4, 7)
+        kind = rng.random()
+        kept = arm.q.copy()
+        if kind < 0.03:
+            arm.q[rng.integers(7)] += rng.choice([0.5, TURN, -TURN, 3.0])
+        elif kind < 0.05:
+            arm.q[:2] = arm.q[1::-1]
+        elif kind < 0.06:
+            arm.q[3] = rng.choice([math.nan, math.inf])
+        stamp = arm.now + dt + arm.offset
+        if kind > 0.9:
+            stamp = rng.choice([0.0, stamp - 0.01, stamp - 2.0, float(arm.seen.stamp)])
+        clock = arm.now + dt + late + EPOCH
+        before = float(arm.seen.measured)
+        arm.state(dt, late, stamp, clock)
+        arrival = arm.now + late
+        counts = oracle.receive(arrival, stamp, clock, arm.q, arm.qd)
+        met.add(counts)
+        assert (arm.seen.kind == FROM_STATE) == counts
+        assert int(arm.seen.refused) == oracle.refused
+        np.testing.assert_array_equal(arm.seen.q, oracle.q)
+        assert float(arm.seen.offset) == pytest.approx(oracle.offset, abs=1e-9)
+        verdict = oracle.stale.check(arrival)
+        assert float(arm.seen.age) == pytest.approx(verdict.age, abs=1e-9)
+        assert float(arm.seen.measured) <= max(before, arrival)
+        expected = oracle.continuity.problem
+        if np.isfinite(arm.q).all() and np.isfinite(arm.qd).all():
+            assert arm.control.state_problem == expected
+        if verdict.level is Freshness.STOP:
+            assert arm.control.fault
+            arm.control.reset_fault()
+        if not rng.integers(3):
+            arm.q = kept
+    assert met == {True, False}
+
+
+# --- silence, and what follows it ---------------------------------------------------------------
+
+def test_an_arm_without_states_comes_to_rest_and_then_has_a_fault(arm):
+    for _ in range(300):
+        arm.state()
+    kinds = []
+    while not arm.control.fault:
+        torque = arm.nothing()
+        kinds.append((float(arm.seen.age), float(arm.seen.kind)))
+        assert torque is None or np.isfinite(torque).all()
+    assert {kind for age, kind in kinds if age < 0.05} == {REQUESTS}
+    assert {kind for age, kind in kinds if age >= 0.05} == {SILENT}
+    assert kinds[-1][0] == pytest.approx(0.25, abs=0.006)
+    assert arm.control.fault.startswith('joint states: no good data for 0.25')
+    assert arm.control.fault.endswith('s: silent')
+
+
+def test_it_is_found_again_where_it_is(arm):
+    for _ in range(300):
+        arm.state()
+    for _ in range(20):
+        arm.nothing()
+    arm.q = arm.q + 0.05
+    arm.state()
+    assert arm.seen.resumes and arm.seen.kind == FROM_STATE
+    np.testing.assert_allclose(arm.control.reference.q, arm.q, atol=1e-12)
+    arm.state()
+    assert not arm.seen.resumes
+
+
+def test_a_process_that_was_held_up_finds_the_arm_anew(arm):
+    for _ in range(300):
+        arm.state()
+    arm.state(dt=0.4)
+    assert arm.seen.resumes and float(arm.seen.pause) == pytest.approx(0.4)
+    arm.state()
+    assert not arm.seen.pause
+
+
+def test_another_commander_lets_it_find_the_arm_anew(arm):
+    arm.state()
+    arm.control.lose()
+    assert arm.state(permitted=False) is None
+    arm.state()
+    assert arm.seen.resumes
+    arm.state()
+    assert not arm.seen.resumes
+
+
+def test_a_late_state_is_answered_at_the_time_of_the_law_at_which_it_was_measured(arm):
+    for _ in range(10):
+        arm.state()
+    arm.state(late=5e-3)
+    assert float(arm.seen.offset) == pytest.approx(5e-3, abs=1e-5)
+    assert float(arm.seen.now) == pytest.approx(arm.now, abs=1e-5)
+
+
+def test_a_torque_between_two_states_leaves_only_when_it_is_due(arm):
+    arm.state()
+    assert arm.nothing(1e-3) is None
+    assert arm.nothing(1e-3, due=True) is not None and arm.seen.kind == BETWEEN
+
+
+def test_without_permission_states_are_seen_and_not_answered(arm):
+    arm.q = arm.q + 1e-3
+    assert arm.state(permitted=False) is None
+    np.testing.assert_array_equal(arm.seen.q, arm.q)
+
+
+def test_an_arm_that_is_not_under_control_may_be_moved_by_anything():
+    arm = Arm(jump=0.02)
+    arm.state()
+    arm.q = arm.q + 1.0
+    arm.state()
+    np.testing.assert_array_equal(arm.seen.q, arm.q)
+    assert not arm.seen.refused and arm.control.mode is Mode.INACTIVE
+    arm.take_over()
+    arm.q = arm.q + np.eye(7)[0]
+    arm.state()
+    assert arm.seen.refused == 1
+    assert "'joint1' has jumped by 1 in 0.002 s" in arm.control.state_problem
+
+
+def test_a_fault_names_why_no_state_counts(arm):
+    problems = {}
+    for name, options in (('behind', {'clock': EPOCH + 1e3}), ('frozen', {'stamp': EPOCH}),
+                          ('back', {'stamp': EPOCH - 1.0})):
+        arm = Arm(max_skew=1e4).take_over() if name != 'behind' else Arm().take_over()
+        if name == 'frozen':
+            arm.state(stamp=EPOCH)
+        while not arm.control.fault:
+            arm.state(**{key: value - 1e-3 * arm.now if name == 'back' else value
+                         for key, value in options.items()})
+        problems[name] = arm.control.fault
+    assert 's behind the clock; check time synchronisation and use_sim_time' in problems['behind']
+    assert 'the stamp is frozen at 1700000000.000000 s' in problems['frozen']
+    assert 'the stamp went back by' in problems['back']
+
+
+@pytest.mark.parametrize('options', [{'hold': 0.3, 'stop': 0.2}, {'hold': 0.0},
+                                     {'max_skew': 0.0}])
+def test_settings_out_of_range_are_refused(options):
+    with pytest.raises(ParameterError):
+        StateSettings(**options)
+
+
+def test_numbers_that_are_not_finite_are_refused_and_named(arm):
+    arm.state()
+    before = arm.seen.q.copy()
+    arm.q = arm.q.copy()
+    arm.q[4] = math.nan
+    assert arm.state() is None
+    np.testing.assert_array_equal(arm.seen.q, before)
+    assert arm.control.state_problem == "joint 'joint5' reports position nan, velocity 0.0"
+    assert SimpleNamespace(**vars(arm.seen.problem)).joint == 4

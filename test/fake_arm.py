@@ -49,6 +49,8 @@ class FakeArm:
     ----------
     commands : list of (2,) arrays
         Torques received, in model order.
+    sent : list of float
+        When each of them was sent, in s.
     report : callable or None
         Called with each JointState message before it is published; returns the messages to
         publish instead. None: nothing is published.
@@ -59,7 +61,7 @@ class FakeArm:
     def __init__(self, probe, namespace='', order=(0, 1)):
         self.plant = Plant(MODEL, 1e-3)
         self.plant.reset(START, brakes=True)
-        self.commands, self._order = [], list(order)
+        self.commands, self.sent, self._order = [], [], list(order)
         self.report = lambda message: [message]
         self._node = probe.node
         self._publisher = self._node.create_publisher(
@@ -92,7 +94,8 @@ class FakeArm:
         """All torques received, one row each."""
         return np.array(self.commands)
 
-    def _command(self, message):
+    def _command(self, message, info):
+        self.sent.append(1e-9 * info['source_timestamp'])
         torque = np.zeros(2)
         torque[self._order] = message.data
         self.commands.append(torque)

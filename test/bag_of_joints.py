@@ -32,6 +32,18 @@ def array(types, time, values):
     return BEGIN + round(1e9 * time), bytes(types.serialize_cdr(message, kind))
 
 
+def contents(folder):
+    """Return (messages by topic, types by topic) of a bag."""
+    from rosbags.highlevel import AnyReader
+    messages, kinds = {}, {}
+    with AnyReader([folder]) as reader:
+        for connection, stamp, data in reader.messages():
+            kinds[connection.topic] = connection.msgtype
+            messages.setdefault(connection.topic, []).append(
+                (stamp, reader.deserialize(data, connection.msgtype)))
+    return messages, kinds
+
+
 def write_sqlite(folder, topics):
     """Write {topic: (type, [(ns, CDR)])} as a bag in SQLite."""
     from rosbags.rosbag2 import StoragePlugin, Writer

@@ -32,8 +32,8 @@ from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import blocks, Bounds, CycleSettings, make_gains, make_task_gains
 from robodyn_ros.control import with_slots
-from robodyn_ros.control.cadence import swiftness
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.steps import laws, motion, path
 from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.control.steps.memory import Memory
@@ -113,7 +113,7 @@ class Arm:
         p = self.p
         of_law = TRACKING[USUAL if law == FLOATING else law]
         p.law[()], p.motion.floats[()] = laws.ROWS[law], law == FLOATING
-        p.law_damping[()], p.law_stiffness[()] = swiftness(
+        p.law_damping[()], p.law_stiffness[()] = fastest(
             *of_law.rates(self.gains, self.task_gains))
         self._request(motion.TO_TAKE_OVER)
         self._go(SETTLED)

@@ -20,7 +20,7 @@ def doubles(values):
     if is_dataclass(values):
         return type(values)(**{each.name: doubles(getattr(values, each.name))
                                for each in fields(values)})
-    if isinstance(values, (list, tuple, np.ndarray)) and np.ndim(values) != 0:
+    if isinstance(values, (list, tuple)) or np.ndim(values):
         return [doubles(each) for each in values]
     return Ieee(values)
 

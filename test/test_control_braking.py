@@ -4,23 +4,28 @@ from closed_loop import arm, BENT, MODEL
 from lqr import command, regulator
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode, Term
-from robodyn_ros.control.braking import LimitBrake
-from robodyn_ros.control.response import compile_response
+from robodyn_ros.control import CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control.steps import limits
 from robodyn_ros.dynamics import Dynamics
+from steps import array, body_of, doubles
 
 DYN = Dynamics(MODEL)
 JOINT = 3
 ROTORS = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
 
 
-def braking(distance, speed, free, side=1.0, armature=ROTORS):
+def braked(torque, q, qd, driven, armature=ROTORS):
+    """Return a torque with the brake; driven: something else than the reference moves the arm."""
+    body = body_of(DYN, make_gains(DYN, armature=armature))
+    return array(limits.brake(body, *map(doubles, (torque, q, qd, float(driven)))))
+
+
+def braking(distance, speed, driven, side=1.0, armature=ROTORS):
     """Return the torque added to a joint that heads for a limit, and the state."""
     limit = MODEL.upper if side > 0.0 else MODEL.lower
-    q, qd, torque = BENT.copy(), np.zeros(7), np.zeros(7)
+    q, qd = BENT.copy(), np.zeros(7)
     q[JOINT], qd[JOINT] = limit[JOINT] - side * distance, side * speed
-    LimitBrake(MODEL, compile_response(DYN)).add(torque, q, qd, armature, free)
-    return torque, q
+    return braked(np.zeros(7), q, qd, driven, armature), q
 
 
 @pytest.mark.parametrize('side', [1.0, -1.0])
@@ -32,9 +37,9 @@ def test_an_arm_that_something_else_drives_is_braked_four_times_earlier(side):
     should, and must not be disturbed on its way there.
     """
     speed = 2.0
-    for free, time in ((True, 0.1), (False, 0.025)):
-        assert not braking(1.01 * time * speed, speed, free, side)[0].any()
-        torque, _ = braking(0.9 * time * speed, speed, free, side)
+    for driven, time in ((True, 0.1), (False, 0.025)):
+        assert not braking(1.01 * time * speed, speed, driven, side)[0].any()
+        torque, _ = braking(0.9 * time * speed, speed, driven, side)
         assert side * torque[JOINT] < -1.0
         assert not np.delete(torque, JOINT).any()
 
@@ -55,9 +60,8 @@ def test_brakes_of_two_joints_add_to_the_torque_that_is_there():
     """Protects other torques, and the brake of one joint from that of another."""
     q, qd = BENT.copy(), np.zeros(7)
     q[[1, 3]], qd[[1, 3]] = MODEL.upper[[1, 3]], 1.0
-    brake, before = LimitBrake(MODEL, compile_response(DYN)), np.arange(7.0)
-    torque = before.copy()
-    brake.add(torque, q, qd, ROTORS, True)
+    before = np.arange(7.0)
+    torque = braked(before, q, qd, True)
     inverse = np.linalg.inv(DYN.mass_matrix(q) + np.diag(ROTORS))
     expected = before.copy()
     expected[[1, 3]] -= 160.0 * 0.99 / np.diag(inverse)[[1, 3]]

@@ -4,65 +4,98 @@ from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains, Term
-from robodyn_ros.control.cadence import Cadence, swiftness
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.rates import fastest
+from robodyn_ros.control.steps import feedback_share
 from robodyn_ros.dynamics import Dynamics
+from steps import doubles, filled
 
 ROTORS = MODEL.effort_limit / 500.0
-FAST = swiftness(np.array([1600.0]), np.array([80.0]))
+FAST = fastest(np.array([1600.0]), np.array([80.0]))
 
 
-def after(*gaps, before=0.002):
-    """Return a cadence that was regular, and then had gaps."""
-    cadence = Cadence()
+def share_after(*gaps, rates=FAST, before=0.002):
+    """Return the share of the feedback after regular torques, and then some with gaps."""
+    m = filled(feedback_share.Memory)
     for gap in (*[before] * 2000, *gaps):
-        cadence.note(gap)
-    return cadence
+        m = feedback_share.noted(m, doubles(gap))
+    return float(feedback_share.stable_share(m, *doubles(rates)))
 
 
-def test_a_regular_cadence_is_for_the_gains_to_bear():
+def test_gains_are_made_for_a_regular_cadence():
     for period in (0.001, 0.002, 0.01):
-        assert after(*[2.9 * period] * 3, before=period).part(*FAST) == (
+        assert share_after(*[2.9 * period] * 3, before=period) == (
             1.0 if 2.9 * period < 0.02 else pytest.approx(0.8 / (0.029 * 80.0)))
 
 
-def test_after_a_gap_the_error_dies_out_without_swinging():
-    assert after(0.05).part(*FAST) == pytest.approx(0.8 / (0.05 * 80.0))
-    assert after(0.2).part(*FAST) == 0.0, 'kp T > 2 kd: no damping could help'
-    assert after(0.05).part(1.0, 1.0) == 1.0, 'slow gains bear it'
+def test_after_a_gap_the_error_dies_out_without_oscillation():
+    assert share_after(0.05) == pytest.approx(0.8 / (0.05 * 80.0))
+    assert share_after(0.2) == 0.0, 'kp T > 2 kd: no damping could help'
+    assert share_after(0.05, rates=(1.0, 1.0)) == 1.0, 'slow gains are stable all the same'
 
 
 def test_a_gap_is_forgotten():
-    part = [after(0.05, *[0.002] * count).part(*FAST) for count in (0, 50, 100, 200, 1000)]
+    part = [share_after(0.05, *[0.002] * count) for count in (0, 50, 100, 200, 1000)]
     assert part == sorted(part) and part[-1] == 1.0
 
 
-def test_joints_without_damping_have_no_say():
-    assert swiftness(np.array([100.0, 900.0]), np.array([0.0, 60.0])) == (60.0, 15.0)
-    assert swiftness(np.zeros(1), np.zeros(1)) == (0.0, 0.0)
+def test_an_arm_that_was_not_under_control_has_no_past():
+    """Protects feedback from the gaps of the time before an activation."""
+    m = feedback_share.noted(filled(feedback_share.Memory, gap=0.2, usual=0.002), doubles(0.002))
+    assert feedback_share.stable_share(m, *doubles(FAST)) < 1.0
+    m = feedback_share.noted(feedback_share.restarted(m, 1.0), doubles(0.002))
+    assert feedback_share.stable_share(m, *doubles(FAST)) == 1.0
 
 
-def test_each_law_tells_how_fast_its_feedback_is():
+@pytest.mark.parametrize('duration', [0.5, 0.0])
+def test_feedback_grows_without_a_step_or_a_kink_from_the_activation_on(duration):
+    m = feedback_share.growing(filled(feedback_share.Memory), doubles(3.0), 1.0)
+    p = filled(feedback_share.Program, activation_time=duration)
+    times = np.linspace(2.9, 3.6, 701)
+    grown = np.array([float(feedback_share.authority(m, p, doubles(t))) for t in times])
+    if not duration:
+        assert (grown == 1.0).all()
+        return
+    assert not grown[times <= 3.0].any() and (grown[times >= 3.5 + 1e-9] == 1.0).all()
+    x = np.clip((times - 3.0) / duration, 0.0, 1.0)
+    np.testing.assert_allclose(grown, 3.0 * x ** 2 - 2.0 * x ** 3, atol=1e-12)
+    never = filled(feedback_share.Memory, since=np.inf)  # of an arm that was never activated
+    assert feedback_share.authority(never, p, doubles(1e9)) == 0.0
+
+
+def test_joints_without_damping_do_not_count():
+    assert fastest(np.array([100.0, 900.0]), np.array([0.0, 60.0])) == (60.0, 15.0)
+    assert fastest(np.zeros(1), np.zeros(1)) == (0.0, 0.0)
+
+
+def test_how_fast_the_feedback_of_each_law_is():
     gains = make_gains(Dynamics(MODEL), natural_frequency=20.0, impedance_frequency=10.0,
                        armature=ROTORS)
     loop = Loop(MODEL, gains={'armature': ROTORS})
     for name in ('computed_torque', 'feedforward_pd', 'adaptive'):
-        assert swiftness(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
+        assert fastest(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
             pytest.approx((40.0, 10.0)))
     for name in ('joint_impedance', 'shaped_impedance'):
-        assert swiftness(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
+        assert fastest(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
             pytest.approx((20.0, 5.0)))
     for name in ('cartesian_impedance', 'operational_space'):
-        damping, stiffness = swiftness(*TRACKING[name].rates(gains, loop.control.task_gains))
+        damping, stiffness = fastest(*TRACKING[name].rates(gains, loop.control.task_gains))
         assert 10.0 < damping < 100.0 and 2.0 < stiffness < 20.0
 
 
-def answered_late(tracking, worst, seed=0):
-    """Return the fastest joint, in velocity limits, where half of the torques come late."""
-    rng = np.random.default_rng(seed)
+def answered_late(tracking, worst, rates=None):
+    """
+    Return the fastest joint, in velocity limits, where half of the torques come late.
+
+    rates: in place of those of the law, from which the share of the feedback follows.
+    """
+    rng = np.random.default_rng(0)
     loop = Loop(MODEL, CycleSettings(activation_time=0.05, tracking=tracking), friction=True,
                 gains={'natural_frequency': 40.0, 'armature': ROTORS}, armature=ROTORS, q=BENT,
                 period=0.002)
+    if rates is not None:
+        program = loop.control.host.program
+        program.law_damping[()], program.law_stiffness[()] = rates
     loop.run(0.2)
     loop.follow(loop.swing(2.0), 2.0)
     end = loop.now + 2.5
@@ -77,18 +110,20 @@ def test_a_busy_computer_does_not_throw_the_arm(tracking):
     assert answered_late(tracking, 0.1) < 0.9
 
 
-def test_with_all_of_its_feedback_it_would(monkeypatch):
-    monkeypatch.setattr(Cadence, 'part', lambda *_: 1.0)
-    assert answered_late('computed_torque', 0.1) > 3.0
+def test_with_all_of_its_feedback_it_would():
+    assert answered_late('computed_torque', 0.1, rates=(0.0, 0.0)) > 3.0
 
 
-def test_weaker_feedback_leaves_the_model_alone(monkeypatch):
+def test_weaker_feedback_leaves_the_model_alone():
     loop = Loop(MODEL, CycleSettings(activation_time=0.05), q=BENT)
     loop.run(0.1)
     q, qd = loop.plant.q + 0.01, loop.plant.qd
     loop.control.update(loop.now, q, qd)
     whole = loop.control.terms.copy()
-    monkeypatch.setattr(Cadence, 'part', lambda *_: 0.25)
+    gap = 0.1
+    loop.control.host.memory.share.gap[()] = gap
+    loop.control.host.program.law_damping[()] = 0.8 / (0.25 * gap)
+    loop.control.host.program.law_stiffness[()] = 0.0
     loop.control.update(loop.now, q, qd)
     weaker = loop.control.terms
     np.testing.assert_allclose(weaker[Term.FEEDBACK], 0.25 * whole[Term.FEEDBACK])

@@ -4,9 +4,10 @@ from closed_loop import arm, BENT, HEAVY, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains, Mode, Term
-from robodyn_ros.control.integral import Integral
+from robodyn_ros.control.steps import law_state
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
+from steps import array, doubles, gains_of
 
 # with a triple pole at -20/s: kp = 3 p^2, kd = 3 p, ki = p^3
 TRIPLE = {'kp': 1200.0, 'kd': 60.0, 'ki': 8000.0}
@@ -47,35 +48,66 @@ def test_the_error_of_a_perfect_model_has_the_poles_that_were_asked_for():
     np.testing.assert_allclose(loop.error, expected[:, None] * np.ones(7), atol=0.06 * offset)
 
 
+class Saturated:
+    """An integral whose joints have an error, and torque for some acceleration only."""
+
+    def __init__(self, room=np.inf, **design):
+        self.value, self.room = np.zeros(7), room
+        self.gains = gains_of(make_gains(Dynamics(MODEL), **{**TRIPLE, **design}))
+
+    def go(self, cycles, error, part=1.0, dt=1e-3):
+        """Go on by some cycles; part: of what is missing that is fed back."""
+        for _ in range(cycles):
+            cut = part * np.minimum(self.room - self.value, 0.0)
+            self.value = array(law_state.integrate(
+                *map(doubles, (self.value, dt, np.broadcast_to(error, 7), cut)), self.gains))
+        return self.value
+
+
 def test_it_does_not_wind_up_while_a_motor_gives_all_it_has():
-    overshoot = {}
-    for used in (True, False):
-        loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.05))
-        if not used:
-            loop.control._memory._response = lambda q, armature, torque: 0.0 * torque
-        loop.run(0.2)
-        push = np.zeros(7)
-        push[0] = 1.2 * MODEL.effort_limit[0]  # more than the motor has
-        for _ in range(150):
-            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
-            loop.send(torque - push)
-        begin = len(loop.log)
-        loop.run(3.0)
-        overshoot[used] = -loop.error[begin:, 0].min()
-        if used:
-            assert np.abs(loop.error[-1]).max() < 1e-6
-    assert overshoot[True] < 0.1 * overshoot[False], overshoot
+    loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.05))
+    loop.run(0.2)
+    push = np.zeros(7)
+    push[0] = 1.2 * MODEL.effort_limit[0]  # more than the motor has
+    for _ in range(150):
+        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+        loop.send(torque - push)
+    pushed, begin = loop.error[-1, 0], len(loop.log)
+    loop.run(3.0)
+    assert -loop.error[begin:, 0].min() < 0.1 * pushed
+    assert np.abs(loop.error[-1]).max() < 1e-6
 
 
 def test_back_calculation_ends_where_the_limit_is_just_met():
-    # a constant error at a saturated joint: i = -ki e Tt below what is wanted, no further
-    gains = make_gains(Dynamics(MODEL), **TRIPLE)
-    integral, room = Integral(7), 50.0
-    for _ in range(5000):
-        cut = np.minimum(room - integral.value, 0.0)
-        integral.advance(1e-3, np.full(7, 0.02), cut, gains)
-    expected = room + 8000.0 * 0.02 * np.sqrt(60.0 / 8000.0)
-    np.testing.assert_allclose(integral.value, expected, rtol=1e-6)
+    # a constant error at a saturated joint: i = room + ki e Tt, no further
+    expected = 50.0 + 8000.0 * 0.02 * np.sqrt(60.0 / 8000.0)
+    np.testing.assert_allclose(Saturated(50.0).go(2000, 0.02), expected, rtol=1e-6)
+    assert (Saturated(50.0).go(2000, 0.02, part=0.0) > 5.0 * expected).all(), 'what it prevents'
+
+
+def test_a_turned_error_takes_it_from_the_limit_at_once():
+    """Protects from the overshoot of an integral that has wound up."""
+    bounded, wound = Saturated(50.0), Saturated(50.0)
+    bounded.go(1000, 0.02)
+    wound.go(1000, 0.02, part=0.0)
+    assert (bounded.go(60, -0.05) < 50.0).all() and (wound.go(60, -0.05, part=0.0) > 50.0).all()
+
+
+@pytest.mark.parametrize('dt', [1.0, 0.0])
+def test_back_calculation_takes_no_more_than_all_of_it_in_a_cycle(dt):
+    """Protects from an integral that oscillates because states come less often than 1 / Tt."""
+    integral = Saturated(50.0)
+    integral.value[:] = 90.0
+    np.testing.assert_allclose(integral.go(1, 0.0, dt=dt), 50.0 if dt else 90.0)
+
+
+def test_a_number_that_is_not_finite_ends_it():
+    """Protects later cycles from an error that was not a number."""
+    integral = Saturated()
+    error = np.full(7, 0.01)
+    integral.go(10, error)
+    error[3] = np.nan
+    assert (integral.go(1, error)[3], np.isfinite(integral.value).all()) == (0.0, True)
 
 
 def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
@@ -134,14 +166,11 @@ def test_an_unstable_integral_gain_is_refused():
 
 def test_the_integral_of_a_joint_whose_ki_becomes_zero_is_dropped_and_the_others_go_on():
     """Protects from an integral torque that stays for good after `ki` of a joint is set to 0."""
-    dyn, integral = Dynamics(MODEL), Integral(7)
-    error, nothing = np.linspace(0.01, 0.07, 7), np.zeros(7)
-    for _ in range(100):
-        integral.advance(1e-3, error, nothing, make_gains(dyn, **TRIPLE))
-    np.testing.assert_allclose(integral.value, 0.1 * 8000.0 * error, rtol=1e-12)
-    some = np.array([8000.0, 0.0, 8000.0, 0.0, 0.0, 8000.0, 8000.0])
-    integral.keep(some)
+    error, some = np.linspace(0.01, 0.07, 7), np.array([8000.0, 0.0, 8000.0, 0.0, 0.0, 8e3, 8e3])
+    integral = Saturated()
+    np.testing.assert_allclose(integral.go(100, error), 0.1 * 8000.0 * error, rtol=1e-12)
+    after = Saturated(ki=some)
+    after.value = integral.value
     for cycle in (101, 102):
-        integral.advance(1e-3, error, nothing, make_gains(dyn, **{**TRIPLE, 'ki': some}))
         np.testing.assert_allclose(
-            integral.value, np.where(some, 1e-3 * cycle * 8000.0 * error, 0.0), rtol=1e-12)
+            after.go(1, error), np.where(some, 1e-3 * cycle * 8000.0 * error, 0.0), rtol=1e-12)

@@ -6,20 +6,21 @@ from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import make_gains
-from robodyn_ros.control.prediction import Prediction
+from robodyn_ros.control.steps import predict
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.simulation import Plant
+from steps import array, body_of, doubles, filled, LONGEST_PAUSE
 
 # the weight, and some more
 TORQUE = Dynamics(MODEL).gravity(BENT) + [4.0, -6.0, 1.0, 2.0, 0.06, 0.06, 0.004]
 
 
-def predicted(dynamics, seconds, calls, **gains):
-    prediction = Prediction(dynamics)
-    prediction.start(BENT, np.zeros(7))
+def predicted(dynamics, seconds, calls, torque=TORQUE, longest=LONGEST_PAUSE, **gains):
+    """Return position and velocity after a torque has acted on the resting arm."""
+    body, m = body_of(dynamics, make_gains(dynamics, **gains)), filled(predict.Memory, q=BENT)
     for _ in range(calls):
-        prediction.advance(seconds / calls, TORQUE, make_gains(dynamics, **gains))
-    return prediction
+        m = predict.advance(body, m, *doubles([torque, seconds / calls]), longest)
+    return array(m).reshape(2, 7)
 
 
 @pytest.mark.parametrize('armature', [0.0, 0.1])
@@ -29,23 +30,39 @@ def test_it_moves_as_the_simulated_arm_does(armature):
     for _ in range(3000):
         assert plant.step(TORQUE)
     assert np.abs(plant.q - BENT).max() > 0.1
-    found = predicted(Dynamics(MODEL), 0.3, 60, armature=armature)
-    np.testing.assert_allclose(found.q, plant.q, atol=1e-2)
-    np.testing.assert_allclose(found.qd, plant.qd, atol=0.1)
+    q, qd = predicted(Dynamics(MODEL), 0.3, 60, armature=armature)
+    np.testing.assert_allclose(q, plant.q, atol=1e-2)
+    np.testing.assert_allclose(qd, plant.qd, atol=0.1)
 
 
 def test_how_often_it_is_asked_makes_little_difference():
-    often, seldom = (predicted(Dynamics(MODEL), 0.3, calls) for calls in (300, 6))
-    np.testing.assert_allclose(often.q, seldom.q, atol=5e-3)
+    often, seldom = (predicted(Dynamics(MODEL), 0.3, calls)[0] for calls in (300, 6))
+    np.testing.assert_allclose(often, seldom, atol=5e-3)
 
 
 def test_what_the_driver_carries_is_no_part_of_the_torque():
-    dynamics = Dynamics(MODEL)
-    prediction = Prediction(dynamics)
-    prediction.start(BENT, np.zeros(7))
-    gains = make_gains(dynamics, driver_compensates_gravity=True)
-    prediction.advance(0.5, np.zeros(7), gains)
-    np.testing.assert_allclose(prediction.q, BENT, atol=1e-6)
+    q, _ = predicted(Dynamics(MODEL), 0.5, 1, 0.0 * TORQUE, longest=0.5,
+                     driver_compensates_gravity=True)
+    np.testing.assert_allclose(q, BENT, atol=1e-6)
+
+
+def test_no_more_is_predicted_than_the_longest_pause():
+    """Protects the time that a cycle takes after a pause of seconds."""
+    body = body_of(Dynamics(MODEL), make_gains(Dynamics(MODEL)))
+    start = filled(predict.Memory, q=BENT)
+    last = predict.advance(body, start, *doubles([TORQUE, 2e-3 * 126]), LONGEST_PAUSE)
+    after = predict.advance(body, start, *doubles([TORQUE, 2e-3 * 1000]), LONGEST_PAUSE)
+    np.testing.assert_array_equal(array(after), array(last))
+
+
+@pytest.mark.parametrize('dt, away, speed, plausible', [
+    (0.2, 0.299, 9.0, True), (0.201, 0.0, 0.0, False), (0.001, 0.301, 0.0, False),
+    (0.001, -0.301, 0.0, False), (0.001, 0.0, np.nan, False), (0.001, np.nan, 0.0, False)])
+def test_a_prediction_counts_near_its_reference_and_for_a_while(dt, away, speed, plausible):
+    q, qd = BENT.copy(), np.zeros(7)
+    q[4], qd[4] = q[4] + away, speed
+    m = filled(predict.Memory, q=q, qd=qd)
+    assert bool(predict.plausible(m, *doubles([dt, BENT]))) is plausible
 
 
 def test_an_arm_that_goes_silent_at_speed_comes_to_rest_where_it_should():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, LinearBounds, make_gains, Mode, with_slots
 from robodyn_ros.control.examples.own_law import Integrating
-from robodyn_ros.control.transition import Transition
+from robodyn_ros.control.steps import transition
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import Payload
+from steps import array, doubles, filled
 
 SLOTTED = with_slots(MODEL)
 # Of the effort limit and millisecond; the rate limit allows 0.1. What goes over in 0.2 s along a
@@ -101,111 +102,113 @@ def test_no_change_steps_the_torque(loop, law, moving, first):
     assert max(worst.values()) < SMOOTH, max(worst.items(), key=lambda item: item[1])
 
 
+LIMITS, LAW, LAST = np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.array([4.0, -3.0])
+
+
+class Over:
+    """A transition to the torque of a law, of two joints."""
+
+    def __init__(self, duration=0.1):
+        self.m, self.p = filled(transition.Memory, 2), None
+        self.change(duration)
+
+    def change(self, duration):
+        """Let other transitions take so long."""
+        self.p = filled(transition.Program, 2, duration=duration)
+
+    def begin(self):
+        """Let the next torque be the last one sent; return the transition."""
+        self.m = transition.begin(self.m, self.p, 1.0)
+        return self
+
+    def go(self, seconds=1e-3, last=LAST):
+        """Return what is sent in place of the torque of the law."""
+        torque, self.m = transition.blend(
+            *map(doubles, (LAW, last, seconds, LIMITS)), self.m, self.p)
+        return array(torque)
+
+    @property
+    def under_way(self):
+        return bool(transition.under_way(self.m))
+
+
 def test_a_transition_starts_at_the_last_torque_and_ends_in_the_law():
-    limit, law, last = np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.array([4.0, -3.0])
-    transition = Transition(limit, 0.1)
-    sent = []
-    transition.begin()
-    for _ in range(120):
-        torque = law.copy()
-        transition.apply(torque, last, 1e-3)
-        sent.append(torque)
-    np.testing.assert_array_equal(sent[0], last)
+    over = Over().begin()
+    sent = np.array([over.go() for _ in range(120)])
+    np.testing.assert_array_equal(sent[0], LAST)
     # a smooth step without a kink at its ends: 27/32 are left after a quarter
-    np.testing.assert_allclose(sent[25], law + 27.0 / 32.0 * (last - law))
-    np.testing.assert_array_equal(sent[100:], np.tile(law, (20, 1)))
+    np.testing.assert_allclose(sent[25], LAW + 27.0 / 32.0 * (LAST - LAW))
+    np.testing.assert_array_equal(sent[100:], np.tile(LAW, (20, 1)))
     # the steepest slope of a smooth step is 1.5 of its mean
-    assert np.all(np.abs(np.diff(sent, axis=0)) <= 1.5 * np.abs(last - law) * 0.01 * (1 + 1e-9))
+    assert np.all(np.abs(np.diff(sent, axis=0)) <= 1.5 * np.abs(LAST - LAW) * 0.01 * (1 + 1e-9))
 
 
 @pytest.mark.parametrize('last, duration', [
     ((1.05, 2.1), 0.1), ((np.nan, 5.0), 0.1), ((5.0, 5.0), 0.0)],
     ids=['hardly any difference', 'no number', 'no time'])
 def test_without_a_transition_the_law_counts_at_once(last, duration):
-    transition, torque = Transition(np.array([10.0, 20.0]), duration), np.array([1.0, 2.0])
-    transition.begin()
-    transition.apply(torque, np.array(last), 1e-3)
-    np.testing.assert_array_equal(torque, [1.0, 2.0])
-
-
-LIMITS, LAW, LAST = np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.array([4.0, 2.0])
-
-
-def applied(transition, seconds=1e-3, last=LAST):
-    """Return what is sent in place of the torque of the law."""
-    torque = LAW.copy()
-    transition.apply(torque, np.array(last), seconds)
-    return torque
+    np.testing.assert_array_equal(Over(duration).begin().go(last=last), LAW)
 
 
 def test_a_transition_is_under_way_from_its_beginning_to_its_end():
     """Protects what waits for the end of transitions: integrals, and learning."""
-    transition = Transition(LIMITS, 0.1)
-    assert not transition.under_way
-    transition.begin()
-    assert transition.under_way, 'before the first torque'
-    np.testing.assert_array_equal(applied(transition), LAST)
-    assert transition.under_way
-    applied(transition, 0.05)
-    assert transition.under_way
-    np.testing.assert_array_equal(applied(transition, 0.06), LAW)
-    assert not transition.under_way
-    transition.change(LIMITS, 0.0)
-    transition.begin()
-    assert not transition.under_way, 'nothing takes no time'
+    over = Over()
+    assert not over.under_way
+    over.begin()
+    assert over.under_way, 'before the first torque'
+    np.testing.assert_array_equal(over.go(), LAST)
+    assert over.under_way
+    over.go(0.05)
+    assert over.under_way
+    np.testing.assert_array_equal(over.go(0.06), LAW)
+    assert not over.under_way
+    over.change(0.0)
+    assert not over.begin().under_way, 'it takes no time'
 
 
 def test_one_joint_that_differs_takes_all_over_smoothly():
     """Protects the other joints from a step of less than a hundredth of their limits."""
-    transition = Transition(LIMITS, 0.1)
-    transition.begin()
     last = [1.11, 2.15]
-    np.testing.assert_array_equal(applied(transition, last=last), last)
+    np.testing.assert_array_equal(Over().begin().go(last=last), last)
 
 
 @pytest.mark.parametrize('last', [(np.nan, 9.0), (4.0, np.inf)])
-def test_a_last_torque_that_is_partly_no_number_is_not_gone_over_from(last):
+def test_no_transition_begins_at_a_torque_that_is_not_finite(last):
     """Protects from a torque that is not a number for as long as a transition lasts."""
-    transition = Transition(LIMITS, 0.1)
-    transition.begin()
+    over = Over().begin()
     for _ in range(3):
-        np.testing.assert_array_equal(applied(transition, last=last), LAW)
-    assert not transition.under_way
+        np.testing.assert_array_equal(over.go(last=last), LAW)
+    assert not over.under_way
 
 
 def test_begun_again_on_the_way_a_transition_has_all_of_its_time_again():
     """Protects from a step where a second change follows before the first is over."""
-    transition = Transition(LIMITS, 0.1)
-    transition.begin()
-    applied(transition)
-    applied(transition, 0.09)
-    transition.begin()
-    np.testing.assert_array_equal(applied(transition), LAST)
-    np.testing.assert_allclose(applied(transition, 0.05), 0.5 * (LAST + LAW))
+    over = Over().begin()
+    over.go()
+    over.go(0.09)
+    np.testing.assert_array_equal(over.begin().go(), LAST)
+    np.testing.assert_allclose(over.go(0.05), 0.5 * (LAST + LAW))
 
 
 def test_another_duration_counts_from_the_next_transition_on():
     """Protects from a step where the duration is changed while a transition is under way."""
-    transition = Transition(LIMITS, 0.1)
-    transition.begin()
-    applied(transition)
-    transition.change(LIMITS, 1e-9)
-    np.testing.assert_allclose(applied(transition, 0.05), 0.5 * (LAST + LAW))
-    transition.begin()
-    applied(transition)
-    np.testing.assert_array_equal(applied(transition, 1e-6), LAW)
+    over = Over().begin()
+    over.go()
+    over.change(1e-9)
+    np.testing.assert_allclose(over.go(0.05), 0.5 * (LAST + LAW))
+    over.begin().go()
+    np.testing.assert_array_equal(over.go(1e-6), LAW)
 
 
 @pytest.mark.parametrize('cycles', [0, 1, 3])
 def test_cancelled_it_leaves_the_torque_of_the_law(cycles):
     """Protects an arm in a collision from what is left of another torque."""
-    transition = Transition(LIMITS, 0.1)
-    transition.begin()
+    over = Over().begin()
     for _ in range(cycles):
-        applied(transition)
-    transition.cancel()
-    assert not transition.under_way
-    np.testing.assert_array_equal(applied(transition), LAW)
+        over.go()
+    over.m = transition.cancel(over.m, 1.0)
+    assert not over.under_way
+    np.testing.assert_array_equal(over.go(), LAW)
 
 
 def test_limits_that_shrink_take_the_torque_down_at_its_rate():

@@ -25,10 +25,6 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 
-_FASTEST = 1.0  # 1/s: of a factor
-# gains, and with which power of the natural frequency they go
-_POWERS = {'kp': 2, 'kd': 1, 'pd_kp': 2, 'pd_kd': 1, 'sliding_damping': 1}
-
 
 @dataclass(frozen=True)
 class GainSchedule:
@@ -42,7 +38,7 @@ class GainSchedule:
     factors : sequence of float
         One per configuration, or one per joint and configuration in the same order.
     width : float
-        Distance in rad (m) over which a configuration has its say.
+        Distance in rad (m) over which a configuration counts.
 
     """
 
@@ -53,7 +49,7 @@ class GainSchedule:
 
 class ScheduledGains:
     """
-    Gains on their way from one configuration to the next.
+    A gain schedule of one arm, checked.
 
     Parameters
     ----------
@@ -64,8 +60,9 @@ class ScheduledGains:
 
     Attributes
     ----------
-    factor : (nv,) array
-        On the natural frequencies, now.
+    table : namespace
+        The schedule as `steps.schedule` reads it: rows and factors, lists of nv numbers each;
+        continuous, flags of joints that are one angle; sharpness, 1 / (2 width^2).
 
     Raises
     ------
@@ -75,40 +72,24 @@ class ScheduledGains:
     """
 
     def __init__(self, model: RobotModel, schedule: GainSchedule):
-        self._rows, self._factors = _checked(model, schedule)
-        self._sharpness = 0.5 / schedule.width ** 2
-        self._turns = np.where(model.continuous, 2.0 * np.pi, np.inf)
-        self._joint_names = model.joint_names
-        self.factor = np.ones(model.nv)
-        self._values = {name: np.ones(model.nv) for name in _POWERS}
+        rows, factors = _checked(model, schedule)
+        self.table = SimpleNamespace(
+            rows=rows.tolist(), factors=factors.tolist(),
+            continuous=np.asarray(model.continuous, dtype=bool).tolist(),
+            sharpness=float(0.5 / schedule.width ** 2))
+        self._factors, self._joint_names = factors, model.joint_names
 
-    @property
-    def table(self) -> SimpleNamespace:
-        """Return the schedule as `steps.schedule` reads it."""
-        return SimpleNamespace(
-            rows=self._rows.tolist(), factors=self._factors.tolist(),
-            continuous=np.isfinite(self._turns).tolist(), sharpness=float(self._sharpness))
-
-    def take(self, gains: Gains) -> Gains | SimpleNamespace:
+    def check(self, gains: Gains) -> None:
         """
-        Use these gains where the factor is 1; return those that count, whose arrays go along.
+        Check gains that are used where the factor is 1.
 
         Raises
         ------
         ParameterError
-            An integral gain is too high for the least factor.
+            An integral gain is too high for the least factor, naming the joint.
 
         """
-        if not len(self._rows):
-            return gains
-        self.check(gains)
-        self._base = gains
-        self._fill()
-        return SimpleNamespace(**{**vars(gains), **self._values})
-
-    def check(self, gains: Gains) -> None:
-        """Raise `ParameterError` as `take`; nothing changes."""
-        if not len(self._rows):
+        if not len(self._factors):
             return
         least = self._factors.min(axis=0)
         stable = (gains.ki == 0.0) | (gains.ki < gains.kp * gains.kd * least ** 3)
@@ -119,27 +100,6 @@ class ScheduledGains:
                 f'takes the frequency down to {least[j]:g} of its value, the error dies out only '
                 f'below {gains.kp[j] * gains.kd[j] * least[j] ** 3:.4g}; lower it, or raise the '
                 'factor', parameter='ki', joint=self._joint_names[j])
-
-    def advance(self, dt: float, q: np.ndarray) -> None:
-        """Go on by a cycle."""
-        if not len(self._rows):
-            return
-        fastest = dt * np.minimum(_FASTEST, 0.5 * self._base.kd * self.factor ** 2)
-        self.factor += np.clip(self.wanted(q) - self.factor, -fastest, fastest)
-        self._fill()
-
-    def wanted(self, q: np.ndarray) -> np.ndarray:
-        """Return the factors that belong to a configuration, (nv,)."""
-        away = self._rows - q
-        away -= np.where(np.isfinite(self._turns), self._turns, 0.0) * np.round(
-            away / self._turns)
-        exponents = -self._sharpness * (away * away).sum(axis=1)
-        weights = np.exp(exponents - exponents.max())
-        return weights @ self._factors / weights.sum()
-
-    def _fill(self) -> None:
-        for name, value in self._values.items():
-            np.multiply(getattr(self._base, name), self.factor ** _POWERS[name], out=value)
 
 
 def _checked(model: RobotModel, schedule: GainSchedule) -> tuple[np.ndarray, np.ndarray]:

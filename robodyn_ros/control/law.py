@@ -11,21 +11,15 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control import friction
-from robodyn_ros.control.cadence import swiftness
-from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import FLOATING, Law, TRACKING
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.pose.task_gains import make_task_gains, SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
-from robodyn_ros.control.stiffness import VaryingStiffness
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
-# rad/s, of the error while coasting: stable as long as there is a torque every 50 ms
-_COASTING = 20.0
-COASTING_SWIFTNESS = 2.0 * _COASTING, 0.5 * _COASTING
 _STATE = ('q', 'qd')
 _REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
 # torques and accelerations that come from elsewhere, (nv,) each; zero unless they are given
@@ -75,19 +69,11 @@ class ControlLaw:
         The law that follows references, a key of `laws.TRACKING`; may be replaced between calls.
     effort_limit : float or (nv,)
         Within which feedback stays, see `saturation`; what else there is may exceed it.
-    tank : float
-        Energy in J that a change of stiffness may feed into the arm.
     task_gains : TaskGains, optional
         Of the Cartesian laws; may be replaced between calls by others of the same link.
-    schedule : GainSchedule, optional
-        Of the gains; by default they are the same everywhere.
 
     Attributes
     ----------
-    schedule : ScheduledGains
-        On their way from one configuration to the next.
-    stiffness, task_stiffness : VaryingStiffness
-        Of the joint impedances, and of cartesian_impedance.
     terms : (12, nv) array
         What the last call returned, rows as in `Term`.
     task : TaskReport
@@ -96,8 +82,7 @@ class ControlLaw:
     """
 
     def __init__(self, dynamics: Dynamics, gains: Gains, tracking: str = 'computed_torque',
-                 effort_limit=np.inf, tank: float = 1.0, task_gains: TaskGains | None = None,
-                 schedule: GainSchedule | None = None):
+                 effort_limit=np.inf, task_gains: TaskGains | None = None):
         n = dynamics.nv
         self._nv = n
         self._all = np.zeros(len(Term) * n + SIZE)
@@ -107,11 +92,7 @@ class ControlLaw:
         self._limit = np.empty(n)
         self.effort_limit = effort_limit
         self.tracking = tracking
-        self._task_gains = task_gains = task_gains or make_task_gains(
-            dynamics, armature=gains.armature)
-        self.stiffness = VaryingStiffness(gains.stiffness, tank)
-        self.task_stiffness = VaryingStiffness(task_gains.stiffness, tank)
-        self.schedule = ScheduledGains(dynamics.model, schedule or GainSchedule())
+        self._task_gains = task_gains or make_task_gains(dynamics, armature=gains.armature)
         self.gains = gains
         # all of them, so that none is compiled while there is an arm to hold
         self._follow = {name: self._compile(dynamics, name, law)
@@ -120,35 +101,23 @@ class ControlLaw:
 
     @property
     def gains(self) -> Gains:
-        """Gains from the next call on; stiffness has its own way, see `VaryingStiffness`."""
+        """Gains from the next call on."""
         return self._gains
 
     @gains.setter
     def gains(self, gains: Gains) -> None:
         if gains.kp.size != self._nv:
             raise ParameterError(f'gains for {gains.kp.size} joints; this robot has {self._nv}')
-        counting = self.schedule.take(gains)
         self._gains = gains
         common = gains.arrays(MODEL_GAINS)
-        self._of_law = {name: (*self._numbers(counting, law.gains, self.stiffness), *self._numbers(
-            self._task_gains, law.task_gains, self.task_stiffness), *common)
+        self._of_law = {name: (*gains.arrays(law.gains), *(
+            getattr(self._task_gains, each) for each in law.task_gains), *common)
             for name, law in TRACKING.items()}
-        self._swiftness = {name: swiftness(*law.rates(gains, self._task_gains))
-                           for name, law in TRACKING.items()}
         self._of_float = (*gains.arrays(FLOATING.gains), *common)
-        n = self._nv
-        self._of_coasting = (
-            np.full(n, _COASTING ** 2), np.full(n, 2.0 * _COASTING), *common[:-1],
-            gains.weight_scale)
-
-    @staticmethod
-    def _numbers(gains, names, stiffness):
-        return (stiffness.value if each == 'stiffness' else getattr(gains, each)
-                for each in names)
 
     @property
     def task_gains(self) -> TaskGains:
-        """Gains of the Cartesian laws from the next call on; stiffness has its own way."""
+        """Gains of the Cartesian laws from the next call on."""
         return self._task_gains
 
     @task_gains.setter
@@ -174,16 +143,6 @@ class ControlLaw:
             raise ParameterError(f'no tracking law is called {tracking!r}; there are '
                                  f'{", ".join(TRACKING)}', value=tracking)
         self._tracking = tracking
-
-    @property
-    def law(self) -> Law:
-        """Return the law that follows references."""
-        return TRACKING[self._tracking]
-
-    @property
-    def swiftness(self) -> tuple[float, float]:
-        """Return how fast the feedback of that law is, see `cadence.swiftness`."""
-        return self._swiftness[self._tracking]
 
     @property
     def effort_limit(self) -> np.ndarray:
@@ -238,27 +197,13 @@ class ControlLaw:
             External torque as the momentum observer sees it, for laws that shape inertia.
 
         """
-        law = self._tracking
-        return self._track(law, self._of_law[law], q, qd, reference, authority,
-                           (external, integral, disturbance, contact))
-
-    def coast(self, q, qd, reference, authority: float = 1.0, external=None) -> np.ndarray:
-        """
-        Return the terms that follow a reference with a predicted state, and carry all the weight.
-
-        Computed torque with gains of its own: torques are fewer than while states come, and what
-        is stiff or heavily damped would be unstable. Arguments as for `follow`.
-        """
-        return self._track('computed_torque', self._of_coasting, q, qd, reference, authority,
-                           (external, None, None, None))
-
-    def _track(self, law, gains, q, qd, reference, authority, given):
+        law, nothing = self._tracking, self._nothing
         self._authority[0] = authority
-        nothing = self._nothing
+        given = [nothing if array is None else array
+                 for array in (external, integral, disturbance, contact)]
         self._follow[law](
-            q, qd, reference.q, reference.qd, reference.qdd, reference.effort,
-            *[nothing if array is None else array for array in given], *gains,
-            self._authority, self._limit, out=self._out(TRACKING[law]))
+            q, qd, reference.q, reference.qd, reference.qdd, reference.effort, *given,
+            *self._of_law[law], self._authority, self._limit, out=self._out(TRACKING[law]))
         return self.terms
 
     def compensate(self, q, qd, effort=None) -> np.ndarray:

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.cadence import swiftness
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.steps import external_law, laws
@@ -35,7 +35,7 @@ def write_gains(program: SimpleNamespace, gains: Gains, task_gains: TaskGains, l
         for name, values in vars(block).items():
             values[...] = np.reshape(getattr(source, name), values.shape)
     program.law[()] = laws.ROWS[law]
-    program.law_damping[()], program.law_stiffness[()] = swiftness(
+    program.law_damping[()], program.law_stiffness[()] = fastest(
         *TRACKING[law].rates(gains, task_gains))
 
 

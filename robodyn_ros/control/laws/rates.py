@@ -39,6 +39,13 @@ def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarr
             np.concatenate((kd, task.posture_damping / inertia)))
 
 
+def fastest(kp: np.ndarray, kd: np.ndarray) -> tuple[float, float]:
+    """Return the largest kd and kp / kd (1/s); joints without damping do not count."""
+    damped = kd > 0.0
+    ratio = np.divide(kp, kd, out=np.zeros_like(kd), where=damped)
+    return float(kd.max()), float(ratio.max())
+
+
 def _spring(gains: Gains, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     m = np.maximum(inertia, LEAST_INERTIA)
     return gains.stiffness / m, gains.spring_damping(gains.stiffness, m) / m

@@ -1,5 +1,6 @@
 """The pages in `docs/`: their links, parameters and interfaces are there."""
 
+import importlib.util
 import re
 
 import pytest
@@ -104,6 +105,13 @@ def without_namespace(interfaces):
             name = name.lstrip('/')
         short[direction, re.sub('torque_terms/.*', 'torque_terms/<term>', name)] = what
     return short
+
+
+def test_the_diagram_of_the_modes_is_that_of_the_tables():
+    spec = importlib.util.spec_from_file_location('state_machine', ROOT / 'docs' / 'state_machine.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.diagram() in (ROOT / 'docs' / 'safety.md').read_text(encoding='utf-8')
 
 
 def test_interfaces_are_those_of_the_nodes():

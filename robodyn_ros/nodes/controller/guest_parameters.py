@@ -9,8 +9,9 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.parameters import Parameter
 
 GUEST_PARAMETERS = (
-    Parameter('own_law', 'string', '', 'The law of mode own_law: module:Class, or the name of an '
-              'entry point in the group robodyn_ros.control_laws.', read_only=True),
+    Parameter('own_law', 'string', '', 'Law of mode own_law: module:function (compiled), '
+              'module:Class (Python), or the name of an entry point in the group '
+              'robodyn_ros.control_laws.', read_only=True),
     Parameter('own_law_deadline', 'double', 5e-4, 'That an answer of it may take; a later one '
               'ends in a stop.', 's', minimum=1e-5, maximum=1.0, read_only=True),
     Parameter('linear_feedback.timeout', 'double', 0.1, 'For which a message on '

@@ -1,0 +1,87 @@
+"""
+The tables of the state machine as a diagram: `python docs/state_machine.py` prints it.
+
+The rows are read from the source of `control/steps/motion.py`, so that diagram and cycle cannot
+differ; a test compares the page `safety.md` with what is printed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+
+from robodyn_ros.control.steps import motion
+
+MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
+         'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
+         'LINEAR': 'linear_feedback'}
+# names of the conditions of the tables
+CONDITIONS = {
+    'asked(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
+    'asked(TO_GIVE_UP)': 'left', 'inactive': '', 'what.fails': 'fault', 'moving': '',
+    'what.resumes': 'found again after silence', 'asked(TO_REST)': 'hold, stop, cancel',
+    'asked(TO_FLOAT)': 'float', 'what.silent': 'silent for stale.hold',
+    'what.hit': 'collision', 'what.hit_floats': 'reaction float', 'asked(TO_REACH)': 'pose',
+    'begins': 'trajectory begins', 'track': '', 'reach': '',
+    'equal(outcome.kind, path.REACHED)': 'goal reached',
+    'equal(outcome.kind, path.PATH_VIOLATED)': 'path tolerance violated',
+    'equal(outcome.kind, path.GOAL_VIOLATED)': 'goal tolerance violated',
+    'equal(m.pose.outcome, pose_motion.REACHED)': 'pose reached',
+    'equal(m.pose.outcome, pose_motion.OUT_OF_REACH)': 'pose out of reach',
+    'equal(m.mode, FLOAT)': '', 'equal(m.mode, STOP)': '', 'rests': 'at rest'}
+# modes in which a condition can hold; all under control if it is not here
+WHERE = {
+    'asked(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
+    'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'reach': ('REACH',),
+    'equal(m.mode, FLOAT)': ('FLOAT',), 'equal(m.mode, STOP)': ('STOP',),
+    'what.hit': ('HOLD', 'TRACK', 'STOP', 'REACH', 'LINEAR')}
+
+
+def rows(table):
+    """Return the rows of a table: names of its conditions, and the next mode."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(table)))
+    call = next(node for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'first_of')
+    for row in call.args:
+        condition, mode = row.elts[:2]
+        several = (isinstance(condition, ast.Call)
+                   and getattr(condition.func, 'id', '') == 'both')
+        yield [ast.unparse(each) for each in (condition.args if several else [condition])], (
+            ast.unparse(mode))
+
+
+def edges():
+    """Return what leads from which modes to which, in the order of the tables."""
+    result = []
+    for table in (motion.decide, motion.conclude):
+        for conditions, mode in rows(table):
+            named = ', '.join(filter(None, (CONDITIONS[each] for each in conditions)))
+            if not named:
+                continue  # nothing changes
+            before = set(MODES) - {'INACTIVE'}
+            for each in conditions:
+                before &= set(WHERE.get(each, before))
+                if WHERE.get(each) == ('INACTIVE',):
+                    before = {'INACTIVE'}
+            result.append(([each for each in MODES if each in before], named, mode))
+    return result
+
+
+def diagram():
+    """Return the diagram as the page has it."""
+    lines = ['```mermaid', 'stateDiagram-v2', '    [*] --> inactive']
+    common = []
+    for before, why, after in edges():
+        if len(before) > 4:
+            common.append(f'    any --> {MODES[after]}: {why}')
+        else:
+            lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
+    # a law from outside has its turn in the law, see `steps.torque.ask_outside`
+    lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
+        ('HOLD', 'LINEAR', 'messages come'), ('LINEAR', 'STOP', 'no message, or it failed'))]
+    return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])
+
+
+if __name__ == '__main__':
+    print(diagram())

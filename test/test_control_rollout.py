@@ -28,6 +28,7 @@ STEP, HOLD, FOLLOW = 1e-3, 150, 350
 SPREAD = Spread(mass=0.1, com=0.01, friction=0.3, position_noise=1e-5, velocity_noise=1e-3,
                 start=0.01)
 EXACT = Spread(mass=0.0, com=0.0, friction=0.0)
+MEASURED = ObserverSettings(torque_source='measured')  # so that the reported effort counts
 
 
 def plan(start):
@@ -78,9 +79,9 @@ def heavier(plant, phi):
 class StepByStep:
     """One arm: controller and `Plant.step`, called from Python."""
 
-    def __init__(self, arms, loop, seed, number):
+    def __init__(self, arms, seed, number):
         sample = draw(arms.plant, SPREAD, seed, number)
-        self.control, self.noise = arms.control(), sample.noise
+        self.control, self.noise = arms.control(observer=MEASURED), sample.noise
         self.plant = heavier(arms.plant, sample.parameters)
         # stops as stiff as those of the model
         joints = Constants(*arms.plant.constants[:-1].reshape(-1, MODEL.nv).copy())
@@ -114,9 +115,9 @@ class StepByStep:
 @pytest.fixture(scope='module')
 def both_ways(arms):
     """Return runs in the loop, and one of them step by step."""
-    loop, number = arms.loop(), 5
+    loop, number = arms.loop(observer=MEASURED), 5
     runs = loop.start(HOME, SPREAD, 0, range(3, 7))
-    alone = StepByStep(arms, loop, 0, number)
+    alone = StepByStep(arms, 0, number)
     controller, program = loop.controller, loop.controller.taken_over()
     loop.advance(runs, program, controller.table_values(), HOLD)
     alone.advance(HOLD)

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip('rclpy', reason='a controller needs ROS 2')
 pytest.importorskip('rosbags', reason='bags need the extra `record`')
 
-from controller_node import ARM, CONTROLLER, NODE, PATIENT, SIMULATOR  # noqa: E402
+from controller_node import ARM, CONTROLLER, NODE, PATIENT, RATE, SIMULATOR  # noqa: E402
 from robodyn_ros.cli.excite import command  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
@@ -14,7 +14,7 @@ from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-SHORT = ('--duration', '3', '--frequency', '0.4', '--seconds', '0', '--approach', '2',
+SHORT = ('--duration', '2', '--frequency', '0.6', '--seconds', '0', '--approach', '2',
          '--velocity', '0.2', '--send')
 URDF = {'urdf_file': str(ARM)}
 # friction that the model does not have keeps the arm from such a goal for ever
@@ -47,7 +47,7 @@ def hold_in_motion(probe):
 
 
 def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
-    with NodeProcess(SIMULATOR, URDF), Probe() as probe, NodeProcess(
+    with NodeProcess(SIMULATOR, {**URDF, 'publish_rate': RATE}), Probe() as probe, NodeProcess(
             CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')
         code, output = excite('--bag', str(tmp_path / 'run'))

@@ -108,7 +108,8 @@ def without_namespace(interfaces):
 
 
 def test_the_diagram_of_the_modes_is_that_of_the_tables():
-    spec = importlib.util.spec_from_file_location('state_machine', ROOT / 'docs' / 'state_machine.py')
+    file = ROOT / 'docs' / 'state_machine.py'
+    spec = importlib.util.spec_from_file_location('state_machine', file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.diagram() in (ROOT / 'docs' / 'safety.md').read_text(encoding='utf-8')

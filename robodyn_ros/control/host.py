@@ -56,6 +56,15 @@ class Host:
         """Let the memory follow the requests of the program."""
         self.run(REQUESTS, now)
 
+    def on_floats(self) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return torque and next memory of a cycle with the present arrays, computed by Python.
+
+        Nothing changes; for a debugger, and to compare with machine code.
+        """
+        return self.made.function.interpret(
+            *self.made.functions.values(), self.bound.segments, *self.values.values())
+
     def explain(self, name: str = 'memory') -> str:
         """Return a block as text: a line for each field, with its numbers, unit and meaning."""
         return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)

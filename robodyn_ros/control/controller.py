@@ -298,14 +298,13 @@ class ArmController:
         """Return why the last state that was received is not used; '' if it is."""
         return self._messages.problem(self._m.acceptance.problem)
 
-    @property
-    def silence(self) -> str:
-        """Return why there is no state that counts."""
+    def silence(self, age: float) -> str:
+        """Return why there is no state that counts; age: of the newest one that did, in s."""
         m = self._m.acceptance
-        why = m.problem if m.problem.code else m.remark
-        return self._messages.text(SimpleNamespace(**{
-            **vars(why), 'time': m.age, **({} if m.problem.code else {
-                'bound': self._state.cause})}))
+        why = {**vars(m.problem if m.problem.code else m.remark), 'time': age}
+        if not m.problem.code:
+            why['bound'] = self._state.cause
+        return self._messages.text(SimpleNamespace(**why))
 
     # --- taking over, and leaving -----------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import hashlib
+import sys
 from threading import Event, Lock, Thread
 from types import SimpleNamespace
 import weakref
@@ -30,6 +31,7 @@ from robodyn_ros.exceptions import KernelError
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
 # laws without which there is no cycle: of a floating arm, and of silence
 NEEDED = (laws.NAMES[0], 'computed_torque')
+_TURN = 2e-4  # s
 # parts of this package, besides control and dynamics, that the steps are made of
 _BUILDS_ON = ('safety', 'trajectory')
 
@@ -238,6 +240,9 @@ class CompiledCycle:
         self._thread.start()
 
     def _prepare_all(self, names: list[str]) -> None:
+        # who controls an arm beside this waits no longer than that for the interpreter
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(min(interval, _TURN))
         try:
             for name in names:
                 if self._stopped.is_set():
@@ -247,6 +252,7 @@ class CompiledCycle:
         except KernelError as error:
             LOGGER.error('%s', error)
         finally:
+            sys.setswitchinterval(interval)
             self._end()
 
     def _end(self) -> None:

@@ -56,7 +56,7 @@ class Activation:
         try:
             self._check()
         except StateError as error:
-            self._remind(str(error))
+            self.remind(str(error))
             return False
         return True
 
@@ -94,7 +94,7 @@ class Activation:
         return controller.check_effort(states.q, states.qd, states.effort,
                                        self._driver_compensates_gravity)
 
-    def _remind(self, reason: str) -> None:
+    def remind(self, reason: str) -> None:
         """Log why it waits: at once if that is new, again now and then."""
         now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
         if now - self._reminded.get(kind, -_REMIND) >= _REMIND:

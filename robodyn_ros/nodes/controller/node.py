@@ -151,8 +151,12 @@ class ControllerNode(LifecycleNode):
 
     def attempt_activation(self) -> None:
         """Activate if the arm is ready; otherwise say now and then what is missing."""
-        if self.wiring.activation.is_possible() and self.trigger_activate() is not _DONE:
+        activation = self.wiring.activation
+        if not activation.is_possible() or self.trigger_activate() is _DONE:
+            return
+        if not isinstance(self.failure, StateError):
             raise self.failure or StateError('activation failed')
+        activation.remind(str(self.failure))  # it was ready a moment ago
 
     # --- services ---------------------------------------------------------------------------
 

@@ -107,4 +107,4 @@ class StateInput:
         level = (Freshness.FRESH if age < settings.hold else
                  Freshness.HOLD if age < settings.stop else Freshness.STOP)
         fresh = level is Freshness.FRESH
-        return StaleVerdict(level, age, '' if fresh else self._controller.silence)
+        return StaleVerdict(level, age, '' if fresh else self._controller.silence(age))

@@ -41,6 +41,8 @@ class Company:
 
     def refusal(self) -> str:
         """Return why the arm cannot be taken over; empty if it can."""
+        self._look_around()
+        self._usual = Counter(self._speakers)
         commanders = self._commanders
         commanders.look()
         if len(commanders.rivals) < 2:
@@ -83,7 +85,8 @@ class Company:
 
     def _newcomers(self) -> str:
         new = Counter(self._speakers) - self._usual
-        if not new:
+        # a name that was not known at first is no newcomer
+        if len(self._speakers) <= self._usual.total():
             return ''
         return (f'{", ".join(sorted(new))} publishes joint states on {self._states} as well, '
                 'since the arm is controlled: if they are of the same joints, stop one of them')

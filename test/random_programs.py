@@ -7,11 +7,13 @@ is 0), so a trace takes notes of what folded, and later runs on floats take the 
 """
 from random import Random
 
-from robodyn_ros.dynamics.flags import above, at_least, both, either, equal, finite, flag, no
+from robodyn_ros.dynamics.flags import (
+    above, all_of, any_of, at_least, both, either, equal, finite, flag, no)
 from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.kernels import is_zero
+from robodyn_ros.dynamics.packs import Lists
 from robodyn_ros.dynamics.trace import (
     absolute, floor, maximum, minimum, nearest, of_kind, select, sincos, sqrt)
 
@@ -129,3 +131,122 @@ class RandomProgram:
 
     def _sines(self, random, place, pool, depth):
         return sines(*self._picked(random, pool, 1))
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+LISTS, SINGLES = 3, 3
+LIST_FORKS = ('choose', 'iterate', 'call', 'lookup', 'all', 'any', 'sum', 'element')
+CALLED_LISTS = {1: lambda a, b: [a, [y * x for x, y in zip(a, b)]],
+                2: lambda a, b: [b, [absolute(x) + y for x, y in zip(a, b)]]}
+
+
+class RandomListProgram(RandomProgram):
+    """
+    A function that does the same with each element of lists, now and then of some of them only.
+
+    Parameters
+    ----------
+    seed : int
+        Decides about everything.
+    length : int
+        Of the lists.
+
+    """
+
+    def __init__(self, seed, length):
+        super().__init__(seed)
+        self.length = n = length
+        self.arguments = {'x': Lists([*[1] * SINGLES, *[n] * LISTS]), 'table': Table(
+            Lists([1, n, n])), 'functions': FunctionTable((Lists([n]), Lists([n])), Lists([n, n]))}
+        self.results = {'lists': Lists([n] * 4), 'singles': 2}
+        self.functions = [Function(lambda a, b, own=own: own(a, b), {'a': n, 'b': n}, {
+            'c': 2 * n}) for own in CALLED_LISTS.values()]
+
+    def __call__(self, x, table, functions):
+        """Return four lists, and two numbers."""
+        self._tables, self._x = (table, functions), x[0]
+        self._traced = any(not isinstance(each, float) for each in x)
+        rest, n = list(x[SINGLES:]), self.length
+        self._lists = [rest[k * n:(k + 1) * n] for k in range(LISTS)]
+        lists, singles = self._work(f'{self.seed}', self._lists, list(x[:SINGLES]), 2)
+        return (lists * 2)[-4:], singles[-2:]
+
+    def _work(self, place, lists, singles, depth):
+        """Return lists and numbers, and what was made of them."""
+        random, lists, singles = Random(place), list(lists), list(singles)
+        for k in range(random.randint(4, 9)):
+            here = f'{place}.{k}'
+            if random.random() < 0.35 and depth:
+                fork = getattr(self, f'_{random.choice(LIST_FORKS)}_lists')
+                more, others = fork(random, here, lists, singles, depth)
+            else:
+                more, others = [self._elementwise(random, lists, singles)], []
+            lists += [[self._settled(f'{here}.{j}.{i}', each) for i, each in enumerate(row)]
+                      for j, row in enumerate(more)]
+            singles += [self._settled(f'{here}.{j}', each) for j, each in enumerate(others)]
+        return lists, singles
+
+    def _elementwise(self, random, lists, singles):
+        function = SIMPLE[random.choice(OFTEN)]
+        rows = [self._row(random, lists, singles) for _ in range(3)]
+        result = [function(*given) for given in zip(*rows)]
+        if random.random() < 0.05:  # not all alike
+            result[random.randrange(self.length)] = random.choice([2.0, singles[0], lists[0][-1]])
+        return result
+
+    def _row(self, random, lists, singles):
+        """Return a list, a number for all, a constant for all, or a constant for each."""
+        n = self.length
+        return random.choice([random.choice(lists), random.choice(lists[-3:]), lists[-1],
+                              [random.choice(singles)] * n, [random.choice(CONSTANTS)] * n,
+                              [random.choice(CONSTANTS) for _ in range(n)]])
+
+    def _choose_lists(self, random, place, lists, singles, depth):
+        index, cases = random.choice([*singles, *lists[-1]]), []
+        for k in range(random.randint(2, 3)):
+            def case(k=k):
+                own, others = self._work(f'{place}.{k}', lists, singles, depth - 1)
+                return own[-2:], others[-1]
+            cases.append(case)
+        found, single = choose(flag(index) if random.random() < 0.5 else index, cases)
+        return found, [single]
+
+    def _iterate_lists(self, random, place, lists, singles, depth):
+        count, limit = random.choice(singles), random.randint(0, 3)
+        initial = [self._row(random, lists, singles), lists[-1]], random.choice(singles)
+
+        def step(state):
+            own, others = self._work(place, lists + state[0], [*singles, state[1]], depth - 1)
+            return own[-2:], others[-1]
+
+        found, single = iterate(count, step, initial, limit)
+        return found, [single]
+
+    def _call_lists(self, random, place, lists, singles, depth):
+        n = self.length
+        found = call(self._tables[1], random.choice(singles), self._row(random, lists, singles),
+                     lists[-1], outputs=2 * n)
+        return [found[:n], found[n:]], []
+
+    def _lookup_lists(self, random, place, lists, singles, depth):
+        n = self.length
+        first, *found = lookup(self._tables[0], random.choice(singles), range(1 + 2 * n))
+        return [found[:n], found[n:]], [first]
+
+    def _all_lists(self, random, place, lists, singles, depth):
+        return [], [all_of([finite(each) for each in [*lists[-1], *random.choice(lists),
+                                                      random.choice(singles)]])]
+
+    def _any_lists(self, random, place, lists, singles, depth):
+        return [], [any_of([above(each, random.choice(singles)) for row in lists[-2:]
+                            for each in row])]
+
+    def _sum_lists(self, random, place, lists, singles, depth):
+        return [], [sum(lists[-1])]
+
+    def _element_lists(self, random, place, lists, singles, depth):
+        found = lists[-1][0]
+        for k, each in enumerate(lists[-1]):
+            found = select(above(random.choice(singles), k - 0.5), each, found)
+        return [], [found]

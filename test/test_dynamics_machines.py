@@ -13,7 +13,8 @@ import sys
 from dynamics_calls import MODEL
 import llvmlite.binding as llvm
 import pytest
-from robodyn_ros.dynamics import Dynamics, entry, kernels, machine
+from random_programs import RandomListProgram
+from robodyn_ros.dynamics import bound, codegen_packs, Dynamics, entry, kernels, machine
 from robodyn_ros.dynamics.codegen import kernel_ir
 from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
@@ -29,8 +30,10 @@ def unknown():
     raise RuntimeError('LLVM cannot tell')
 llvm.get_host_cpu_features = unknown
 from dynamics_calls import arrays, CALLS, MODEL, PARTS
+from random_programs import RandomListProgram
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.trace import floor, nearest
 from robodyn_ros.simulation import Plant
 from tolerance import assert_close
@@ -55,8 +58,16 @@ flow = Dynamics(MODEL, cache=False).kernel(
 rows = [[0.0, 2.5], [1.0, 2.5], [0.0, -0.7], [1.0, -0.7], [0.0, 1e300]]
 for found in flow(rows), np.array([flow(row) for row in rows]):
     assert list(found[:, 0]) == [2.0, 2.0, -1.0, -1.0, 1e300]
+for length in (2, 7, 8, 13):
+    part = RandomListProgram(length, length)
+    made = Function(part, part.arguments, part.results)
+    x = np.linspace(-2.0, 3.0, int(part.arguments['x']))
+    given = x, np.ones((2, 1 + 2 * length)), part.functions
+    for a, b in zip(made(*given), made.interpret(*given)):
+        np.testing.assert_allclose(a, b, 1e-12, 1e-12)
 print('all right')
 """
+NO_ARITHMETIC = 'entry', 'bound'
 X86 = pytest.mark.skipif(
     not llvm.get_process_triple().startswith('x86_64'), reason='another processor already')
 
@@ -72,6 +83,13 @@ def texts():
     program = trace(forks, (8, Table(2), FunctionTable((1,), 1)), in_place=False, shared=())
     yield 'forks', kernel_ir(program, pointer).text
     yield 'batch of forks', batch_ir(program, pointer).text
+    parts = [RandomListProgram(seed, 7) for seed in range(6)]
+    program = trace(lambda x, *given: [
+        [a * b + x[0] for a, b in zip(x[3:10], x[10:17])], [part(x, *given) for part in parts]],
+        tuple(parts[0].arguments.values()), in_place=False, shared=())
+    assert len(program.packs.of) > 300
+    yield 'packs', codegen_packs.kernel_ir(program, pointer).text
+    yield 'bound', bound.bound_ir(3)
     yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 
 
@@ -111,7 +129,7 @@ def test_oldest_processor_gets_no_newer_instructions():
         found = re.findall(r'\bv\w+pd\b|\bv\w+sd\b|%[yz]mm\d+|\bvf\w+', code)
         assert not found, f'{name}: {sorted(set(found))}'
         fitting = assembly('x86_64-unknown-linux-gnu', 'x86-64-v3', text)
-        if name != 'entry':
+        if name not in NO_ARITHMETIC:
             assert '%ymm' in fitting or 'vfm' in fitting, f'{name}: the check sees nothing'
 
 
@@ -120,10 +138,10 @@ def test_arm_code_is_made(triple):
     for name, text in texts():
         assert not re.findall(r'x86|sse|avx', text), f'{name} names a processor'
         code = assembly(triple, '', text)
-        if name == 'entry':
+        if name in NO_ARITHMETIC:
             continue
         # two doubles in a register, multiplication and addition in one instruction
         assert re.search(r'\bfm(add|sub|la)\b|\bfmla\.2d\b|\bfnmsub\b', code), name
-        there = {'sin', 'cos', *re.findall(r'\bdefine .*@(\w+)\(', text)}
+        there = {'sin', 'cos', 'memcpy', *re.findall(r'\bdefine .*@(\w+)\(', text)}
         called = {call.lstrip('_') for call in re.findall(r'\bbl\s+(\S+)', code)}
         assert called <= there, f'{name} calls what is not there: {called - there}'

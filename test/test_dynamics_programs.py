@@ -8,8 +8,10 @@ import random
 
 import numpy as np
 import pytest
-from random_programs import ARGUMENTS, COLUMNS, INPUTS, RandomProgram, SPECIAL
+from random_programs import (
+    ARGUMENTS, COLUMNS, INPUTS, LISTS, RandomListProgram, RandomProgram, SINGLES, SPECIAL)
 from robodyn_ros.dynamics import codegen, program
+from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.trace import absolute, reciprocal
 
@@ -32,7 +34,7 @@ FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
 def test_all_forms_agree(seed, monkeypatch):
     if seed % 2:  # as programs that are compiled quickly instead of well
         monkeypatch.setattr(program, 'LONG', 20)
-        monkeypatch.setattr(codegen, '_BLOCK', 5)
+        monkeypatch.setattr(codegen, 'BLOCK', 5)
     draw = random.Random(seed)
     parts = [RandomProgram(1000 * seed + k) for k in range(PROGRAMS)]
     made = Function(lambda *given: [part(*given) for part in parts], ARGUMENTS,
@@ -47,3 +49,36 @@ def test_all_forms_agree(seed, monkeypatch):
     for row, expected in zip(rows, compiled):
         found = made.interpret(row, table, functions)
         np.testing.assert_array_equal(found, expected, err_msg=f'{row}')
+
+
+def without_lists(kind):
+    """Return the kind of an argument of which nothing is known but its length."""
+    if isinstance(kind, Table):
+        return Table(int(kind.columns))
+    if isinstance(kind, FunctionTable):
+        return FunctionTable(tuple(map(int, kind.inputs)), int(kind.outputs))
+    return int(kind)
+
+
+@pytest.mark.parametrize('length', [2, 3, 5, 7, 8, 9, 13])
+@pytest.mark.parametrize('seed', SEEDS)
+def test_lists_as_vectors_or_number_by_number(seed, length, monkeypatch):
+    if seed % 4 == 1:
+        monkeypatch.setattr(program, 'LONG', 20)
+        monkeypatch.setattr(codegen, 'BLOCK', 5)
+    draw, packed = random.Random(f'{seed} {length}'), 0
+    for k in range(PROGRAMS // 2):
+        part = RandomListProgram(1000 * seed + k, length)
+        made = Function(part, part.arguments, part.results)
+        plain = Function(part, *({name: without_lists(kind) for name, kind in each.items()}
+                                 for each in (part.arguments, part.results)))
+        packed += len(made.program().packs.of)
+        assert not plain.program().packs.of
+        table = np.cumsum(np.ones((draw.choice([0, 1, 2, 9]), 1 + 2 * length)), axis=0)
+        functions = draw.choice([[], part.functions, [None, *part.functions]])
+        for _ in range(ROWS // 2):
+            row = [draw.choice(SPECIAL) if draw.random() < 0.5 else draw.gauss(0.0, 3.0)
+                   for _ in range(SINGLES + LISTS * length)]
+            for found, expected in zip(made(row, table, functions), plain(row, table, functions)):
+                np.testing.assert_array_equal(found, expected, err_msg=f'{row}')
+    assert packed > 2 * length

@@ -111,6 +111,13 @@ def _entry(each: Field, dimensions, prefix: str, begin: int) -> Entry:
                  not dimension, each.metadata['unit'], each.metadata['meaning'])
 
 
+def dimensions_of(cls: type) -> list[str]:
+    """Return the dimension of each field of a block, nested ones included; '' for a number."""
+    return [dimension for each in fields(cls) for dimension in (
+        dimensions_of(each.metadata['part']) if 'part' in each.metadata
+        else [each.metadata['dimension']])]
+
+
 def size(cls: type, dimensions: Mapping[str, int]) -> int:
     """Return how many numbers a block has."""
     return sum(entry.size for entry in entries(cls, dimensions))

@@ -21,6 +21,8 @@ compiled quickly instead of well, see `machine.compile_ir`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import re
+from typing import NamedTuple
 
 from robodyn_ros.dynamics import codegen_flow, codegen_tables
 from robodyn_ros.dynamics.graph import Symbol
@@ -29,15 +31,45 @@ from robodyn_ros.dynamics.program import Program
 from robodyn_ros.dynamics.sines import constant, sincos_ir, splat, VECTOR, WIDTH
 
 # nodes of a block of a long program
-_BLOCK = 200
+BLOCK = 200
 
 _BINARY = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract', 'div': 'fdiv'}
 _COMPARED = {'min': 'olt', 'max': 'ogt'}
 _INTRINSICS = {'sqrt': 'llvm.sqrt', 'abs': 'llvm.fabs', 'nearest': 'llvm.rint',
                'floor': 'llvm.floor'}
 _RELATIONS = {'above': 'ogt', 'at_least': 'oge', 'equal': 'oeq'}
-_LOGICAL = {'both': 'and', 'either': 'or'}
+LOGICAL = {'both': 'and', 'either': 'or'}
 _WRITERS = {**codegen_flow.WRITERS, **codegen_tables.WRITERS}
+
+
+class Kind(NamedTuple):
+    """
+    Of a value: a number, or a vector of several.
+
+    Attributes
+    ----------
+    value, mask : str
+        Type of the value, and of the condition that a comparison of two gives.
+    suffix : str
+        Of the names of intrinsic functions.
+    true : str
+        Condition that holds.
+
+    """
+
+    value: str
+    mask: str
+    suffix: str
+    true: str
+
+
+SCALAR = Kind('double', 'i1', 'f64', '1')
+
+
+def vector_kind(width: int) -> Kind:
+    """Return the kind of vectors of so many numbers."""
+    return Kind(f'<{width} x double>', f'<{width} x i1>', f'v{width}f64',
+                f'<{", ".join(["i1 1"] * width)}>')
 
 
 def kernel_ir(program: Program, pointer: str) -> Ir:
@@ -61,21 +93,22 @@ def module_ir(programs: Sequence[Program], lines: list[str], pointer: str) -> Ir
     if '@sincos(' in text:
         lines = [*lines, *sincos_ir()]
     text = '\n'.join([*lines, *codegen_tables.support_ir(text, pointer)])
-    called = [line for name, line in _declarations().items() if f'@{name}(' in text]
-    return Ir('\n'.join([text, *called]), any(program.long for program in programs))
+    return Ir('\n'.join([text, *_declarations(text)]), any(program.long for program in programs))
 
 
 def function_ir(name: str, program: Program, pointer: str) -> list[str]:
     """Return the IR lines of a function that computes one state (`pointer` as above)."""
-    return _function(name, Body(program, 'double', pointer), pointer)
+    return function_text(name, Body(program, SCALAR, pointer), pointer)
 
 
 def vector_function(name: str, program: Program, pointer: str) -> list[str]:
     """Return the IR lines of a function that computes four states (`pointer` as above)."""
-    return _function(name, Body(program, VECTOR, pointer), vector_pointer_type(pointer))
+    return function_text(name, Body(program, vector_kind(WIDTH), pointer),
+                         vector_pointer_type(pointer))
 
 
-def _function(name: str, body: Body, pointer: str) -> list[str]:
+def function_text(name: str, body: Body, pointer: str) -> list[str]:
+    """Return the IR lines of a function, once its body is computed (`pointer` as above)."""
     given, pointers = [], []
     for each, size in body.program.parameters().items():
         # what is shared are plain numbers for all
@@ -92,17 +125,55 @@ def _function(name: str, body: Body, pointer: str) -> list[str]:
             'start:', *pointers, *body.reserved, *body.lines, '  ret void', '}']
 
 
-def _declarations() -> dict[str, str]:
-    """Return the declarations of what the C library and LLVM bring, by name."""
-    functions = {'sin': 'double', 'cos': 'double'}
-    for name in _INTRINSICS.values():
-        functions[f'{name}.f64'], functions[f'{name}.v{WIDTH}f64'] = 'double', VECTOR
-    return {name: f'declare {kind} @{name}({kind})' for name, kind in functions.items()}
+def _declarations(text: str) -> list[str]:
+    """Return the declarations of what a text calls of the C library and of LLVM."""
+    lines = []
+    for name, width in dict.fromkeys(
+            re.findall(r'@(sin|cos|llvm\.[a-z]+\.(?:v(\d+))?f64)\(', text)):
+        kind = vector_kind(int(width)).value if width else SCALAR.value
+        lines.append(f'declare {kind} @{name}({kind})')
+    return lines
 
 
 def vector_pointer_type(pointer: str) -> str:
     """Return how a pointer to a vector is written where a pointer to double is `pointer`."""
     return pointer if pointer == 'ptr' else f'{VECTOR}*'
+
+
+def _simple(operation: str, values: list[str], kind: Kind) -> str:
+    """Return the text of an operation that is one instruction."""
+    if operation == 'neg':
+        return f'fneg {kind.value} {values[0]}'
+    if operation in _INTRINSICS:
+        return (f'call {kind.value} @{_INTRINSICS[operation]}.{kind.suffix}'
+                f'({kind.value} {values[0]})')
+    if operation in _RELATIONS:
+        return f'fcmp {_RELATIONS[operation]} {kind.value} {values[0]}, {values[1]}'
+    if operation in LOGICAL:
+        return f'{LOGICAL[operation]} {kind.mask} {values[0]}, {values[1]}'
+    if operation == 'no':
+        return f'xor {kind.mask} {values[0]}, {kind.true}'
+    return f'uitofp {kind.mask} {values[0]} to {kind.value}'  # a flag
+
+
+class Merge(NamedTuple):
+    """
+    Where cases, or the times of a loop, lead to one value.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the value.
+    target
+        What gets a name: a node, or a pack.
+    values : list of list
+        For each case the values that become it: one, or those of all lanes.
+
+    """
+
+    kind: str
+    target: object
+    values: list[list]
 
 
 class Body:
@@ -111,8 +182,8 @@ class Body:
 
     Attributes
     ----------
-    type, mask : str
-        Of a value, and of a condition.
+    kind : Kind
+        Of values.
     lines, reserved : list of str
         What is written; and room on the stack, which comes before.
     names : dict of int to str
@@ -124,11 +195,11 @@ class Body:
 
     """
 
-    def __init__(self, program: Program, value_type: str, pointer: str):
+    def __init__(self, program: Program, kind: Kind, pointer: str):
         self.program, self.schedule = program, program.schedule
-        self.type, self.pointer = value_type, pointer
-        self.vector = value_type != 'double'
-        self.mask = f'<{WIDTH} x i1>' if self.vector else 'i1'
+        self.kind, self.pointer = kind, pointer
+        self.type, self.mask, *_ = kind
+        self.vector = kind is not SCALAR
         self.lines: list[str] = []
         self.reserved: list[str] = []
         self.names: dict[int, str] = {}
@@ -197,7 +268,7 @@ class Body:
         self._rest(region)
 
     def _rest(self, region) -> None:
-        block = _BLOCK if self.program.long else len(self.program.graph.nodes) + 1
+        block = BLOCK if self.program.long else len(self.program.graph.nodes) + 1
         for count, index in enumerate(self.schedule.inside[region], 1):
             if count % block == 0:
                 following, = self.new_labels('block')
@@ -212,51 +283,69 @@ class Body:
         if index in self.names:
             return
         operation, *operands = self.program.graph.nodes[index]
-        if operation in _BINARY:
-            text = (f'{_BINARY[operation]} {self.type} {self.operand(operands[0])}, '
-                    f'{self.operand(operands[1])}')
-        elif operation == 'input':
+        if operation == 'input':
             self.names[index] = self._load(*operands)
-            return
         elif operation in _WRITERS:
             self.names[index] = ''  # a fork has no value, but is written once all the same
             _WRITERS[operation](self, index, *operands)
-            return
         else:
-            text = self._simple(operation, [self.operand(each) for each in operands])
-        self.names[index] = self.write(text)
+            self.names[index] = self.compute_one(
+                operation, [self.operand(each) for each in operands], self.kind)
 
-    def _simple(self, operation: str, values: list[str]) -> str:
-        if operation == 'neg':
-            return f'fneg {self.type} {values[0]}'
-        if operation in _INTRINSICS:
-            suffix = f'v{WIDTH}f64' if self.vector else 'f64'
-            return f'call {self.type} @{_INTRINSICS[operation]}.{suffix}({self.type} {values[0]})'
-        if operation in _RELATIONS:
-            return f'fcmp {_RELATIONS[operation]} {self.type} {values[0]}, {values[1]}'
-        if operation in _LOGICAL:
-            return f'{_LOGICAL[operation]} {self.mask} {values[0]}, {values[1]}'
-        if operation == 'no':
-            true = f'<{", ".join(["i1 1"] * WIDTH)}>' if self.vector else '1'
-            return f'xor {self.mask} {values[0]}, {true}'
-        if operation == 'flag':
-            return f'uitofp {self.mask} {values[0]} to {self.type}'
+    def compute_one(self, operation: str, values: list[str], kind: Kind) -> str:
+        """Write an operation on values of a kind; return the name of the result."""
+        if operation in _BINARY:
+            return self.write(f'{_BINARY[operation]} {kind.value} {values[0]}, {values[1]}')
         if operation in _COMPARED:
             a, b = values
-            values = [self.write(f'fcmp {_COMPARED[operation]} {self.type} {a}, {b}'), a, b]
-        return self.select(*values)
+            values = [self.write(f'fcmp {_COMPARED[operation]} {kind.value} {a}, {b}'), a, b]
+        elif operation != 'select':
+            return self.write(_simple(operation, values, kind))
+        return self.write(self.select(*values, kind))
 
-    def select(self, condition: str, positive: str, otherwise: str) -> str:
+    def select(self, condition: str, positive: str, otherwise: str, kind: Kind | None = None
+               ) -> str:
         """Return the text of a choice between two values."""
-        return (f'select {self.mask} {condition}, {self.type} {positive}, '
-                f'{self.type} {otherwise}')
+        kind = kind or self.kind
+        return f'select {kind.mask} {condition}, {kind.value} {positive}, {kind.value} {otherwise}'
+
+    def merges(self, choice: int) -> list[Merge]:
+        """Return what the cases of a choice lead to."""
+        return [Merge(self.type, node, [[value] for value in self.program.graph.nodes[node][2:]])
+                for node in self.schedule.chosen[choice]]
+
+    def carried(self, region, first: Sequence, following: Sequence) -> list[Merge]:
+        """Return what changes in a loop: values before it, and after each time."""
+        return [Merge(self.type, variable.index, [[a], [b]])
+                for variable, a, b in zip(region.variables, first, following)
+                if b is not variable]
+
+    def merged(self, merge: Merge, case: int) -> str:
+        """Return what a case leads to."""
+        return self.operand(merge.values[case][0])
+
+    def name(self, merge: Merge, name: str) -> None:
+        """Give what cases lead to a name."""
+        self.names[merge.target] = name
+
+    def enter(self) -> None:
+        """Begin a region."""
+
+    def leave(self) -> None:
+        """End a region: what was written in it may not have been computed."""
+
+    def write_list(self, address: str, values: Sequence, _length: int) -> None:
+        """Write values to an address, one behind the other."""
+        for k, value in enumerate(values):
+            self.lines.append(f'  store {self.type} {self.operand(value)}, '
+                              f'{codegen_tables.at(self, address, k, self.type)}')
 
     # --- sines: four at a time, so together and before the rest -----------------------------
 
     def _sine_depths(self) -> dict[int, int]:
         """Return how many sines lie one after the other on the way to each node."""
         nodes, needed = self.program.graph.nodes, self.program.needed
-        if not any(nodes[index][0] in ('sin', 'cos') for index in needed):
+        if not self.program.has_sines:
             return {}
         depths: dict[int, int] = {}
         for index in needed:

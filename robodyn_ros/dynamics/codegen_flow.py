@@ -60,18 +60,20 @@ def _not(body, condition: str) -> str:
 
 
 def _cases(body, index, regions, labels):
-    results = _results(body, index)
-    incoming = [[] for _ in results]
+    merges = body.merges(index)
+    incoming = [[] for _ in merges]
     join, = body.new_labels('join')
     for number, (region, label) in enumerate(zip(regions, labels)):
         body.label(label)
+        body.enter()
         body.region(region)
-        for row, (_, values) in zip(incoming, results):
-            row.append(f'[ {body.operand(values[number])}, %{body.block} ]')
+        for row, merge in zip(incoming, merges):
+            row.append(f'[ {body.merged(merge, number)}, %{body.block} ]')
+        body.leave()
         body.lines.append(f'  br label %{join}')
     body.label(join)
-    for row, (result, _) in zip(incoming, results):
-        body.names[result] = body.write(f'phi {body.type} {", ".join(row)}')
+    for row, merge in zip(incoming, merges):
+        body.name(merge, body.write(f'phi {merge.kind} {", ".join(row)}'))
 
 
 def _results(body, index):
@@ -114,12 +116,16 @@ def _iterate(body, index, count, limit, region, *values):
     # in this order of arguments a count that is no number stays one, and is none
     fewer = body.write(f'fcmp olt {body.type} {limit}, {count}')
     bound = body.write(body.select(fewer, limit, count))
-    changing = [k for k in range(size) if values[size + k] is not region.variables[k]]
-    for k, variable in enumerate(region.variables):
-        body.names[variable.index] = body.new() if k in changing else body.operand(values[k])
-    phis = [(body.names[region.variables[k].index], body.operand(values[k])) for k in changing]
+    merges = body.carried(region, values[:size], values[size:])
+    for variable, first, following in zip(region.variables, values, values[size:]):
+        if following is variable:
+            body.names[variable.index] = body.operand(first)
+    phis = []
+    for merge in merges:
+        phis.append((merge.kind, body.new(), body.merged(merge, 0)))
+        body.name(merge, phis[-1][1])
     counter = body.new()
-    phis.append((counter, body.operand(0.0)))
+    phis.append((body.type, counter, body.operand(0.0)))
     head, inside, done = body.new_labels('head', 'body', 'done')
     before = body.block
     body.lines.append(f'  br label %{head}')
@@ -133,14 +139,16 @@ def _iterate(body, index, count, limit, region, *values):
     body.lines.append(f'  br i1 {again}, label %{inside}, label %{done}')
     body.label(inside)
     body.active = mask if body.vector else ''
+    body.enter()
     body.region(region)
-    following = [body.operand(values[size + k]) for k in changing]
+    following = [body.merged(merge, 1) for merge in merges]
     if body.vector:
         following = [body.write(body.select(mask, new, old))
-                     for new, (old, _) in zip(following, phis)]
+                     for new, (_, old, _) in zip(following, phis)]
+    body.leave()
     following.append(body.write(f'fadd {body.type} {counter}, {body.operand(1.0)}'))
-    for k, ((name, first), new) in enumerate(zip(phis, following)):
-        body.lines[place + k] = (f'  {name} = phi {body.type} [ {first}, %{before} ], '
+    for k, ((kind, name, first), new) in enumerate(zip(phis, following)):
+        body.lines[place + k] = (f'  {name} = phi {kind} [ {first}, %{before} ], '
                                  f'[ {new}, %{body.block} ]')
     body.lines.append(f'  br label %{head}')
     body.active = around

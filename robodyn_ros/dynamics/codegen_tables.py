@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 
+from robodyn_ros.dynamics.packs import WIDEST
 from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
 
 _LANES = range(WIDTH)
@@ -22,7 +23,7 @@ def _call(body, index, argument, row, *inputs):
     kind, row = body.program.arguments[argument], body.operand(row)
     given, start = [], 0
     for size in kind.inputs:
-        given.append(_input_address(body, inputs[start:start + size]))
+        given.append(_input_address(body, inputs[start:start + size], size))
         start += size
     out = _reserve(body, body.type, kind.outputs)
     if body.vector:
@@ -32,7 +33,7 @@ def _call(body, index, argument, row, *inputs):
     body.names[index] = out
 
 
-def _input_address(body, values) -> str:
+def _input_address(body, values, length: int) -> str:
     """Write values into an array, if they are not in one, and return its address."""
     nodes = [body.program.graph.node(each) if not isinstance(each, float) else ()
              for each in values]
@@ -41,16 +42,14 @@ def _input_address(body, values) -> str:
             for k in range(len(nodes))] and not body.program.in_place:
         return body.write(f'add i64 %a{nodes[0][1]}, {8 * nodes[0][2]}')
     address = _reserve(body, body.type, len(values))
-    for k, value in enumerate(values):
-        body.lines.append(f'  store {body.type} {body.operand(value)}, '
-                          f'{_at(body, address, k, body.type)}')
+    body.write_list(address, values, length)
     return address
 
 
 def _reserve(body, kind: str, count: int) -> str:
-    """Reserve room on the stack for values of a type; return its address."""
+    """Reserve room on the stack for values of a type, and a vector more; return its address."""
     name = body.new()
-    body.reserved += [f'  {name}p = alloca {kind}, i64 {max(count, 1)}',
+    body.reserved += [f'  {name}p = alloca {kind}, i64 {count + WIDEST}, align 64',
                       f'  {name} = ptrtoint {_pointer(body, kind)} {name}p to i64']
     return name
 
@@ -59,9 +58,9 @@ def _pointer(body, kind: str) -> str:
     return 'ptr' if body.pointer == 'ptr' else f'{kind}*'
 
 
-def _at(body, address: str, k: int, kind: str) -> str:
-    """Write the pointer to element k of an array; return it with its type."""
-    size = 8 * WIDTH if kind == VECTOR else 8
+def at(body, address: str, k: int, kind: str, element: str = '') -> str:
+    """Write the pointer to element k of an array, maybe to another type; return both."""
+    size = 8 * WIDTH if (element or kind) == VECTOR else 8
     where = body.write(f'add i64 {address}, {size * k}')
     pointer = _pointer(body, kind)
     return f'{pointer} {body.write(f"inttoptr i64 {where} to {pointer}")}'
@@ -89,16 +88,15 @@ def _invoke(body, argument: int, row: str, given: list[str], out: str) -> None:
     arguments = ', '.join(f'i64 {each}' for each in (*given, out))
     body.lines += [f'  call void {function}({arguments})', f'  br label %{done}']
     body.label(none)
-    for k in range(kind.outputs):
-        body.lines.append(f'  store double {_NAN}, {_at(body, out, k, "double")}')
-    body.lines.append(f'  br label %{done}')
+    body.lines += [f'  call void @no_numbers(i64 {out}, i64 {kind.outputs})',
+                   f'  br label %{done}']
     body.label(done)
 
 
 def _call_lanes(body, argument: int, row: str, given: list[str], out: str) -> None:
     kind = body.program.arguments[argument]
     rows = _reserve(body, VECTOR, 1)
-    body.lines.append(f'  store {VECTOR} {row}, {_at(body, rows, 0, VECTOR)}')
+    body.lines.append(f'  store {VECTOR} {row}, {at(body, rows, 0, VECTOR)}')
     bits = body.write(f'bitcast {body.mask} {body.active} to i{WIDTH}') if body.active else '-1'
     single, result = [_reserve(body, 'double', size) for size in kind.inputs], _reserve(
         body, 'double', kind.outputs)
@@ -117,7 +115,7 @@ def _call_lanes(body, argument: int, row: str, given: list[str], out: str) -> No
         body.lines.append(f'  call void @take_lane(i64 {each}, i64 {lane}, i64 {size}, i64 {own})')
     offset = body.write(f'mul i64 {lane}, 8')
     place = body.write(f'add i64 {rows}, {offset}')
-    value = body.write(f'load double, {_at(body, place, 0, "double")}')
+    value = body.write(f'load double, {at(body, place, 0, "double")}')
     _invoke(body, argument, value, single, result)
     body.lines += [f'  call void @put_lane(i64 {out}, i64 {lane}, i64 {kind.outputs}, '
                    f'i64 {result})', f'  br label %{tail}']
@@ -130,7 +128,7 @@ def _call_lanes(body, argument: int, row: str, given: list[str], out: str) -> No
 
 def _result(body, index, made, number):
     address = body.names[made.index]
-    body.names[index] = body.write(f'load {body.type}, {_at(body, address, number, body.type)}')
+    body.names[index] = body.write(f'load {body.type}, {at(body, address, number, body.type)}')
 
 
 # --- tables ---------------------------------------------------------------------------------
@@ -161,7 +159,7 @@ def _row_address(body, argument: int, row: str) -> str:
 
 
 def _element(body, index, row, column):
-    values = [body.write(f'load double, {_at(body, address, column, "double")}')
+    values = [body.write(f'load double, {at(body, address, column, "double")}')
               for address in body.names[row.index]]
     body.names[index] = _packed(body, values)
 
@@ -208,6 +206,8 @@ def support_ir(text: str, pointer: str) -> list[str]:
         lines.append(f'@nothing{width} = internal constant [{width} x double] [{values}]')
     if '@search(' in text:
         lines += _search_ir(pointer)
+    if '@no_numbers(' in text:
+        lines += _no_numbers_ir(pointer)
     for name, source, target in (('take_lane', 'vectors', 'scalars'),
                                  ('put_lane', 'scalars', 'vectors')):
         if f'@{name}(' in text:
@@ -245,6 +245,18 @@ def _search_ir(pointer: str) -> list[str]:
         '  %base1 = select i1 %before, i64 %middle, i64 %base',
         '  %left1 = sub i64 %left, %half', '  br label %head', 'done:',
         '  %found = sitofp i64 %base to double', '  ret double %found', '}']
+
+
+def _no_numbers_ir(pointer: str) -> list[str]:
+    """Return a function that writes so many times at an address that there is no number."""
+    return [
+        'define internal void @no_numbers(i64 %out, i64 %size) {', 'start:',
+        '  br label %head', 'head:', '  %k = phi i64 [ 0, %start ], [ %k1, %body ]',
+        '  %more = icmp slt i64 %k, %size', '  br i1 %more, label %body, label %done', 'body:',
+        '  %offset = mul i64 %k, 8', '  %where = add i64 %out, %offset',
+        f'  %pointer = inttoptr i64 %where to {pointer}',
+        f'  store double {_NAN}, {pointer} %pointer', '  %k1 = add i64 %k, 1',
+        '  br label %head', 'done:', '  ret void', '}']
 
 
 def _lane_ir(name: str, source: str, target: str, pointer: str) -> list[str]:

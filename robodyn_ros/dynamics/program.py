@@ -9,6 +9,7 @@ from typing import Callable, Sequence, Union
 from robodyn_ros.dynamics.flow import FunctionTable, Table, TracedTable
 from robodyn_ros.dynamics.graph import Graph, Scalar, Symbol
 from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.packs import Packs, spans
 from robodyn_ros.dynamics.schedule import Schedule
 
 Argument = Union[int, Table, FunctionTable]
@@ -76,6 +77,24 @@ class Program:
     def schedule(self) -> Schedule:
         """Return where each of the nodes is computed."""
         return Schedule(self.graph, self.needed, self.outputs, self.in_place)
+
+    @cached_property
+    def packs(self) -> Packs:
+        """Return which nodes are computed side by side."""
+        found = {}
+        for number, kind in enumerate(self.arguments):
+            if isinstance(kind, Table):
+                found['element', number] = spans(kind.columns)
+            elif isinstance(kind, FunctionTable):
+                found['result', number] = spans(kind.outputs)
+            else:
+                found['input', number] = spans(kind)
+        return Packs(self.graph, self.needed, self.schedule, found, self.outputs)
+
+    @cached_property
+    def has_sines(self) -> bool:
+        """Whether there are sines or cosines to compute."""
+        return any(self.graph.nodes[index][0] in ('sin', 'cos') for index in self.needed)
 
     @cached_property
     def long(self) -> bool:

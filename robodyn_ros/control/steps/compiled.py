@@ -14,9 +14,10 @@ import numpy as np
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
 from robodyn_ros.control.pose.pose_motion import joint_bounds
-from robodyn_ros.control.steps import laws, learning, path, reception
-from robodyn_ros.control.steps.body import length, PARTS
+from robodyn_ros.control.steps import acceptance, laws, learning, path, reception
+from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.steps.cycle import cycle
+from robodyn_ros.control.steps.gains import Program as Gains, Task
 from robodyn_ros.control.steps.memory import Memory
 from robodyn_ros.control.steps.program import Program
 from robodyn_ros.control.steps.state import State
@@ -26,6 +27,7 @@ from robodyn_ros.dynamics.arguments import as_argument
 from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.machine import LOGGER
+from robodyn_ros.dynamics.packs import Lists
 from robodyn_ros.exceptions import KernelError
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
@@ -90,27 +92,29 @@ class CompiledCycle:
             longest_pause=longest_pause, frame=frame, slot=slot,
             reach_lower=list(map(float, lower)), reach_upper=list(map(float, upper)),
             speeds=list(map(float, speeds)), schedule=schedule, dimensions=d)
-        self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
-        self.tables: dict[str, FunctionTable] = {
-            'laws': FunctionTable(laws.sizes(d), laws.output_size(d))}
+        self.sizes = {name: _block(cls, d) for name, cls in BLOCKS.items()}
+        of_law = _of_law(d)
+        self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(*of_law)}
         self.functions: dict[str, list[Function]] = {'laws': [
             self._made(f'law {name}', laws.body_of(name, tree, frame, d),
-                       dict(zip(laws.INPUTS, laws.sizes(d))), {'terms': laws.output_size(d)},
-                       frame) for name in laws.NAMES]}
+                       dict(zip(laws.INPUTS, of_law[0])), {'terms': of_law[1]}, frame)
+            for name in laws.NAMES]}
         self.laws = self.functions['laws']
         # what their code is made of, and nothing else
-        structure = SimpleNamespace(tree=tree, frame=frame)
+        structure, runtime = SimpleNamespace(tree=tree, frame=frame), Lists([d['runtime']])
         for name, part in PARTS.items():
             self._add(name, _of_part(part.function, structure),
-                      (d['runtime'], *(length(each, d) for each in part.inputs)),
-                      length(part.outputs, d), frame)
+                      (runtime, *(_length(each, d) for each in part.inputs)),
+                      _length(part.outputs, d), frame)
+        rows, *rest = learning.sizes(d)
         self._add('learning', learning.body_of(tree, learning_frame, n),
-                  (d['runtime'], *learning.sizes(d)), PARAMETERS.stop, learning_frame)
-        accepts = reception.sizes(d)
-        self._add('accept', reception.body_of(d), accepts, accepts[1])
+                  (runtime, _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
+        accepts = [_block(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
+        self._add('accept', reception.body_of(d), (*accepts, 1), accepts[1])
+        segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
         self.function = self._made(
-            'cycle', self._body, {**self.tables, 'path': Table(path.columns(n)), **self.sizes},
-            {'torque': n, 'next': self.sizes['memory']},
+            'cycle', self._body, {**self.tables, 'path': Table(segment), **self.sizes},
+            {'torque': Lists([n]), 'next': self.sizes['memory']},
             {key: value for key, value in vars(self.robot).items() if key != 'tree'})
         self.rows = np.zeros(len(laws.NAMES) + 1, dtype=np.int64)
         self._copies: list[weakref.ref] = []
@@ -322,3 +326,38 @@ class BoundCycle:
 
 def _of_part(function: Callable, structure) -> Callable:
     return lambda *given: function(structure, *given)
+
+
+# --- where lists are, elementwise arithmetic on which is done side by side ----------------------
+
+def _rows(size: int, row: int) -> Lists:
+    return Lists([row] * (size // row))
+
+
+def _lists(dimension: str, dimensions: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the lists in the numbers of a dimension."""
+    size, n = dimensions[dimension], dimensions['joints']
+    row = {'terms': n, 'feedback': n, 'wrenches': 6, 'bodies': 1}.get(dimension, size)
+    return _rows(size, row).sizes
+
+
+def _block(cls: type, dimensions: Mapping[str, int]) -> Lists:
+    """Return the length of a block."""
+    return Lists([size for dimension in blocks.dimensions_of(cls) for size in (
+        _lists(dimension, dimensions) if dimension else (1,))])
+
+
+def _length(size, dimensions: Mapping[str, int]) -> Lists:
+    """Return a length as `body.length` has it."""
+    if isinstance(size, tuple):
+        factor, name, *more = size
+        return Lists([*_lists(name, dimensions) * factor, *more])
+    return Lists(_lists(size, dimensions) if isinstance(size, str) else [size])
+
+
+def _of_law(dimensions: Mapping[str, int]) -> tuple[tuple[Lists, ...], Lists]:
+    """Return the lengths of the inputs of a law, and of its result."""
+    n, (runtime, arrays, _, _, share, limit) = dimensions['joints'], laws.sizes(dimensions)
+    return (Lists([runtime]), _rows(arrays, n), _block(Gains, dimensions),
+            _block(Task, dimensions), share, Lists([limit])), Lists([
+                *_lists('terms', dimensions), laws.REPORT])

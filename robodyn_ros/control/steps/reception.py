@@ -15,11 +15,6 @@ from robodyn_ros.dynamics.nested import flatten, unflatten
 _BLOCKS = State, acceptance.Memory, acceptance.Program
 
 
-def sizes(dimensions) -> tuple[int, ...]:
-    """Return the lengths of the inputs of `acceptance.accept`."""
-    return (*(blocks.size(cls, dimensions) for cls in _BLOCKS), 1)
-
-
 def body_of(dimensions):
     """Return `acceptance.accept` as a function of lists of scalars."""
     def accept(*values):

@@ -86,6 +86,7 @@ def test_an_overflow_is_not_put_down_to_a_joint(dynamics):
 
 
 def test_refusals_leak_nothing():
+    import gc
     import sys
     dyn = Dynamics(RobotModel.from_urdf(IDLE))
     zero, out = np.zeros(2), np.zeros(2)
@@ -98,6 +99,7 @@ def test_refusals_leak_nothing():
                     dyn.forward_dynamics(zero, zero, zero, **keywords)
 
     refused()
+    gc.collect()  # what earlier tests left
     before = np.array([sys.getrefcount(each) for each in counted])
     refused()
     after = np.array([sys.getrefcount(each) for each in counted])

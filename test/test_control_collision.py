@@ -4,13 +4,15 @@ from closed_loop import arm, BENT, Loop, MODEL, STRETCHED
 import numpy as np
 import pytest
 from robodyn_ros.control import (
-    CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings, Term)
-from robodyn_ros.control.contact import feedback
-from robodyn_ros.control.contact.collision import CollisionMonitor
+    CollisionSettings, controller, CycleSettings, make_gains, Mode, ObserverSettings, Term)
+from robodyn_ros.control.steps import collision, observer
+from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.function import Function
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.mismatch import mismatched
+from steps import array, body_of, doubles, filled
 
 LIMIT = np.array(MODEL.effort_limit)
 ROTORS = 2e-3 * LIMIT
@@ -36,25 +38,87 @@ def seen(loop):
 
 # --- when it is one --------------------------------------------------------------------------
 
+class Monitor:
+    """Collisions by thresholds."""
+
+    def __init__(self, threshold=10.0, release=0.4, duration=0.003):
+        self.p = filled(collision.Program, on=1.0, threshold=threshold, duration=duration,
+                        release=release * np.asarray(threshold))
+        self.m = filled(collision.Memory)
+
+    def go(self, torque, excess=None, dt=1e-3):
+        """Take external torque and its excess; return whether a collision has begun."""
+        excess = np.abs(torque) if excess is None else excess
+        self.m, begun = collision.advance(self.m, self.p, *doubles([dt, excess, torque]))
+        return bool(begun)
+
+    @property
+    def present(self):
+        return bool(collision.present(self.m, self.p))
+
+
 def test_a_collision_needs_size_and_time_and_ends_below_another_level():
-    monitor = CollisionMonitor(MODEL)
-    monitor.change(CollisionSettings(10.0, release=0.4, duration=0.003))
+    monitor = Monitor()
 
     def give(size, cycles=1, joint=2):
         torque = np.zeros(7)
         torque[joint] = -size
-        return [monitor.advance(1e-3, np.abs(torque), torque) for _ in range(cycles)]
+        return [monitor.go(torque) for _ in range(cycles)]
 
     assert give(9.9, 10) == [False] * 10
     assert give(11.0, 2) == [False] * 2 and not monitor.present
     assert give(5.0, 10) == [False] * 10, 'between the levels no time passes'
-    assert give(11.0) == [True] and monitor.joints.tolist() == [False, False, True] + 4 * [False]
-    assert "joint 'joint3' feels -11 N m" in monitor.last and 'threshold is 10' in monitor.last
+    assert give(11.0) == [True] and array(monitor.m.struck).tolist() == [0, 0, 1, 0, 0, 0, 0]
+    assert (monitor.m.joint, monitor.m.torque) == (2.0, -11.0)
     assert give(11.0, 5) == [False] * 5 and give(5.0) == [False] and monitor.present
     assert give(11.0) == [False], 'it is the same collision'
+    assert (monitor.m.joint, monitor.m.torque, monitor.m.count) == (2.0, -11.0, 1.0)
     assert give(3.9) == [False] and not monitor.present
     assert give(11.0, 2) == [False] * 2 and give(3.0) == [False] and give(11.0, 2) == [False] * 2
-    assert give(11.0) == [True] and monitor.count == 2
+    assert give(11.0) == [True] and monitor.m.count == 2.0
+
+
+def test_the_joint_is_named_that_takes_part_and_exceeds_its_threshold_most():
+    """Protects the message from joints that do not take part, however large their torque is."""
+    monitor, torque = Monitor(0.1 * LIMIT, duration=0.0), np.zeros(7)
+    torque[[0, 1, 6]] = 0.09 * LIMIT[0], 0.12 * LIMIT[1], -0.3 * LIMIT[6]
+    assert monitor.go(torque)
+    assert (monitor.m.joint, monitor.m.torque) == (6.0, torque[6]), '3 times, not 1.2 times'
+    torque[0] = 9.0 * LIMIT[0]
+    joint, value = collision.most_affected(monitor.m, monitor.p, doubles(torque))
+    assert (joint, value) == (6.0, torque[6]), 'the first one does not take part'
+
+
+def test_time_counts_for_each_joint_alone():
+    """Protects from a collision made of short peaks of several joints."""
+    monitor = Monitor(0.1 * LIMIT, 0.5, duration=0.0015)
+    for k in range(12):
+        excess = np.zeros(7)
+        excess[k % 3], excess[(k + 1) % 3] = LIMIT[k % 3], 0.06 * LIMIT[(k + 1) % 3]
+        assert not monitor.go(excess) and not monitor.present, k
+
+
+def test_switched_off_it_forgets_and_sees_nothing():
+    """Protects from a collision that stays for ever because its detection was switched off."""
+    monitor, off = Monitor(0.1 * LIMIT, duration=0.0), filled(collision.Program)
+    on = monitor.p
+    assert monitor.go(LIMIT) and monitor.present
+    monitor.p = off
+    assert not monitor.present
+    assert not monitor.go(LIMIT) and not array(monitor.m.struck).any()
+    monitor.p = on
+    assert not monitor.present
+    assert monitor.go(LIMIT) and monitor.m.count == 2.0
+
+
+def test_reset_it_needs_all_of_its_duration_again():
+    """Protects a new activation from time that was counted before it."""
+    monitor = Monitor(0.1 * LIMIT)
+    assert [monitor.go(LIMIT) for _ in range(2)] == [False] * 2
+    monitor.m = collision.reset(monitor.m, 1.0)
+    assert [monitor.go(LIMIT) for _ in range(3)] == [False, False, True]
+    monitor.m = collision.reset(monitor.m, 1.0)
+    assert not monitor.present
 
 
 @pytest.mark.parametrize('threshold, words', [
@@ -87,7 +151,7 @@ def test_no_alarm_in_fast_motion_of_an_arm_that_differs_from_its_model(seed):
         for _ in range(1600):
             loop.cycle()
             worst = max(worst, np.abs(seen(loop).unknown / LIMIT).max())
-    assert seen(loop).collision.count == 0
+    assert seen(loop).collisions == 0
     assert worst > 0.01, 'the arm does differ'
 
 
@@ -99,7 +163,7 @@ def collide(loop, force=60.0):
     velocity = (loop.dynamics.jacobian(loop.plant.q, TIP) @ loop.plant.qd)[:3]
     loop.plant.push(TIP, [*(-force * velocity / np.linalg.norm(velocity)), 0.0, 0.0, 0.0])
     start = loop.now
-    while not seen(loop).collision.count and loop.now < start + 0.5:
+    while not seen(loop).collisions and loop.now < start + 0.5:
         loop.cycle()
     return loop.now - start
 
@@ -122,7 +186,7 @@ def test_stopped_the_arm_holds_where_it_was_found_until_the_cause_is_gone():
     control.reset_fault()
     loop.follow(BENT, 2.0)
     loop.settle()
-    assert not control.fault and seen(loop).collision.count == 1
+    assert not control.fault and seen(loop).collisions == 1
 
 
 def test_a_stop_does_not_press_on():
@@ -155,7 +219,7 @@ def test_a_report_changes_no_torque():
         assert not loop.control.fault
     n = min(map(len, torques))
     np.testing.assert_array_equal(torques[0][:n], torques[1][:n])
-    assert seen(loop).collision.count == 1 and seen(loop).told
+    assert seen(loop).collisions == 1 and seen(loop).told
 
 
 def test_a_floating_arm_may_be_pushed():
@@ -164,7 +228,7 @@ def test_a_floating_arm_may_be_pushed():
     loop.run(0.3)
     loop.plant.push(TIP, [0.0, 40.0, 0.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
-    assert seen(loop).collision.present
+    assert seen(loop).collision
     assert loop.control.mode is Mode.FLOAT and not loop.control.fault
 
 
@@ -204,7 +268,7 @@ def test_it_takes_no_more_than_it_may():
     loop.plant.external[:] = 0.6 * LIMIT
     loop.run(0.5)
     np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL][:2], -0.3 * LIMIT[:2])
-    assert np.abs(seen(loop).disturbance).max() <= 0.3 * LIMIT.max()
+    assert np.abs(loop.control.host.memory.observer.against).max() <= 0.3 * LIMIT.max()
     loop.plant.external[:] = 0.0
     loop.run(0.3)
     # nothing is wound up: it is gone as fast as it came
@@ -282,18 +346,29 @@ def test_shaped_inertia_is_calm_on_a_stiff_spring(q, part):
     assert late < 0.1 * early
 
 
-def test_as_much_is_fed_back_as_the_damping_of_the_moment_bears():
+def test_as_much_is_fed_back_as_the_present_damping_allows():
     # D goes with the root of the stiffness, which may wait for energy on its way to the gains'
     dyn = Dynamics(MODEL)
     gains = make_gains(dyn, apparent_inertia=0.1 * make_gains(dyn).inertia, stiffness=100.0)
-    contact, torque = feedback.ContactFeedback(dyn), np.ones(7)
-    whole = contact.fed_back(BENT, torque, gains, gains.stiffness)[0]
-    part = contact.fed_back(BENT, torque, gains, 0.04 * gains.stiffness)[0]
-    assert 0.0 < whole < 1.0 and part == pytest.approx(0.2 * whole)
+    body, torque = body_of(dyn, gains), np.linspace(1.0, 7.0, 7)
+    whole, part = (array(observer.stable_external(body, *doubles([BENT, torque, stiffness])))
+                   for stiffness in (gains.stiffness, 0.04 * gains.stiffness))
+    np.testing.assert_allclose(whole / torque, whole[0])
+    assert 0.0 < whole[0] < 1.0
+    np.testing.assert_allclose(part, 0.2 * whole)
+
+
+class AllFedBack(CompiledCycle):
+    """A cycle that feeds back all of the external torque."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        own, = self.functions['stable_part']
+        self.functions['stable_part'] = [Function(lambda *_: [1.0], own.arguments, own.outputs)]
 
 
 def test_all_of_the_torque_would_not_be_calm(monkeypatch):
-    monkeypatch.setattr(feedback.ContactFeedback, 'fed_back', lambda self, q, torque, *_: torque)
+    monkeypatch.setattr(controller, 'CompiledCycle', AllFedBack)
     early, late = motion_against(2e4, 0.95 * STRETCHED, 'shaped_impedance', 0.8)
     assert late > early
 

@@ -6,15 +6,13 @@ from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import ControlLaw, CycleSettings, Loads, make_gains, Term
-from robodyn_ros.control.adaptive.adaptation import Adaptation, AdaptationSettings
-from robodyn_ros.control.memory import Memory, Past
-from robodyn_ros.control.response import compile_response
-from robodyn_ros.control.stiffness import VaryingStiffness
+from robodyn_ros.control import ControlLaw, CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control.steps import law_state
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference
+from steps import array, doubles, filled
 from tolerance import assert_close
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
@@ -121,63 +119,98 @@ def test_no_energy_is_to_be_had_over_a_closed_motion():
 
 # --- stiffness that changes --------------------------------------------------------------------
 
+class Springs:
+    """Springs whose stiffness changes, and the tank that pays for it, full at first."""
+
+    def __init__(self, stiffness, tank):
+        n = len(stiffness)
+        self.m = filled(law_state.Springs, n, value=stiffness, target=stiffness, energy=tank)
+        self.tank = tank
+
+    def change(self, stiffness, duration):
+        self.m = law_state.requested(
+            self.m, *doubles([self.m.change + 1.0, stiffness, duration]))
+
+    def go(self, dt, error, dissipated):
+        self.m = law_state.soften_or_stiffen(
+            self.m, *doubles([dt, error, dissipated, self.tank]))
+
+    @property
+    def value(self):
+        return array(self.m.value)
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_stiffness_feeds_in_no_more_than_the_tank_holds(seed):
     rng = np.random.default_rng(seed)
-    spring, injected, dissipated = VaryingStiffness(np.full(3, 100.0), tank=0.5), 0.0, 0.0
-    for k in range(4000):
+    springs, injected, dissipated = Springs(np.full(3, 100.0), tank=0.5), 0.0, 0.0
+    for k in range(2000):
         if k % 200 == 0:
-            spring.change(rng.uniform(10.0, 4000.0, 3), 0.1)
+            springs.change(rng.uniform(10.0, 4000.0, 3), 0.1)
         error, power = rng.uniform(-0.3, 0.3, 3), rng.uniform(0.0, 0.5)
-        before = spring.value.copy()
-        spring.advance(1e-3, error, power)
-        injected += 0.5 * (spring.value - before) @ error ** 2
+        before = springs.value
+        springs.go(1e-3, error, power)
+        injected += 0.5 * (springs.value - before) @ error ** 2
         dissipated += power * 1e-3
         assert injected <= 0.5 + dissipated + 1e-9
-        assert 0.0 <= spring.energy <= 0.5
+        assert 0.0 <= springs.m.energy <= 0.5
+    assert injected > 0.5, 'more than the tank held at first'
 
 
 def test_a_relaxed_spring_goes_over_in_time_and_exactly():
-    spring = VaryingStiffness(np.array([100.0, 50.0]), tank=0.0)
-    spring.change(np.array([300.0, 20.0]), 0.2)
+    springs = Springs([100.0, 50.0], tank=0.0)
+    springs.change([300.0, 20.0], 0.2)
     for _ in range(100):
-        spring.advance(1e-3, np.zeros(2), 0.0)
-    np.testing.assert_allclose(spring.value, [200.0, 35.0])
+        springs.go(1e-3, np.zeros(2), 0.0)
+    np.testing.assert_allclose(springs.value, [200.0, 35.0])
     for _ in range(101):
-        spring.advance(1e-3, np.zeros(2), 0.0)
-    np.testing.assert_array_equal(spring.value, [300.0, 20.0])
+        springs.go(1e-3, np.zeros(2), 0.0)
+    np.testing.assert_array_equal(springs.value, [300.0, 20.0])
 
 
 def test_softer_is_free_and_pays_for_what_comes_later():
-    spring = VaryingStiffness(np.full(1, 100.0), tank=2.0)
+    springs = Springs([100.0], tank=2.0)
     for _ in range(5):
-        spring.advance(1.0, np.ones(1), -10.0)  # dampers never feed in
-    spring.change(np.zeros(1), 0.01)
-    spring.advance(0.01, np.full(1, 0.1), 0.0)
-    assert spring.value[0] == 0.0 and spring.energy == 2.0
-    spring.change(np.full(1, 1000.0), 0.01)
-    spring.advance(0.01, np.full(1, 0.1), 0.0)  # would take 5 J
-    np.testing.assert_allclose(spring.value, 400.0)
-    assert spring.energy == 0.0
+        springs.go(1.0, [1.0], -10.0)  # dampers never feed in
+    springs.change([0.0], 0.01)
+    springs.go(0.01, [0.1], 0.0)
+    assert springs.value[0] == 0.0 and springs.m.energy == 2.0
+    springs.change([1000.0], 0.01)
+    springs.go(0.01, [0.1], 0.0)  # would take 5 J
+    np.testing.assert_allclose(springs.value, 400.0)
+    assert springs.m.energy == 0.0
+
+
+def test_a_change_that_is_known_does_not_begin_again():
+    """Protects the pace of a change, which counts from its first request."""
+    springs = Springs([100.0], tank=0.0)
+    springs.change([300.0], 0.2)
+    springs.go(0.1, [0.0], 0.0)
+    springs.m = law_state.requested(springs.m, springs.m.change, *doubles([[900.0], 9.0]))
+    springs.go(0.05, [0.0], 0.0)
+    np.testing.assert_allclose(springs.value, 250.0)
 
 
 @pytest.mark.parametrize('law', ['joint_impedance', 'shaped_impedance'])
 @pytest.mark.parametrize('ratio', [0.0, 0.7])
 def test_only_what_the_dampers_take_fills_the_tank(law, ratio):
-    dyn = Dynamics(MODEL)
-    gains = make_gains(dyn, stiffness=100.0, impedance_ratio=ratio, friction_scale=0.0,
-                       apparent_inertia=0.3 * make_gains(dyn).inertia)
-    control = ControlLaw(dyn, gains, law, tank=100.0)
-    memory = Memory(control, compile_response(dyn), Adaptation(
-        dyn, Loads(dyn), AdaptationSettings()))
-    m = np.diag(dyn.mass_matrix(BENT)) if law == 'joint_impedance' else gains.apparent_inertia
-    ref, qd = Reference.at_rest(BENT + 0.05), np.linspace(0.2, 0.5, 7)
-    for velocity in (qd, -qd):  # springs give energy, or take it
-        control.stiffness.energy = 0.0
-        control.follow(BENT, velocity, ref)
-        memory.advance(Past(1e-3, BENT, velocity, ref, True, True, True))
+    design = {'stiffness': 100.0, 'impedance_ratio': ratio,
+              'apparent_inertia': 1.5 * make_gains(Dynamics(MODEL)).inertia}
+    loop = arm(gains=design, settings=CycleSettings(
+        tracking=law, activation_time=0.0, transition_time=0.0, energy_tank=100.0))
+    loop.run(0.2)
+    control = loop.control
+    assert control.mode is Mode.HOLD
+    m = (np.diag(loop.dynamics.mass_matrix(BENT)) if law == 'joint_impedance'
+         else loop.gains.apparent_inertia)
+    springs, qd = control.host.memory.springs, np.linspace(0.02, 0.05, 7)
+    control.host.memory.motion.reference.q[:] = BENT + 0.005
+    for k, velocity in enumerate((qd, -qd)):  # springs give energy, or take it
+        springs.energy[()] = 0.0
+        control.update(loop.now + 1e-3 * k, BENT, velocity)
+        assert not control.terms[Term.LIMIT].any(), 'all of the feedback'
         power = qd @ (2.0 * ratio * np.sqrt(100.0 * m) * qd)
-        np.testing.assert_allclose(control.stiffness.energy, 1e-3 * power, atol=1e-12)
+        np.testing.assert_allclose(springs.energy, 1e-3 * power, rtol=1e-9, atol=1e-14)
 
 
 def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
@@ -201,7 +234,7 @@ def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
     pushed(0.3)
     steps = np.abs(np.diff(loop.torques[before - 1:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 0.012
-    fed = 0.5 * ((loop.control._law.stiffness.value - 100.0) * error ** 2).sum()
+    fed = 0.5 * ((loop.control.host.memory.springs.value - 100.0) * error ** 2).sum()
     assert 0.0 < fed < 3.0 * settings.energy_tank  # what dampers took since counts as well
 
 

@@ -1,18 +1,21 @@
-"""What the controller makes of external torque, cycle by cycle, without a loop around it."""
+"""What the cycle makes of external torque, state by state, without a loop around it."""
+
+from dataclasses import replace
 
 from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import (
-    CollisionSettings, ControlLaw, CycleSettings, Loads, make_gains, ObserverSettings, Term,
-    with_slots)
-from robodyn_ros.control.contact.collision import checked_threshold, CollisionMonitor
-from robodyn_ros.control.contact.feedback import ContactFeedback
-from robodyn_ros.control.contact.observation import Observation
-from robodyn_ros.control.external import ExternalWrenches
+    ArmController, CollisionSettings, ControlLaw, CycleSettings, make_gains, Mode,
+    ObserverSettings, Term, with_slots)
+from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
+from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control.steps import observer
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import Payload
+from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
+from steps import array, body_of, doubles
 
 LIMIT = np.array(MODEL.effort_limit)
 SLOTTED = with_slots(MODEL)
@@ -22,43 +25,59 @@ PUSH = 0.1 * LIMIT * np.array([1, -1, 1, -1, 1, -1, 1])
 
 
 class Watched:
-    """An arm that rests, or is taken to move at a constant velocity, and what is seen of it."""
+    """An arm that is held still, or is taken to move at a constant velocity, and its controller."""
 
-    dyn = Dynamics(SLOTTED)
-    unloaded = dyn.runtime.copy()
+    def __init__(self, law='computed_torque', gains=None, collision=None, floating=False,
+                 **watched):
+        dynamics = Dynamics(SLOTTED)
+        self.gains = make_gains(dynamics, **{'friction_scale': 0.0, **(gains or {})})
+        self.control = control = ArmController(dynamics, self.gains, CycleSettings(
+            tracking=law, activation_time=0.0, transition_time=0.0, start_floating=floating,
+            wrench_timeout=9.0, adaptation=AdaptationSettings(rate=0.0),
+            observer=ObserverSettings(collision=CollisionSettings(**(collision or {})),
+                                      **watched)))
+        self.seen, self.memory, self.now = control.observation, control.host.memory, 0.0
+        self.inertial = STILL
+        self.begin()
 
-    def __init__(self, law='computed_torque', gains=None, collision=None, **observer):
-        self.dyn.runtime[:] = self.unloaded
-        self.gains = make_gains(self.dyn, **{'friction_scale': 0.0, **(gains or {})})
-        self.law = ControlLaw(self.dyn, self.gains, law)
-        self.law.terms[:] = 0.0
-        self.loads, self.wrenches = Loads(self.dyn), ExternalWrenches(self.dyn)
-        self.seen = Observation(
-            self.dyn, self.law, self.loads, self.wrenches, CycleSettings(observer=ObserverSettings(
-                collision=CollisionSettings(**(collision or {})), **observer)), LIMIT)
-        self.seen.begin()
+    def begin(self):
+        """Take over the arm."""
+        self.control.activate(self.now, BENT, STILL)
 
-    def state(self, push=0.0, dt=DT, effort=None, free=False, q=BENT, qd=STILL):
-        """Take in a state of an arm that is held against a push; return the reaction."""
-        torque = self.dyn.gravity(q) - push
-        return self.seen.advance(dt, q, qd, torque, effort, free)
+    def state(self, push=0.0, dt=DT, effort=None, q=BENT, qd=STILL):
+        """Take a state of an arm whose motors held it against a push since the last one."""
+        self.memory.sent[:] = self.control.dynamics.gravity(q) - push
+        self.control.terms[Term.INERTIA] = self.inertial
+        self.now += dt
+        self.control.update(self.now, q, qd, effort)
 
     def states(self, count, push=0.0, **options):
-        return [self.state(push, **options) for _ in range(count)]
+        for _ in range(count):
+            self.state(push, **options)
+
+    @property
+    def disturbance(self):
+        """Torque that the law puts against disturbances."""
+        return self.control.terms[Term.INTEGRAL]
 
 
 # --- reactions, pauses, and where torque comes from ---------------------------------------------
 
 
-@pytest.mark.parametrize('reaction', ['report', 'stop', 'float'])
-@pytest.mark.parametrize('free', [False, True])
-def test_a_collision_is_answered_once_and_only_where_no_hand_leads_the_arm(reaction, free):
+@pytest.mark.parametrize('reaction, mode', [
+    ('report', Mode.HOLD), ('stop', Mode.HOLD), ('float', Mode.FLOAT)])
+@pytest.mark.parametrize('floating', [False, True])
+def test_a_collision_is_answered_once_and_only_where_no_hand_leads_the_arm(
+        reaction, mode, floating):
     """Protects a hand that leads a floating arm, and a collision that is only to be reported."""
-    arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction})
-    answers = arm.states(200, PUSH, free=free)
-    assert arm.seen.collision.present and arm.seen.collision.count == 1
-    assert [each for each in answers if each] == (
-        [] if free or reaction == 'report' else [reaction])
+    arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction}, floating=floating)
+    before = arm.control.interruptions
+    arm.states(400, PUSH)
+    assert arm.seen.collision and arm.seen.collisions == 1
+    answered = not floating and reaction != 'report'
+    assert arm.control.interruptions == before + answered
+    assert arm.control.fault.startswith('collision: ') == answered
+    assert arm.control.mode is (Mode.FLOAT if floating else mode)
 
 
 @pytest.mark.parametrize('dt', [0.0, -0.1, 0.26, np.nan])
@@ -67,8 +86,10 @@ def test_time_that_does_not_pass_or_leaps_begins_observation_anew(dt):
     arm = Watched()
     arm.states(300, PUSH)
     np.testing.assert_allclose(arm.seen.torque, PUSH, rtol=1e-3)
+    before = arm.now
     arm.state(PUSH, dt=dt)
     assert not arm.seen.torque.any() and not arm.seen.unknown.any()
+    arm.now = before + (0.0 if np.isnan(dt) else dt)
     arm.states(300, PUSH)
     np.testing.assert_allclose(arm.seen.torque, PUSH, rtol=1e-3)
     arm.state(PUSH, dt=0.24)
@@ -79,9 +100,9 @@ def test_time_that_does_not_pass_or_leaps_begins_observation_anew(dt):
 def test_measured_effort_counts_where_it_is_chosen_and_where_there_is_some(source):
     """Protects joints that report no effort: what was sent to them counts."""
     arm = Watched(torque_source=source)
-    effort = arm.dyn.gravity(BENT) - PUSH
+    effort = arm.control.dynamics.gravity(BENT) - PUSH
     effort[[1, 4]] = np.nan
-    arm.states(300, 0.0, effort=effort)  # of all this the command says nothing
+    arm.states(300, 0.0, effort=effort)  # of all this the command shows nothing
     expected = np.where(np.isnan(effort), 0.0, PUSH) if source == 'measured' else STILL
     np.testing.assert_allclose(arm.seen.torque, expected, rtol=1e-3, atol=1e-9)
     arm.states(600)
@@ -89,44 +110,49 @@ def test_measured_effort_counts_where_it_is_chosen_and_where_there_is_some(sourc
 
 
 def test_a_wrench_that_is_known_is_external_and_no_collision():
-    """Protects a tool that a sensor knows of from being taken for a collision."""
+    """Protects a tool whose force a sensor measures from being taken for a collision."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT})
     wrench = np.array([0.0, 0.0, 60.0, 0.0, 0.0, 0.0])
-    arm.wrenches.apply(0.0, 'tool0', wrench, 9.0)
-    push = arm.wrenches.told(BENT).copy()
+    arm.control.apply_wrench(0.0, 'tool0', wrench)
+    dynamics = Dynamics(MODEL)
+    R = dynamics.forward_kinematics(BENT, 'tool0')[:3, :3]
+    push = dynamics.jacobian(BENT, 'tool0')[:3].T @ R @ wrench[:3]
     assert (np.abs(push) > 0.06 * LIMIT).any()
-    assert not any(arm.states(300, push))
+    arm.states(300, push)
     np.testing.assert_allclose(arm.seen.torque, push, rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(arm.seen.unknown, 0.0, atol=1e-6)
-    assert not arm.seen.told
-    assert 'stop' in arm.states(300, 2.0 * push), 'as much again is not known'
+    assert not arm.seen.told and not arm.control.fault
+    arm.states(300, 2.0 * push)  # as much again is not known
     j = int(np.argmax(np.abs(push) / LIMIT))
     assert f"'joint{j + 1}' feels {push[j]:.3g} N m" in arm.seen.told
+    assert arm.control.fault.startswith('collision: ')
 
 
 def test_what_a_wrong_model_may_cause_widens_the_threshold():
     """Protects a fast motion of an arm that differs from its model from an alarm."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT, 'model_error': 0.1})
-    arm.law.terms[Term.INERTIA] = 0.8 * LIMIT  # a tenth of it is more than the excess of 0.05
-    assert not any(arm.states(300, PUSH))
-    arm.law.terms[Term.INERTIA] = 0.4 * LIMIT
-    assert 'stop' in arm.states(300, PUSH)
+    arm.inertial = 0.8 * LIMIT  # a tenth of it is more than the excess of 0.05
+    arm.states(300, PUSH)
+    assert not arm.seen.collisions
+    arm.inertial = 0.4 * LIMIT
+    arm.states(300, PUSH)
+    assert arm.seen.collisions == 1
 
 
 # --- beginnings ---------------------------------------------------------------------------------
 
 
-def test_a_beginning_forgets_collision_and_torque_and_a_restart_the_torque_alone():
+def test_a_beginning_forgets_collision_and_torque_and_silence_the_torque_alone():
     """Protects a new activation from an old collision, and a latched one from a short silence."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT})
-    for forget, present in ((arm.seen.restart, True), (arm.seen.begin, False)):
+    for forget, present in ((lambda: arm.control.coast(arm.now), True), (arm.begin, False)):
         arm.states(200, PUSH)
-        assert arm.seen.collision.present
+        assert arm.seen.collision
         forget()
-        assert arm.seen.collision.present == present
+        assert arm.seen.collision == present
         assert not arm.seen.torque.any()
         arm.state(PUSH)
-        assert not arm.seen.torque.any(), 'the way to the first state says nothing'
+        assert not arm.seen.torque.any(), 'the way to the first state shows nothing'
 
 
 @pytest.mark.parametrize('law, change', [
@@ -138,26 +164,31 @@ def test_a_change_of_the_loads_is_no_momentum(law, change):
     A load of 2 kg has momentum: taken for one that came from outside within a cycle, it would be
     a push of thousands of N m.
     """
-    arm = Watched(law)
-    payloads = arm.loads.with_payload(LOAD)
-    heavy = Dynamics(MODEL.with_payload('tool0', LOAD.mass, LOAD.com, LOAD.inertia))
+    arm, heavy = Watched(law), Dynamics(MODEL.with_payload('tool0', LOAD.mass, LOAD.com,
+                                                           LOAD.inertia))
+    control, unloaded = arm.control, Dynamics(MODEL)
     qd = np.full(7, 0.5)
-    jump = np.abs((heavy.mass_matrix(BENT) - arm.dyn.mass_matrix(BENT)) @ qd).max()
+    jump = np.abs((heavy.mass_matrix(BENT) - unloaded.mass_matrix(BENT)) @ qd).max()
     before = None
     for cycle in range(60):
         if cycle == 40 and change == 'learned':
-            arm.dyn.runtime[:] = arm.loads.planned(payloads, arm.loads.gravity)
+            control.adaptation.pseudo_inertia[:] = pseudo_inertia(
+                LOAD.mass, LOAD.mass * LOAD.com,
+                parallel_axis(LOAD.inertia, LOAD.mass, LOAD.com))
+            control.adaptation.change(control.settings.adaptation)
+            control.host.apply()
         elif cycle == 40:
-            arm.loads.change(payloads, arm.loads.gravity, 0.0 if change == 'at once' else 2 * DT)
-        arm.loads.advance(DT)
-        if change == 'learned' and cycle >= 40:
-            arm.dyn.runtime[:] = arm.loads.planned(payloads, arm.loads.gravity)
+            control.settings = replace(
+                control.settings, load_time=0.0 if change == 'at once' else 2 * DT)
+            control.set_payload(LOAD)
         arm.state(qd=qd)
         if before is not None:
             step = np.abs(arm.seen.torque - before).max()
             # what the arm weighs more may be seen, at the pace of the filter
             assert step < 0.2 * 30.0 * jump, cycle
         before = arm.seen.torque.copy()
+    np.testing.assert_allclose(control.dynamics.mass_matrix(BENT), heavy.mass_matrix(BENT),
+                               rtol=1e-9, atol=1e-12)
 
 
 # --- what is made of it -------------------------------------------------------------------------
@@ -169,25 +200,35 @@ def test_disturbances_are_compensated_within_bounds_and_collisions_are_not_fough
     arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction},
                   gains={'disturbance_observer': True}, disturbance_limit=0.07)
     arm.states(300, 0.4 * PUSH)
-    np.testing.assert_allclose(arm.seen.disturbance, -0.4 * PUSH, rtol=1e-3)
+    np.testing.assert_allclose(arm.disturbance, -0.4 * PUSH, rtol=1e-3)
     arm.states(300, PUSH)
-    assert arm.seen.collision.present
-    np.testing.assert_allclose(arm.seen.disturbance,
-                               0.0 if reaction == 'stop' else -0.7 * PUSH, rtol=1e-9)
+    assert arm.seen.collision
+    np.testing.assert_allclose(arm.disturbance, 0.0 if reaction == 'stop' else -0.7 * PUSH,
+                               rtol=1e-9)
 
 
 def test_laws_that_shape_inertia_get_the_stable_part_of_all_external_torque():
     """Protects the arguments of the feedback: present pose, whole torque, present stiffness."""
-    inertia = make_gains(Watched.dyn).inertia
+    inertia = make_gains(Dynamics(MODEL)).inertia
     arm = Watched('shaped_impedance', {'apparent_inertia': 0.8 * inertia, 'stiffness': 500.0})
-    arm.wrenches.apply(0.0, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0], 9.0)
+    arm.control.apply_wrench(0.0, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     q = BENT + 0.4
+    arm.memory.springs.value[:] = 7.0
     arm.states(300, PUSH, q=q)
-    arm.law.stiffness.value[:] = 7.0
-    expected = ContactFeedback(arm.dyn).fed_back(q, PUSH, arm.gains, np.full(7, 7.0))
-    assert np.abs(expected).max() < 0.9 * np.abs(PUSH).max(), 'all of it is stable'
-    np.testing.assert_allclose(arm.seen.contact, expected, rtol=1e-3)
-    assert Watched('joint_impedance').seen.contact is None
+    dynamics, softer = Dynamics(MODEL), replace(arm.gains, stiffness=np.full(7, 7.0))
+    part = array(observer.stable_external(body_of(dynamics, arm.gains),
+                                          *doubles([q, PUSH, softer.stiffness])))
+    assert np.abs(part).max() < 0.9 * np.abs(PUSH).max(), 'all of it is stable'
+    law = ControlLaw(dynamics, softer, 'shaped_impedance')
+    expected = law.follow(q, STILL, arm.control.reference, contact=part)[Term.INTEGRAL]
+    assert np.abs(expected).max() > 1.0
+    np.testing.assert_allclose(arm.control.terms[Term.INTEGRAL], expected, rtol=2e-3, atol=1e-3)
+
+
+def test_other_impedances_get_none():
+    arm = Watched('joint_impedance')
+    arm.states(300, PUSH)
+    assert not arm.control.terms[Term.INTEGRAL].any()
 
 
 def test_the_joint_is_reported_whose_torque_is_largest_for_its_motor():
@@ -197,58 +238,6 @@ def test_the_joint_is_reported_whose_torque_is_largest_for_its_motor():
     push[[0, 6]] = 10.0, 2.0
     arm.states(500, push)
     assert arm.seen.summary()['largest external torque'] == '2 N m at joint joint7'
-
-
-# --- the monitor of collisions ------------------------------------------------------------------
-
-
-def monitor(**settings):
-    found = CollisionMonitor(MODEL)
-    found.change(CollisionSettings(**{'threshold': 0.1 * LIMIT, 'duration': 0.0, **settings}))
-    return found
-
-
-def test_the_joint_is_named_that_takes_part_and_exceeds_its_threshold_most():
-    """Protects the message from joints that do not take part, however large their torque is."""
-    one = monitor()
-    torque = np.zeros(7)
-    torque[[0, 1, 6]] = 0.09 * LIMIT[0], 0.12 * LIMIT[1], -0.3 * LIMIT[6]
-    assert one.advance(DT, np.abs(torque), torque)
-    assert one.told(torque).startswith("joint 'joint7' feels -3.6 N m"), '3 times, not 1.2 times'
-    torque[0] = 9.0 * LIMIT[0]
-    assert one.told(torque).startswith("joint 'joint7' feels"), 'the first one does not take part'
-
-
-def test_time_counts_for_each_joint_alone():
-    """Protects from a collision made of short peaks of several joints."""
-    one = monitor(duration=0.0015)
-    for k in range(12):
-        excess = np.zeros(7)
-        excess[k % 3], excess[(k + 1) % 3] = LIMIT[k % 3], 0.06 * LIMIT[(k + 1) % 3]
-        begun = one.advance(DT, excess, excess)
-        assert not begun and not one.present, k
-
-
-def test_switched_off_it_forgets_and_sees_nothing():
-    """Protects from a collision that stays for ever because its detection was switched off."""
-    one, torque = monitor(), LIMIT.copy()
-    assert one.advance(DT, torque, torque) and one.present
-    one.change(CollisionSettings())
-    assert not one.present and not one.joints.any() and one.told(torque) == ''
-    assert not one.advance(DT, torque, torque) and not one.present
-    one.change(CollisionSettings(0.1 * LIMIT, duration=0.0))
-    assert not one.present
-    assert one.advance(DT, torque, torque) and one.count == 2
-
-
-def test_reset_it_needs_all_of_its_duration_again():
-    """Protects a new activation from time that was counted before it."""
-    one, torque = monitor(duration=0.003), LIMIT.copy()
-    assert [one.advance(DT, torque, torque) for _ in range(2)] == [False] * 2
-    one.reset()
-    assert [one.advance(DT, torque, torque) for _ in range(3)] == [False, False, True]
-    one.reset()
-    assert not one.present
 
 
 def test_one_threshold_of_zero_is_refused_by_name():

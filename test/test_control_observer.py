@@ -6,11 +6,15 @@ from fake_arm import MODEL as TWO_JOINTS
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, make_gains, ObserverSettings, with_slots
-from robodyn_ros.control.contact.momentum_observer import momentum, MomentumObserver, Row
+from robodyn_ros.control.contact.momentum_observer import momentum
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
+from robodyn_ros.control.steps import observer
+from robodyn_ros.control.steps.state import State
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import Payload
+from steps import array, body_of, doubles, filled
 from tolerance import assert_close
 
 LIMIT = np.array(MODEL.effort_limit)
@@ -64,10 +68,12 @@ def test_a_step_is_that_of_the_equations():
     gains = make_gains(dyn, armature=0.1, observer_bandwidth=K, viscous=0.3, coulomb=0.0)
     (q0, q1), (v0, v1) = rng.uniform(-1, 1, (2, 2, n))
     torque, known = rng.uniform(-5, 5, (2, n))
-    observer = MomentumObserver(dyn, np.zeros((3, n)))
-    observer.advance(0.0, q0, v0, torque, known, gains)
-    assert not observer.rows[Row.EXTERNAL].any()
-    observer.advance(dt, q1, v1, torque, known, gains)
+    m, rows = filled(observer.Memory, begins=1.0), doubles(np.zeros((len(Term), n)))
+    for step, q, v in ((0.0, q0, v0), (dt, q1, v1)):
+        assert not array(m.external).any()
+        m = observer.advance(body_of(dyn, gains), m, filled(observer.Program),
+                             *doubles([step]), filled(State, q=q, qd=v),
+                             *doubles([torque, known]), rows, doubles((0.0, 0.0)))
 
     def p(q, v):
         return (dyn.mass_matrix(q) + 0.1 * np.eye(n)) @ v
@@ -77,8 +83,8 @@ def test_a_step_is_that_of_the_equations():
 
     mean = (p(q1, v1) - p(q0, v0)) / dt - torque - 0.5 * (drift(q0, v0) + drift(q1, v1))
     filtered = 1.0 - np.exp(-K * dt)
-    assert_close(observer.rows[Row.EXTERNAL], filtered * mean, 2e-4)
-    assert_close(observer.rows[Row.UNKNOWN], filtered * (mean - known), 2e-4)
+    assert_close(array(m.external), filtered * mean, 2e-4)
+    assert_close(array(m.unknown), filtered * (mean - known), 2e-4)
 
 
 @pytest.mark.parametrize('bandwidth', [30.0, 100.0])

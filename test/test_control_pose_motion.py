@@ -3,12 +3,11 @@
 from closed_loop import arm, BENT, MODEL, STRETCHED
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode, Term
-from robodyn_ros.control.pose.pose_motion import PoseMotion, ReachSettings
+from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.pose.task_gains import make_task_gains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError, StateError
-from robodyn_ros.trajectory import Reference
 from scipy.spatial.transform import Rotation
 
 LINK = 'tool0'
@@ -24,23 +23,31 @@ def dyn():
 
 
 class Way:
-    """A reference on its way, and all that it went through."""
+    """The reference of an arm that follows it, and all that it went through."""
 
-    def __init__(self, dyn, q, settings=SETTINGS, period=1e-3):
-        self.dyn, self.period = dyn, period
-        self.motion = PoseMotion(dyn, LINK, make_task_gains(dyn).reach, ACCELERATION, settings)
-        self.reference, self.rows, self.outcome = Reference.at_rest(q), [], ''
+    def __init__(self, dyn, q, period=1e-3):
+        self.dyn, self.period, self.now = dyn, period, 0.0
+        self.control = ArmController(dyn, make_gains(dyn), CycleSettings(reach=SETTINGS))
+        self.reference, self.rows, self.outcome = self.control.reference, [], ''
+        self.control.activate(self.now, q, 0.0 * q)
+        self.run(0.2)
+        assert self.control.mode is Mode.HOLD
+        self.rows.clear()
 
     def aim(self, pose):
-        self.motion.aim(pose[:3, :3], pose[:3, 3])
+        self.control.reach(pose[:3, 3], quaternion(pose))
 
     def run(self, seconds=20.0, measured=None):
+        """Follow the reference, or stay where the arm is held, until the motion has ended."""
         for _ in range(round(seconds / self.period)):
-            reference = self.reference
-            self.outcome = self.motion.advance(
-                self.period, reference, reference.q if measured is None else measured)
-            self.rows.append([each.copy() for each in reference.arrays[:3]])
-            if self.outcome:
+            reaching = self.control.mode is Mode.REACH
+            self.now += self.period
+            q, qd = self.reference.q.copy(), self.reference.qd.copy()
+            self.control.update(self.now, *((q, qd) if measured is None
+                                            else (measured, 0.0 * measured)))
+            self.rows.append([each.copy() for each in self.reference.arrays[:3]])
+            self.outcome = self.control.message if self.control.mode is not Mode.REACH else ''
+            if reaching and self.outcome:
                 break
         return self
 
@@ -321,11 +328,19 @@ def test_a_stiffness_that_grows_under_load_pays_for_it(loop, dyn):
     control.set_task_gains(make_task_gains(dyn, stiffness=100.0))
     control.enter('cartesian_impedance')
     loop.run(0.3)
-    stiffness = control._law.task_stiffness
+    springs = control.host.memory.task_springs
     control.set_task_gains(make_task_gains(dyn, stiffness=800.0))
     loop.run(1.0)
-    np.testing.assert_allclose(stiffness.value, 800.0)
-    stiffness.energy = 0.0
-    stiffness.change(np.full(6, 1600.0), 0.2)
-    stiffness.advance(0.1, np.full(6, 0.01), 0.0)
-    np.testing.assert_allclose(stiffness.value, 800.0)
+    np.testing.assert_allclose(springs.value, 800.0)
+    springs.energy[()] = 0.0
+    control.set_task_gains(make_task_gains(dyn, stiffness=1600.0))
+
+    def held(q):
+        for _ in range(500):
+            control.update(loop.now, q, np.zeros(7))
+            loop.now += loop.period
+
+    held(control.reference.q + 0.01)
+    np.testing.assert_array_equal(springs.value, 800.0)
+    held(control.reference.q.copy())
+    np.testing.assert_array_equal(springs.value, 1600.0)

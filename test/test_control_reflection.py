@@ -4,8 +4,9 @@ from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import CycleSettings, ReflectionSettings, Term
-from robodyn_ros.control.reflection import Reflection
+from robodyn_ros.control.steps import reflection
 from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
+from steps import array, doubles, filled
 
 FELT = np.zeros(7)
 FELT[1] = 4.0
@@ -45,7 +46,7 @@ def test_it_comes_and_goes_without_a_step():
     loop.run(0.3)
     steps = np.abs(np.diff(np.array(loop.torques)[begin:, 1]))
     assert steps.max() < 0.1 * FELT[1]
-    assert np.abs(shown(loop)).max() < 1e-3, 'nobody told of it for longer than the timeout'
+    assert np.abs(shown(loop)).max() < 1e-3, 'it timed out'
 
 
 def test_no_more_than_the_limit():
@@ -58,13 +59,14 @@ def test_no_more_than_the_limit():
 @pytest.mark.parametrize('side', [1.0, -1.0])
 def test_no_more_than_the_limit_in_either_direction(side):
     """Protects the lower bound of the reflected torque as well as the upper one."""
-    usable = np.array(MODEL.effort_limit)
-    reflection = Reflection(MODEL, usable, ReflectionSettings(gain=1.0, limit=0.1))
-    reflection.take(0.0, side * 1e3 * usable, timeout=1.0)
+    limit = 0.1 * np.array(MODEL.effort_limit)
+    p = filled(reflection.Program, number=1.0, torque=side * 1e4 * limit, end=1.0, gain=1.0,
+               limit=limit)
+    m = filled(reflection.Memory)
     for k in range(500):
-        torque = reflection.torque(1e-3 * k, 1e-3)
-        assert (np.abs(torque) <= 0.1 * usable).all()
-    np.testing.assert_allclose(torque, 0.1 * side * usable, rtol=1e-9)
+        m = reflection.advance(m, p, *doubles([1e-3 * k, 1e-3]))
+        assert (np.abs(array(m.torque)) <= limit).all()
+    np.testing.assert_allclose(array(m.torque), side * limit, rtol=1e-9)
 
 
 def test_only_while_it_floats():

@@ -93,7 +93,7 @@ class CycleSettings:
     load_time : float
         In which a payload, or another gravity, is taken over.
     energy_tank : float
-        Energy in J that a change of stiffness may feed into the arm, see `VaryingStiffness`.
+        Energy in J that a change of stiffness may feed into the arm, see `steps.law_state`.
     wrench_timeout : float
         For which a known external wrench counts.
     adaptation : AdaptationSettings

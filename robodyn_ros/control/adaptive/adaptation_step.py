@@ -20,35 +20,17 @@ and hardly reaches a small body, whose P is nearly singular. Here an arm begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
-
 from robodyn_ros.control.laws.adaptive import corrections
 from robodyn_ros.control.laws.symmetric import clipped
 from robodyn_ros.control.terms import difference, sums
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.trace import maximum, sqrt
 from robodyn_ros.dynamics.vector import add, apply, matmul, scale, ZERO
 
 STATE = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'sliding')
-NUMBERS = ('step', 'dead_zone', 'largest_mass', 'size')
 ESTIMATE = slice(0, 16)     # of the answer: P in the axes of the link
 PARAMETERS = slice(16, 26)  # of the answer: what the body's payload slot takes
 _TINY = 1e-300  # keeps a quotient defined where there is no error
-
-
-def compile_step(dynamics: Dynamics, link: str) -> Callable:
-    """Return `step(*STATE, estimate, numbers)` of one robot and link, compiled."""
-    frame = dynamics.frame(link)
-
-    def of_link(tree, runtime, *arrays):
-        *state, P, numbers = arrays
-        x = SimpleNamespace(**dict(zip(STATE, state)))
-        return step(tree, runtime, x, P, numbers, frame)
-
-    sizes = {**dict.fromkeys(STATE, dynamics.nv), 'estimate': 16, 'numbers': len(NUMBERS)}
-    kernel = dynamics.kernel(of_link, sizes, (PARAMETERS.stop,), f'adaptation|{frame}')
-    return kernel.builtin('adaptation', step.__doc__)
 
 
 def step(tree, runtime, x, P, numbers, frame):

@@ -17,57 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, select, sqrt
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 
 _TINY = 1e-9
-
-
-class ContactFeedback:
-    """
-    The external torque for laws that shape inertia.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        The robot.
-
-    """
-
-    def __init__(self, dynamics: Dynamics):
-        n = dynamics.nv
-        self._part, self._torque, self._decay = np.zeros(1), np.zeros(n), np.zeros(1)
-        kernel = dynamics.kernel(stable_part, {'q': n, 'armature': n, 'inertia': n, 'decay': 1},
-                                 (1,), 'stable_part')
-        self._stable_part = kernel.builtin('stable_part', stable_part.__doc__)
-
-    def fed_back(self, q: np.ndarray, torque: np.ndarray, gains: Gains,
-                 stiffness: np.ndarray) -> np.ndarray:
-        """
-        Return the stable part of the external torque.
-
-        Parameters
-        ----------
-        q, torque : (nv,)
-            Position, and external torque as it is seen.
-        gains : Gains
-            Of the law.
-        stiffness : (nv,)
-            That counts now, of which damping is made: it may be on its way to that of the gains.
-
-        Returns
-        -------
-        torque : (nv,)
-            Overwritten by the next call.
-
-        """
-        m = gains.apparent_inertia
-        slowest = (gains.spring_damping(stiffness, m) / m).min()
-        self._decay[0] = slowest / gains.observer_bandwidth.max()
-        self._stable_part(q, gains.armature, gains.apparent_inertia, self._decay, out=self._part)
-        return np.multiply(torque, self._part, out=self._torque)
 
 
 def stable_part(tree, runtime, q, armature, inertia, decay):

@@ -22,29 +22,20 @@ one pass outwards for the motions and one inwards for the momenta, without the m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import IntEnum
 
-import numpy as np
-
 from robodyn_ros.control import friction
-from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.terms import product, sums
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, sqrt
 from robodyn_ros.dynamics.vector import add, cross, dot, scale, ZERO
-
-_MOTION = ('inertial', 'velocity', 'load')
-# what the kernel takes of `Gains`
-_GAINS = ('observer_bandwidth', *friction.GAINS, 'armature', 'weight_scale',
-          'disturbance_observer')
 
 
 class Row(IntEnum):
     """
     What the observer knows, in N m (N) but for the momentum.
 
-    KNOWN to others is taken from UNKNOWN, so that it is zero where all is told. ALLOWANCE is what
+    UNKNOWN is what is not known from elsewhere, zero where all of it is. ALLOWANCE is what
     a model error may put into the residual, EXCESS what is beyond. AGAINST is what the disturbance
     observer adds to the torque.
     """
@@ -56,93 +47,6 @@ class Row(IntEnum):
     ALLOWANCE = 4
     EXCESS = 5
     AGAINST = 6
-
-
-class MomentumObserver:
-    """
-    The residual of one robot, one compiled call per cycle.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Gravity and payload are read from it at every call.
-    motion : sequence of (nv,) array
-        Inertial, velocity and payload torque of the motion that is asked for; read at every call.
-
-    Attributes
-    ----------
-    rows : (7, nv) array
-        As in `Row`.
-    limit : (nv,) array
-        Of `Row.AGAINST`.
-    model_error : float
-        Part of the torques of motion and friction in which the model may err.
-
-    """
-
-    def __init__(self, dynamics: Dynamics, motion: Sequence[np.ndarray]):
-        n = dynamics.nv
-        self.rows = np.zeros((len(Row), n))
-        self.limit = np.zeros(n)
-        self.model_error = 0.0
-        self._motion = tuple(motion)
-        self._memory = self.rows.reshape(-1)
-        self._q, self._qd, self._nothing = np.zeros((3, n))
-        self._step = np.zeros(2)
-        self._begins = True
-        self._gains: Gains | None = None
-        sizes = {**dict.fromkeys(('q', 'qd', 'torque', 'known', *_MOTION, 'limit', *_GAINS), n),
-                 'step': self._step.size, 'memory': self._memory.size}
-        self._observe = dynamics.kernel(observe, sizes, self.rows.shape, 'momentum_observer'
-                                        ).builtin('momentum_observer', observe.__doc__)
-
-    def restart(self) -> None:
-        """Begin anew with the next state: what acted on the arm until then is not known."""
-        self._begins = True
-        self.rows.fill(0.0)
-
-    def advance(self, dt: float, q, qd, torque, known, gains: Gains,
-                blending: bool = False) -> None:
-        """
-        Take in a state.
-
-        Parameters
-        ----------
-        dt : float
-            Seconds since the last state.
-        q, qd : (nv,)
-            Measured.
-        torque : (nv,)
-            Of the motors since the last state.
-        known : (nv,)
-            External torque that is known.
-        gains : Gains
-            Bandwidth, friction and rotors.
-        blending : bool
-            Whether the loads have changed since the last state: then that is taken up again with
-            the present ones, for a change of the model is no momentum.
-
-        """
-        if gains is not self._gains:
-            self._gains, self._of_gains = gains, gains.arrays(_GAINS)
-        if self._begins:
-            self._begins = False
-            self._take_up(q, qd)
-        else:
-            if blending:
-                self._take_up(self._q, self._qd)
-            self._step[0], self._step[1] = dt, self.model_error
-            self._observe(q, qd, torque, known, *self._motion, self.limit, *self._of_gains,
-                          self._step, self._memory, out=self.rows)
-        self._q[:], self._qd[:] = q, qd
-
-    def _take_up(self, q, qd) -> None:
-        """Reckon with a state without drawing conclusions from the way there."""
-        nothing = self._nothing
-        self._step.fill(0.0)
-        # without bandwidth what is known stays
-        self._observe(q, qd, nothing, nothing, *self._motion, self.limit, nothing,
-                      *self._of_gains[1:], self._step, self._memory, out=self.rows)
 
 
 def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit, bandwidth,

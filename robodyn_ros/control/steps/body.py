@@ -14,8 +14,7 @@ from typing import NamedTuple
 from robodyn_ros.control.contact.feedback import stable_part
 from robodyn_ros.control.contact.momentum_observer import observe
 from robodyn_ros.control.pose.resolved_rate import reach_step
-from robodyn_ros.control.prediction import predict
-from robodyn_ros.control.response import response
+from robodyn_ros.control.steps import predict
 from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.flow import call
 from robodyn_ros.dynamics.nested import flatten
@@ -53,19 +52,25 @@ def _gravity(robot, runtime, q):
     return kernels.gravity(robot.tree, runtime, q)
 
 
+def _inertia(robot, runtime, q, armature):
+    """Return M, rotors included."""
+    return kernels.add_to_diagonal(kernels.mass_matrix(robot.tree, runtime, q), armature)
+
+
 def _response(robot, runtime, q, armature, torque):
-    return response(robot.tree, runtime, q, armature, torque)
+    """Return the accelerations that joint torques above the weight cause at rest: M^-1 torque."""
+    return kernels.solve(_inertia(robot, runtime, q, armature), list(torque))
 
 
 def _apparent_inertia(robot, runtime, q, armature):
     """Return 1 over the diagonal of M^-1: the inertia of a joint while the others are free."""
-    M = kernels.add_to_diagonal(kernels.mass_matrix(robot.tree, runtime, q), armature)
+    M = _inertia(robot, runtime, q, armature)
     joints = range(robot.tree.nv)
     return [1.0 / kernels.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
 
 
 def _predict(robot, runtime, *state):
-    return predict(robot.tree, runtime, *state)
+    return predict.move(robot.tree, runtime, *state)
 
 
 def _observe(robot, runtime, q, qd, torque, known, motion, limit, gains, step, memory):

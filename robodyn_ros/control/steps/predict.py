@@ -6,11 +6,13 @@ from robodyn_ros.control.blocks import block, joints
 from robodyn_ros.control.steps.vectors import difference, magnitudes
 from robodyn_ros.dynamics.flags import above, all_finite, all_of, below, no
 from robodyn_ros.dynamics.flow import iterate
-from robodyn_ros.dynamics.trace import floor, maximum
+from robodyn_ros.dynamics.kernels import forward_dynamics, gravity
+from robodyn_ros.dynamics.trace import floor, maximum, sqrt
 
 _STEP = 2e-3    # s, at most
 _LONGEST = 0.2  # s for which one torque determines where an arm is
 _FAR = 0.3      # rad or m from the reference; an arm that was followed is nearer
+_CREEP = 1e-3   # rad/s or m/s below which dry friction counts as viscous
 
 
 @block
@@ -42,3 +44,20 @@ def plausible(m, dt, reference):
     """
     near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
     return all_of([no(above(dt, _LONGEST)), *near, all_finite(m.qd)])
+
+
+def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, weight_scale, dt):
+    """Return position and velocity after a step, as in `simulation.integrators.midpoint`."""
+    every, h = range(tree.nv), dt[0]
+    middle = [q[i] + 0.5 * h * qd[i] for i in every]
+    g = gravity(tree, runtime, middle)
+    drag = [viscous[i] + coulomb[i] / sqrt(qd[i] * qd[i] + _CREEP * _CREEP) for i in every]
+    # what the controller leaves out of the weight, the driver carries
+    force = [torque[i] + (1.0 - weight_scale[i]) * g[i] - drag[i] * qd[i] for i in every]
+    # friction at the end of the step: stable for any
+    inertia = [armature[i] + h * drag[i] for i in every]
+    first = forward_dynamics(tree, runtime, middle, qd, force, inertia)
+    halfway = [qd[i] + 0.5 * h * first[i] for i in every]
+    qdd = forward_dynamics(tree, runtime, middle, halfway, force, inertia)
+    v = [qd[i] + h * qdd[i] for i in every]
+    return [[q[i] + 0.5 * h * (qd[i] + v[i]) for i in every], v]

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = 'required'
+# Before NumPy is loaded: beside other processes, threads of BLAS wait for each other, busily.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 LOW_PRIORITY = 5
 # files of few tests that take long
 LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py')

@@ -5,6 +5,7 @@ The arrows of the design: each part of the package may import only the parts lis
 not ROS stays usable without ROS.
 """
 import ast
+from functools import lru_cache
 from pathlib import Path
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -40,18 +41,20 @@ def is_ros(package):
     return package in ROS_PACKAGES or package.endswith(ROS_SUFFIXES)
 
 
+@lru_cache(maxsize=None)
 def imported(path):
-    """Yield (line, dotted module) of all imports of a file, relative ones made absolute."""
-    package = list(path.relative_to(ROOT).with_suffix('').parts)
+    """Return (line, dotted module) of all imports of a file, relative ones made absolute."""
+    package, found = list(path.relative_to(ROOT).with_suffix('').parts), []
     for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield node.lineno, alias.name
+                found.append((node.lineno, alias.name))
         elif isinstance(node, ast.ImportFrom):
             base = package[:-node.level] if node.level else []
             base = '.'.join(base + ([node.module] if node.module else []))
             for alias in node.names:
-                yield node.lineno, f'{base}.{alias.name}'
+                found.append((node.lineno, f'{base}.{alias.name}'))
+    return found
 
 
 def part_of(module):

@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 
 import numpy as np
-from robodyn_ros.control import blocks
+from robodyn_ros.control import blocks, Loads
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.compiled import CompiledCycle
@@ -36,7 +36,8 @@ def filled(cls, nv=7, **given):
 
     A number given for a list counts for all of its elements.
     """
-    dimensions = {'joints': nv, 'task': 6, 'pose': 12, 'feedback': 2 * nv * nv}
+    dimensions = {'joints': nv, 'task': 6, 'pose': 12, 'feedback': 2 * nv * nv,
+                  'pseudo_inertia': 16}
     block = blocks.unpack(cls, [0.0] * blocks.size(cls, dimensions), dimensions)
     values = {each.name: getattr(block, each.name) for each in fields(cls)}
     for name, value in given.items():
@@ -50,10 +51,15 @@ def gains_of(gains):
     return doubles(Gains(**{each.name: getattr(gains, each.name) for each in fields(Gains)}))
 
 
-def body_of(dynamics, gains):
-    """Return a robot as the steps see it; its functions are those of the compiled cycle."""
+def body_of(dynamics, gains, learning_link=''):
+    """
+    Return a robot as the steps see it; its functions are those of the compiled cycle.
+
+    learning_link: whose payload is learned, if any is.
+    """
     model = dynamics.model
-    made = CompiledCycle(dynamics, model.tip, model.tip, None, LONGEST_PAUSE,
+    slot = Loads(dynamics).slot(learning_link) if learning_link else None
+    made = CompiledCycle(dynamics, model.tip, learning_link or model.tip, slot, LONGEST_PAUSE,
                          ScheduledGains(model, GainSchedule()).table)
     functions = {name: [_over_lists(each) for each in table]
                  for name, table in made.functions.items()}

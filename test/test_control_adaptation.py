@@ -1,16 +1,21 @@
 """The adaptive law and one step of learning, against the equations that they come from."""
 
+from dataclasses import replace
+
 from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import ControlLaw, Loads, make_gains, Term, with_slots
-from robodyn_ros.control.adaptive.adaptation import Adaptation, AdaptationSettings
+from robodyn_ros.control import (
+    ArmController, ControlLaw, CycleSettings, make_gains, Term, with_slots)
+from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.laws.symmetric import clipped
+from robodyn_ros.control.steps import learning
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference
+from steps import array, body_of, doubles, filled
 from tolerance import assert_close
 
 # sums in another order
@@ -34,12 +39,37 @@ def tip(model):
     return list(model.links)[-1]
 
 
-def learner(model, **settings):
-    """Return a dynamics of its own, and what learns its payload."""
+class Learner:
+    """What is learned about the payload at the tip; its dynamics know it."""
+
+    def __init__(self, model, gains, start=None, **settings):
+        self.settings = AdaptationSettings(tip(model), **settings)
+        self.dynamics = Dynamics(model)
+        self.known = self.dynamics.runtime.copy()
+        self.body, self.sliding = body_of(self.dynamics, gains, tip(model)), gains.sliding
+        self.m = filled(learning.Memory)
+        if start is not None:
+            self.m = replace(self.m, estimate=doubles(np.ravel(start)))
+        self.p = filled(learning.Program, **{name: getattr(self.settings, name) for name in (
+            'rate', 'dead_zone', 'largest_mass', 'size')})
+
+    @property
+    def estimate(self):
+        return array(self.m.estimate).reshape(4, 4)
+
+    def go(self, dt, q, qd, reference):
+        body = replace(self.body, runtime=doubles(self.dynamics.runtime))
+        state = [q, qd, reference.q, reference.qd, reference.qdd, self.sliding]
+        self.m, learned = learning.advance(
+            body.functions.learning, body, self.m, self.p, *doubles(
+                [dt, state, self.dynamics.runtime - self.known]), body.robot.slot)
+        self.dynamics.runtime[:] = self.known + array(learned)
+
+
+def controller(model, link, **settings):
     dynamics = Dynamics(model)
-    loads = Loads(dynamics)
-    return dynamics, loads, Adaptation(dynamics, loads, AdaptationSettings(
-        tip(model), **settings))
+    return ArmController(dynamics, make_gains(dynamics, **CALM), CycleSettings(
+        adaptation=AdaptationSettings(link, **settings)))
 
 
 def motion(model, seed=3):
@@ -106,16 +136,15 @@ def pseudo_inertia(mass, com, inertia):
 
 def test_the_estimate_goes_along_the_power_that_the_payload_would_do(model):
     # -Y^T s from differences of whole equations of motion, one per random payload
-    dynamics, _, adaptation = learner(model, rate=1.0, largest_mass=1e3, size=0.3, dead_zone=0.0)
-    gains = make_gains(dynamics, **CALM)
+    gains = make_gains(Dynamics(model), **CALM)
     q, qd, reference = motion(model)
     s, empty = of_the_book(Dynamics(model), gains, q, qd, reference)
     start = np.diag((9.0, 9.0, 9.0, 100.0))  # far from where it would be clipped
-    adaptation.pseudo_inertia[:] = start
+    learner = Learner(model, gains, start, rate=1.0, largest_mass=1e3, size=0.3, dead_zone=0.0)
     dt = 1e-3
-    adaptation.advance(dt, q, qd, reference, gains)
+    learner.go(dt, q, qd, reference)
     lengths = np.array([0.3, 0.3, 0.3, 1.0])
-    change = (adaptation.pseudo_inertia - start) / np.outer(lengths, lengths) / dt
+    change = (learner.estimate - start) / np.outer(lengths, lengths) / dt
     rng = np.random.default_rng(5)
     for _ in range(12):
         payload = random_payload(rng)
@@ -125,18 +154,46 @@ def test_the_estimate_goes_along_the_power_that_the_payload_would_do(model):
         assert np.sum(change * scaled) == pytest.approx(power, rel=1e-7, abs=1e-7)
 
 
-def test_what_the_kernels_read_is_the_payload_that_is_told(model):
-    dynamics, loads, adaptation = learner(model, largest_mass=50.0)
-    adaptation.pseudo_inertia[:] = pseudo_inertia(*TRUE)
-    adaptation.settings = adaptation.settings  # takes what is written
-    told = adaptation.payload
-    assert told.mass == pytest.approx(TRUE[0]) and told.link == tip(model)
-    np.testing.assert_allclose(told.com, TRUE[1], atol=1e-12)
-    np.testing.assert_allclose(told.inertia, TRUE[2], atol=1e-12)
+def test_what_the_kernels_read_is_the_payload_that_is_reported(model):
+    control = controller(model, tip(model), largest_mass=50.0)
+    control.adaptation.pseudo_inertia[:] = pseudo_inertia(*TRUE)
+    control.adaptation.change(control.settings.adaptation)
+    control.host.apply()  # the bounds count at once
+    payload = control.adaptation.payload
+    assert payload.mass == pytest.approx(TRUE[0]) and payload.link == tip(model)
+    np.testing.assert_allclose(payload.com, TRUE[1], atol=1e-12)
+    np.testing.assert_allclose(payload.inertia, TRUE[2], atol=1e-12)
     q, qd, reference = motion(model)
     loaded = Dynamics(model.with_payload(tip(model), *TRUE))
-    assert_close(dynamics.inverse_dynamics(q, qd, reference.qdd),
+    assert_close(control.dynamics.inverse_dynamics(q, qd, reference.qdd),
                  loaded.inverse_dynamics(q, qd, reference.qdd), EXACT)
+
+
+@pytest.mark.parametrize('dt, expected', [(0.02, 0.02), (0.3, 0.02), (0.0, 0.0)])
+def test_a_pause_counts_as_a_short_step(dt, expected):
+    """Protects from an estimate that leaps because no state came for a while."""
+    model = with_slots(MODEL)
+    gains = make_gains(Dynamics(model), **CALM)
+    estimates = []
+    for seconds in (dt, expected):
+        learner = Learner(model, gains, np.diag((0.1, 0.1, 0.1, 4.0)))
+        learner.go(seconds, *motion(model))
+        estimates.append(learner.estimate)
+    np.testing.assert_array_equal(*estimates)
+    assert np.array_equal(estimates[0], np.diag((0.1, 0.1, 0.1, 4.0))) == (dt == 0.0)
+
+
+def test_a_state_that_is_not_finite_changes_nothing():
+    model = with_slots(MODEL)
+    learner = Learner(model, make_gains(Dynamics(model), **CALM))
+    q, qd, reference = motion(model)
+    learner.go(1e-3, q, qd, reference)
+    before = learner.estimate, learner.dynamics.runtime.copy()
+    assert before[0].any()
+    qd[2] = np.nan
+    learner.go(1e-3, q, qd, reference)
+    np.testing.assert_array_equal(learner.estimate, before[0])
+    np.testing.assert_array_equal(learner.dynamics.runtime, before[1])
 
 
 # --- projection -----------------------------------------------------------------------------
@@ -173,13 +230,13 @@ def test_clipping_brings_nothing_farther_apart():
 
 # --- the proof ------------------------------------------------------------------------------
 
-def lyapunov(dynamics, loaded, adaptation, gains, state, reference, true):
+def lyapunov(loaded, learner, gains, state, reference, true):
     """Return 1/2 s^T M s + 1/2 |error of the estimate|^2 / rate, M of the loaded arm."""
     q, qd = state
     s, _ = of_the_book(loaded, gains, q, qd, reference)
-    size, rate = adaptation.settings.size, adaptation.settings.rate
+    size, rate = learner.settings.size, learner.settings.rate
     lengths = np.array([size, size, size, 1.0])
-    error = (adaptation.pseudo_inertia - true) / np.outer(lengths, lengths)
+    error = (learner.estimate - true) / np.outer(lengths, lengths)
     return 0.5 * s @ loaded.mass_matrix(q) @ s + 0.5 * np.sum(error * error) / rate
 
 
@@ -188,21 +245,21 @@ def lyapunov(dynamics, loaded, adaptation, gains, state, reference, true):
 def test_the_function_of_lyapunov_never_rises(payload):
     # without dead zone and friction, at 5 kHz: near enough to continuous time for no rise at all
     model, dt = with_slots(MODEL), 2e-4
-    dynamics, _, adaptation = learner(model, dead_zone=0.0, largest_mass=6.0)
+    gains = make_gains(Dynamics(model), **CALM)
+    learner = Learner(model, gains, dead_zone=0.0, largest_mass=6.0)
     loaded = Dynamics(model.with_payload(tip(model), *payload))
-    gains = make_gains(dynamics, **CALM)
-    law = ControlLaw(dynamics, gains, 'adaptive')
+    law = ControlLaw(learner.dynamics, gains, 'adaptive')
     q, qd = BENT, np.zeros(7)
     speeds, home = np.linspace(1.5, 3.5, 7), q.copy()
     values = []
-    for k in range(5000):
+    for k in range(2500):
         phase = speeds * k * dt
         reference = Reference(home + 0.4 * np.sin(phase), 0.4 * speeds * np.cos(phase),
                               -0.4 * speeds ** 2 * np.sin(phase), np.zeros(7))
-        values.append(lyapunov(dynamics, loaded, adaptation, gains, (q, qd), reference,
+        values.append(lyapunov(loaded, learner, gains, (q, qd), reference,
                                pseudo_inertia(*payload)))
         torque = law.follow(q, qd, reference)[Term.TOTAL].copy()
-        adaptation.advance(dt, q, qd, reference, gains)
+        learner.go(dt, q, qd, reference)
         # midpoint rule under a torque that is held
         a = loaded.forward_dynamics(q, qd, torque)
         a = loaded.forward_dynamics(q + 0.5 * dt * qd, qd + 0.5 * dt * a, torque)
@@ -224,12 +281,11 @@ def test_settings_without_sense_are_refused(name, value):
 
 
 def test_a_link_that_cannot_hold_a_payload_is_refused():
-    dynamics = Dynamics(with_slots(MODEL))
-    loads = Loads(dynamics)
     with pytest.raises(ModelError, match='immovable base'):
-        Adaptation(dynamics, loads, AdaptationSettings(MODEL.base_link))
+        controller(with_slots(MODEL), MODEL.base_link)
     with pytest.raises(ModelError, match='nowhere'):
-        Adaptation(dynamics, loads, AdaptationSettings('nowhere'))
-    bare = Dynamics(MODEL)
+        controller(with_slots(MODEL), 'nowhere')
+    control = controller(MODEL, '')
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        Adaptation(bare, Loads(bare), AdaptationSettings()).require()
+        control.enter('adaptive')
+    assert control.settings.tracking == 'computed_torque'

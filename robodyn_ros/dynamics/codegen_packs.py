@@ -23,12 +23,8 @@ _BEFORE = ('variable', 'chosen')  # named with the loop, or the choice
 
 
 def kernel_ir(program: Program, pointer: str) -> Ir:
-    """
-    Return the IR of `kernel`, see `codegen.kernel_ir`.
-
-    Programs with sines are recursions over the bodies for the most part: they have no packs.
-    """
-    if program.in_place or program.has_sines or not program.packs.of:
+    """Return the IR of `kernel`, see `codegen.kernel_ir`."""
+    if not program.packed:
         return codegen.kernel_ir(program, pointer)
     body = PackedBody(program, pointer)
     return module_ir([program], function_text('kernel', body, pointer), pointer)
@@ -85,8 +81,8 @@ class PackedBody(Body):
         if operation == 'input':
             return self._pointer_at(f'%pa{source}', position, kind)
         name = self.names[source.index]
-        return codegen_tables.at(self, name if operation == 'result' else name[0], position, kind,
-                                 'double')
+        return codegen_tables.at(self, name if operation == 'result' else name[0], position, 'double',
+                                 kind)
 
     def _pointer_at(self, base: str, position: int, kind: str) -> str:
         address = self.write(f'getelementptr double, {self.pointer} {base}, i64 {position}')
@@ -382,8 +378,8 @@ class PackedBody(Body):
             if self._is_vector(own):
                 width = 1 << (span.count - 1).bit_length()
                 kind, vector = vector_kind(width).value, self.as_vector(own, width)
-                self.lines.append(f'  store {kind} {vector}, '
-                                  f'{codegen_tables.at(self, address, span.begin, kind)}, align 8')
+                place = codegen_tables.at(self, address, span.begin, 'double', kind)
+                self.lines.append(f'  store {kind} {vector}, {place}, align 8')
             else:
                 for k, value in enumerate(own, span.begin):
                     self.lines.append(f'  store double {self.operand(value)}, '

@@ -58,11 +58,10 @@ def _pointer(body, kind: str) -> str:
     return 'ptr' if body.pointer == 'ptr' else f'{kind}*'
 
 
-def at(body, address: str, k: int, kind: str, element: str = '') -> str:
+def at(body, address: str, k: int, element: str, kind: str = '') -> str:
     """Write the pointer to element k of an array, maybe to another type; return both."""
-    size = 8 * WIDTH if (element or kind) == VECTOR else 8
-    where = body.write(f'add i64 {address}, {size * k}')
-    pointer = _pointer(body, kind)
+    where = body.write(f'add i64 {address}, {(8 * WIDTH if element == VECTOR else 8) * k}')
+    pointer = _pointer(body, kind or element)
     return f'{pointer} {body.write(f"inttoptr i64 {where} to {pointer}")}'
 
 

@@ -92,6 +92,15 @@ class Program:
         return Packs(self.graph, self.needed, self.schedule, found, self.outputs)
 
     @cached_property
+    def packed(self) -> bool:
+        """
+        Whether packs are computed as vectors, where one state is computed.
+
+        Programs with sines are recursions over the bodies for the most part: it is not worth it.
+        """
+        return not self.in_place and not self.has_sines and bool(self.packs.of)
+
+    @cached_property
     def has_sines(self) -> bool:
         """Whether there are sines or cosines to compute."""
         return any(self.graph.nodes[index][0] in ('sin', 'cos') for index in self.needed)
@@ -102,7 +111,9 @@ class Program:
         return len(self.graph.nodes) > LONG and self.operation_count() > LONG
 
     def operation_count(self) -> int:
-        """Return the number of arithmetic operations and function calls."""
+        """Return the number of operations and function calls, those on vectors counted once."""
+        if self.packed:
+            return sum(map(len, self.packs.inside.values()))
         return sum(self.graph.nodes[index][0] != 'input' for index in self.needed)
 
 

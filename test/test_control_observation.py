@@ -25,7 +25,7 @@ PUSH = 0.1 * LIMIT * np.array([1, -1, 1, -1, 1, -1, 1])
 
 
 class Watched:
-    """An arm that is held still, or is taken to move at a constant velocity, and its controller."""
+    """An arm that is held still, or is taken to move steadily, and its controller."""
 
     def __init__(self, law='computed_torque', gains=None, collision=None, floating=False,
                  **watched):

@@ -25,7 +25,7 @@ ARROWS = {
     'simulation': PHYSICS,
     'identification': PHYSICS,
     'trajectory': FOUNDATION,
-    'safety': FOUNDATION | {'trajectory'},  # for Reference: arrays with names
+    'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
     'cli': LIBRARY | {'', 'nodes', 'view'},

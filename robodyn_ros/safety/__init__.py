@@ -7,13 +7,10 @@ from robodyn_ros.safety.guarding import Guard, GuardState, Phase
 from robodyn_ros.safety.limits import (
     ABSURD, brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
     USUAL_RATE)
-from robodyn_ros.safety.ramp import Ramp, smooth_step
 from robodyn_ros.safety.stale import Freshness, StaleMonitor, StaleVerdict
-from robodyn_ros.safety.stop import StopProfile
 from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
 
 __all__ = [
-    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState',
-    'Phase', 'Ramp', 'StaleMonitor', 'StaleVerdict', 'StopProfile', 'Supervisor', 'USUAL_RATE',
-    'Verdict', 'brake_at_limits', 'check_not_raised', 'checked_bounds', 'checked_effort_limits',
-    'clamp_effort', 'limit_rate', 'smooth_step']
+    'ABSURD', 'Anchor', 'Continuity', 'Deference', 'Freshness', 'Guard', 'GuardState', 'Phase',
+    'StaleMonitor', 'StaleVerdict', 'Supervisor', 'USUAL_RATE', 'Verdict', 'brake_at_limits',
+    'check_not_raised', 'checked_bounds', 'checked_effort_limits', 'clamp_effort', 'limit_rate']

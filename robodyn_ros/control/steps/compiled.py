@@ -120,6 +120,7 @@ class CompiledCycle:
         self._copies: list[weakref.ref] = []
         self._lock, self._stopped = Lock(), Event()
         self._thread: Thread | None = None
+        self._long = False
         self._waiting: list[Callable[[], None]] = []
 
     def _made(self, name: str, body: Callable, arguments: Mapping, outputs: Mapping[str, int],
@@ -163,11 +164,7 @@ class CompiledCycle:
             function.warm()
         for name in dict.fromkeys((*NEEDED, *names)):
             self._prepare(name)
-        if any(each.long for each in (self.function, *self.laws, *self._parts())):
-            LOGGER.warning(
-                'robot %r has %d joints: its cycle is too long to be compiled well in a '
-                'reasonable time, and takes about twice as long as it could', self.name,
-                self.dimensions['joints'])
+        self._report_length()
 
     def prepare_others(self, done: Callable[[], None] | None = None) -> list[str]:
         """
@@ -236,6 +233,16 @@ class CompiledCycle:
             if rows is not None:
                 rows[row] = address
 
+    def _report_length(self) -> None:
+        """Log once for a robot that functions were compiled quickly instead of well."""
+        if self._long or not any(each.long for each in (*self._parts(), *self.laws)):
+            return
+        self._long = True
+        LOGGER.warning(
+            'robot %s has %d joints: functions of its cycle that are too long to be compiled well '
+            'in a reasonable time take about twice as long as they could', self.name,
+            self.dimensions['joints'])
+
     def _begin(self, missing: list[str]) -> None:
         LOGGER.info('still compiling laws of %s: %s', self.name, ', '.join(missing))
         self._stopped.clear()
@@ -252,6 +259,7 @@ class CompiledCycle:
                 if self._stopped.is_set():
                     return
                 self._prepare(name)
+            self._report_length()
             LOGGER.info('compiled all laws of %s', self.name)
         except KernelError as error:
             LOGGER.error('%s', error)

@@ -13,6 +13,8 @@ from closed_loop import Loop
 from fake_arm import START, URDF
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
+from robodyn_ros.control import ArmController, CycleSettings, make_gains
+from robodyn_ros.control.settings import StateSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
@@ -21,13 +23,12 @@ from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.conversions import JointStateReader, seconds
+from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.guard.contract import (
     contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
-from robodyn_ros.safety import StaleMonitor
 from robodyn_ros.simulation import Plant
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
@@ -172,16 +173,28 @@ def check_words(text):
     assert text.isprintable(), repr(text)
 
 
+@cache
+def _dynamics(model):
+    return Dynamics(model)
+
+
+def _controller(model, simulated):
+    dynamics = _dynamics(model)
+    return ArmController(dynamics, make_gains(dynamics), CycleSettings(
+        states=StateSettings(hold=0.05, stop=0.2, simulated=simulated)))
+
+
 # --- joint states -------------------------------------------------------------------------------
 
 
 def states(choose):
     """Read several states; what is made of them is finite, whole and not older than it says."""
     model = choose(MODELS)
-    reader = JointStateReader(model.joint_names, model.continuous)
-    clock = ControllerClock(None, choose([False, False, True]), choose([False, True]))
-    states = StateInput(SimpleNamespace(topic='joint_states', problem=''), reader,
-                        StaleMonitor(0.05, 0.2), clock)
+    lockstep, simulated = choose([False, False, True]), choose([False, True])
+    control = _controller(model, lockstep or simulated)
+    clock = ControllerClock(None, control.states.offset, lockstep, simulated)
+    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0), control,
+                        clock)
     for turn in range(choose([1, 2, 4])):
         names = choose([NAMES[0], NAMES[0], *NAMES])
         message = JointState(name=names, **{
@@ -189,20 +202,18 @@ def states(choose):
             for field in ('position', 'velocity', 'effort')})
         stamp(choose, message.header.stamp)
         message = DECODER.decode(serialize_message(message))
-        before = (reader.q.copy(), reader.qd.copy(), reader.effort.copy(), reader.complete)
+        before = (states.q.copy(), states.qd.copy(), states.effort.copy(), states.complete)
         now = clock.now(message) if clock.lockstep else 1000.0 + 0.01 * turn
-        with np.errstate(over='ignore', invalid='ignore'):
-            fresh = states.read(message, now)
-        assert not fresh or reader.complete
-        assert np.isfinite(reader.q).all() and np.isfinite(reader.qd).all()
-        if reader.problem:
-            check_words(reader.problem)
-            for part, held in zip(before, (reader.q, reader.qd, reader.effort)):
+        assert states.receive(message, now, choose([False, True])) is None  # it is inactive
+        assert np.isfinite(states.q).all() and np.isfinite(states.qd).all()
+        if states.problem:
+            check_words(states.problem)
+            for part, held in zip(before, (states.q, states.qd, states.effort)):
                 np.testing.assert_array_equal(part, held)
-            assert reader.complete == before[-1] and not fresh
+            assert states.complete == before[-1]
         verdict = states.verdict(now)
         assert verdict.age >= 0.0
-        check_words(states.silence(verdict) or 'fresh')
+        check_words(verdict.reason or 'fresh')
         assert np.isfinite(clock.moment(now))
 
 

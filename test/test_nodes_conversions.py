@@ -134,11 +134,6 @@ def test_effort_is_told_where_it_is_reported(reader):
     assert np.isnan(reader.effort).all()
 
 
-def test_the_largest_speed(reader):
-    reader.read(state('abc', velocity=[0.5, -2.0, 1.0]))
-    assert reader.fastest == 2.0
-
-
 def test_arrays_keep_their_identity(reader):
     q, qd = reader.q, reader.qd
     reader.read(state('abc'))

@@ -32,13 +32,13 @@ from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import blocks, Bounds, CycleSettings, make_gains, make_task_gains
 from robodyn_ros.control import with_slots
+from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.laws.rates import fastest
+from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.program import Program
+from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.control.steps.compiled import CompiledCycle
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.dynamics.bound import BoundCall
 from robodyn_ros.dynamics.machine import Ir, load
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 from robodyn_ros.control import blocks, Loads
+from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.control.steps.gains import Program as Gains
 from robodyn_ros.dynamics.ieee import Ieee
 from robodyn_ros.dynamics.nested import flatten

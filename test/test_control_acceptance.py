@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
 from robodyn_ros.control.settings import StateSettings
-from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel

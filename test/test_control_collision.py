@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from robodyn_ros.control import (
     CollisionSettings, controller, CycleSettings, make_gains, Mode, ObserverSettings, Term)
+from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.steps import collision, observer
-from robodyn_ros.control.steps.compiled import CompiledCycle
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.exceptions import ParameterError, StateError

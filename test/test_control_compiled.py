@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import blocks, with_slots
+from robodyn_ros.control.compiled import CompiledCycle, NEEDED
+from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.program import Program
+from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.control.steps.compiled import CompiledCycle, NEEDED
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.dynamics import Dynamics, entry, machine
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError

@@ -9,13 +9,13 @@ import pytest
 from robodyn_ros.control import (
     ArmController, blocks, CollisionSettings, CycleSettings, make_gains, ObserverSettings,
     with_slots)
+from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.paths import Paths
+from robodyn_ros.control.program import Program
 from robodyn_ros.control.programming import write_gains
-from robodyn_ros.control.steps import external_law, laws, motion
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import (
+from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
+from robodyn_ros.control.steps import external_law, laws, motion
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel

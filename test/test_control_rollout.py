@@ -10,9 +10,9 @@ from robodyn_ros.control import (
     ObserverSettings, Term)
 from robodyn_ros.control.law import arguments, tracking_terms
 from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.steps import motion
-from robodyn_ros.control.steps.memory import Memory
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation import Adaptation
+from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.contact.settings import checked_threshold
@@ -28,10 +29,9 @@ from robodyn_ros.control.programming import (
     check_law, EXTERNAL_LAWS, request, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
-from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion
-from robodyn_ros.control.steps.compiled import CompiledCycle
-from robodyn_ros.control.steps.state import (
+from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
+from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion
 from robodyn_ros.control.takeover import check_effort, check_state
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.verdict import Verdict

@@ -8,9 +8,9 @@ import ctypes
 import numpy as np
 
 from robodyn_ros.control import blocks
+from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
+from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.steps.compiled import BLOCKS, CompiledCycle
-from robodyn_ros.control.steps.state import REQUESTS
 from robodyn_ros.control.terms import Term
 
 

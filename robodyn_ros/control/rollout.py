@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import blocks
+from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.controller import ArmController
+from robodyn_ros.control.cycle import cycle
+from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.paths import write_path
 from robodyn_ros.control.programming import request
+from robodyn_ros.control.state import FROM_STATE
 from robodyn_ros.control.steps import motion, path
-from robodyn_ros.control.steps.compiled import BLOCKS
-from robodyn_ros.control.steps.cycle import cycle
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.state import FROM_STATE
 from robodyn_ros.dynamics.flags import either, equal
 from robodyn_ros.dynamics.flow import Table
 from robodyn_ros.exceptions import ParameterError

@@ -81,8 +81,8 @@ class PackedBody(Body):
         if operation == 'input':
             return self._pointer_at(f'%pa{source}', position, kind)
         name = self.names[source.index]
-        return codegen_tables.at(self, name if operation == 'result' else name[0], position, 'double',
-                                 kind)
+        address = name if operation == 'result' else name[0]
+        return codegen_tables.at(self, address, position, 'double', kind)
 
     def _pointer_at(self, base: str, position: int, kind: str) -> str:
         address = self.write(f'getelementptr double, {self.pointer} {base}, i64 {position}')

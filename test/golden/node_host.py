@@ -17,7 +17,7 @@ import rclpy
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
-from robodyn_ros.control.steps.state import REQUESTS
+from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder

@@ -18,9 +18,9 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
-from robodyn_ros.control.steps.event import Event
-from robodyn_ros.control.steps.state import (
+from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT)
+from robodyn_ros.control.steps.event import Event
 from robodyn_ros.control.steps.vectors import (
     difference, element, first_where, largest, magnitudes)
 from robodyn_ros.dynamics.flags import (

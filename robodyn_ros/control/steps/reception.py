@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control import blocks
+from robodyn_ros.control.state import REQUESTS, State
 from robodyn_ros.control.steps import acceptance, motion
 from robodyn_ros.control.steps.event import Event
-from robodyn_ros.control.steps.state import REQUESTS, State
 from robodyn_ros.dynamics.flags import above, both, equal, flag, when
 from robodyn_ros.dynamics.flow import call, choose
 from robodyn_ros.dynamics.nested import flatten, unflatten

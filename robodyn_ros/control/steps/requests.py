@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
     acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion,
     observer, predict, reflection, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps.vectors import element, first_where, zeros
 from robodyn_ros.dynamics.flags import (
     above, all_of, any_of, below, both, either, equal, flag, no, when)

@@ -13,14 +13,14 @@ import numpy as np
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
+from robodyn_ros.control.cycle import cycle
+from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.pose.pose_motion import joint_bounds
+from robodyn_ros.control.program import Program
+from robodyn_ros.control.state import State
 from robodyn_ros.control.steps import acceptance, laws, learning, path, reception
 from robodyn_ros.control.steps.body import PARTS
-from robodyn_ros.control.steps.cycle import cycle
 from robodyn_ros.control.steps.gains import Program as Gains, Task
-from robodyn_ros.control.steps.memory import Memory
-from robodyn_ros.control.steps.program import Program
-from robodyn_ros.control.steps.state import State
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.arguments import as_argument

@@ -9,7 +9,7 @@ import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Tolerances
 
@@ -250,3 +250,19 @@ def test_a_stop_of_a_stop_is_a_stop():
     loop.run(0.3)
     assert loop.control.mode is Mode.HOLD
     assert np.abs(loop.error).max() < 2e-3
+
+
+@pytest.mark.parametrize('name', ['activation_time', 'transition_time', 'load_time',
+                                  'energy_tank', 'wrench_timeout', 'stop_time', 'longest_pause'])
+@pytest.mark.parametrize('value', [-0.1, np.nan, np.inf])
+def test_times_that_make_no_sense_are_refused_by_name(name, value):
+    """Protects from an arm whose feedback never grows, or that never comes to rest."""
+    with pytest.raises(ParameterError, match=f'{name} is {value:g}; it must be finite'):
+        CycleSettings(**{name: value})
+
+
+@pytest.mark.parametrize('name', ['stop_time', 'longest_pause'])
+def test_times_in_which_something_has_to_happen_are_above_zero(name):
+    with pytest.raises(ParameterError, match=f'{name} is 0; it must be finite, and above 0'):
+        CycleSettings(**{name: 0.0})
+    CycleSettings(activation_time=0.0, transition_time=0.0, load_time=0.0)

@@ -73,6 +73,10 @@ class StateSettings:
                                  value=self.max_skew)
 
 
+_NOT_NEGATIVE = ('activation_time', 'transition_time', 'load_time', 'energy_tank', 'wrench_timeout')
+_ABOVE_ZERO = ('stop_time', 'longest_pause')
+
+
 @dataclass(frozen=True)
 class CycleSettings:
     """
@@ -130,6 +134,11 @@ class CycleSettings:
     states : StateSettings
         Which states are used; of those that are received.
 
+    Raises
+    ------
+    ParameterError
+        A time or the energy is not finite, negative, or 0 where that is no time.
+
     """
 
     tracking: str = 'computed_torque'
@@ -156,6 +165,14 @@ class CycleSettings:
     longest_pause: float = 0.25
     observer: ObserverSettings = field(default_factory=ObserverSettings)
     states: StateSettings = StateSettings()
+
+    def __post_init__(self):
+        for name in (*_NOT_NEGATIVE, *_ABOVE_ZERO):
+            value = getattr(self, name)
+            if not 0.0 <= value < math.inf or name in _ABOVE_ZERO and not value:
+                least = 'above 0' if name in _ABOVE_ZERO else '0 or more'
+                raise ParameterError(f'{name} is {value:g}; it must be finite, and {least}',
+                                     parameter=name, value=value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,139 @@
+"""Texts of events: a template for each code, with all that an event shows."""
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+
+from closed_loop import MODEL
+import pytest
+from random_trees import Mixture, random_tree
+from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
+from robodyn_ros.control.rollout import ENDINGS
+from robodyn_ros.control.steps import acceptance, motion
+from robodyn_ros.model import RobotModel
+
+SLIDING = RobotModel.from_urdf(random_tree(61, 4, Mixture(prismatic=1.0)))
+MISSES = ((1, 0.31, 0.2, 1.25),
+          "joint 'joint2': {} misses its reference by 0.31, tolerance 0.2, 1.250 s after the ")
+SILENT = 'joint states: no good data for 0.052 s: '
+JUMP = ("joint 'joint3' has jumped by 0.524 in 0.003 s; check encoder, names, and who else "
+        'publishes')
+# joint, value, bound, time; text
+EXPECTED = {
+    'SILENT': ((0, 9999.0, 0.0, 3.0), 'the joint states are silent'),
+    'AT_GOAL': ((0, 0.0, 0.0, 0.0), 'the goal is reached'),
+    'OFF_PATH': (MISSES[0], MISSES[1].format('position') + 'start'),
+    'OFF_PATH_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'start'),
+    'OFF_GOAL': (MISSES[0], MISSES[1].format('position') + 'last point, goal_time 0.5 s'),
+    'OFF_GOAL_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'last point, goal_time 0.5 s'),
+    'GIVEN_UP': ((0, 0.0, 0.0, 0.0), 'the motion is given up after a pause'),
+    'UNUSABLE': ((2, float('nan'), 2e6, 0.0), "joint 'joint3' reports position nan, velocity "
+                 '2000000.0; both must be finite numbers below 1e+06'),
+    'LAW_NOT_FINITE': ((6, float('inf'), 0.0, 0.0),
+                       "desired torque: inf for joint 'joint7'; sent gravity + damping"),
+    'TORQUE_NOT_FINITE': ((6, float('nan'), 0.0, 0.0), "desired torque: nan for joint 'joint7'; "
+                          'gravity + damping is not finite either; sent the last torque again'),
+    'COLLIDED': ((2, -11.234, 10.0, 0.0), "collision: joint 'joint3' feels -11.2 N m from "
+                 'outside, its collision.threshold is 10 N m'),
+    'AT_POSE': ((0, 0.0, 0.0, 0.0), 'the target pose is reached'),
+    'OUT_OF_REACH': ((0, 0.0123, 0.5, 0.0), 'the target pose of tool0 is out of reach: the '
+                     'reference stops 12.3 mm and 28.6 degrees from it'),
+    'NO_LINEAR_FEEDBACK': ((0, 0.0, 0.0, 0.0), 'no good message on ~/linear_feedback for 0.25 s'),
+    'OWN_LAW': ((0, 0.0, 0.0, 0.0), 'own law: its torque is not a finite number below 1e+09 N m'),
+    'NEVER': ((0, 0.0, 0.0, 0.052), SILENT + 'nothing received yet'),
+    'UNSTAMPED': ((0, 0.0, 0.0, 0.052), SILENT + 'silent'),
+    'SKEWED': ((0, 1.5, 0.0, 0.052), SILENT + 'stamps are 1.500 s behind the clock; check time '
+               'synchronisation and use_sim_time'),
+    'FROZEN': ((0, 1.7e9 + 0.25, 0.0, 0.052), SILENT + 'the stamp is frozen at '
+               '1700000000.250000 s'),
+    'BACK': ((0, 0.0021, 0.0, 0.052), SILENT + 'the stamp went back by 0.002100 s'),
+    'LATE': ((0, 0.3, 0.0, 0.052), SILENT + 'by their stamps messages arrive 0.300 s late'),
+    'JUMPED': ((2, 0.5236, 0.003, 0.052), f'{SILENT}silent ({JUMP})'),
+    'EXCHANGED': ((2, 0.5236, 0.003, 0.052),
+                  f'{SILENT}silent ({JUMP}; it looks as if joints had changed places)'),
+    'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
+                   f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)")}
+
+
+def codes(module, first):
+    """Return the constants that a module assigns together, by name."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding='utf-8'))
+    names = [[each.id for each in node.targets[0].elts] for node in tree.body
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)]
+    return {name: getattr(module, name) for name in next(
+        each for each in names if each[0] == first)}
+
+
+CODES = {**codes(motion, 'SILENT'), **codes(acceptance, 'NEVER')}
+
+
+def event(code, joint=0, value=0.0, bound=0.0, time=0.0):
+    return SimpleNamespace(code=code, joint=joint, value=value, bound=bound, time=time)
+
+
+@pytest.fixture
+def messages():
+    made = Messages(MODEL, 'tool0')
+    made.timeout, made.goal_time = 0.25, 0.5
+    return made
+
+
+def test_every_code_has_a_template_and_a_number_of_its_own():
+    assert set(TEMPLATES) == set(CODES.values())
+    assert len(set(CODES.values())) == len(CODES) and 0.0 not in CODES.values()
+    assert max(CODES.values()) < motion.REQUESTED
+    assert ABORTS | set(ENDINGS) | set(PROBLEMS) <= set(TEMPLATES)
+
+
+@pytest.mark.parametrize('name', CODES)
+def test_an_event_is_rendered_with_all_that_it_shows(messages, name):
+    shown, text = EXPECTED[name]
+    assert messages.text(event(CODES[name], *shown)) == text
+
+
+def test_units_are_those_of_the_joint():
+    messages = Messages(SLIDING, 'tool')
+    assert 'feels 3 N from outside, its collision.threshold is 2 N' in messages.text(
+        event(motion.COLLIDED, 1, 3.0, 2.0))
+
+
+def test_stamps_may_be_ahead_of_the_clock(messages):
+    assert 'stamps are 1.500 s ahead of the clock' in messages.text(
+        event(acceptance.SKEWED, value=-1.5))
+
+
+@pytest.mark.parametrize('name', ['JUMPED', 'EXCHANGED', 'NOT_FINITE'])
+def test_why_a_state_is_not_used(messages, name):
+    shown, text = EXPECTED[name]
+    assert f'({messages.problem(event(CODES[name], *shown))})' in text
+    assert messages.problem(event(0.0)) == messages.problem(event(acceptance.LATE)) == ''
+
+
+def test_nothing_has_no_text(messages):
+    assert messages.text(event(0.0)) == ''
+
+
+def test_what_was_asked_is_the_text_of_a_request(messages):
+    text = 'a goal with {braces} from outside'
+    code = messages.code(text)
+    assert code > motion.REQUESTED and messages.code(text) == code
+    assert messages.text(event(code)) == text
+    assert messages.code('another') not in (code, *CODES.values())
+
+
+def test_silence_and_its_cause(messages):
+    cause = messages.code('joints not reported: joint4')
+    assert messages.text(event(motion.SILENT, value=cause)) == 'joints not reported: joint4'
+    assert messages.text(event(acceptance.UNSTAMPED, bound=cause, time=0.052)) == (
+        SILENT + 'silent (joints not reported: joint4)')
+
+
+def test_texts_that_are_still_referenced_stay_and_others_make_room(messages):
+    """Protects the memory of a node to which texts are sent for months."""
+    kept = messages.code('the first')
+    for k in range(3000):
+        messages.code(f'text {k}', (kept,))
+    assert messages.text(event(kept)) == 'the first' and messages.code('the first') == kept
+    found = [k for k in range(3000) if messages.text(event(kept + 1.0 + k))]
+    assert len(found) <= 256 and found[-1] == 2999, 'the newest'
+    assert messages.text(event(kept + 3000.0)) == 'text 2999'

@@ -4,13 +4,16 @@ import ast
 from pathlib import Path
 from types import SimpleNamespace
 
-from closed_loop import MODEL
+from closed_loop import arm, BENT, MODEL
+import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
+from robodyn_ros.control import Mode
 from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.control.steps import acceptance, motion
 from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import TrajectoryPoint
 
 SLIDING = RobotModel.from_urdf(random_tree(61, 4, Mixture(prismatic=1.0)))
 MISSES = ((1, 0.31, 0.2, 1.25),
@@ -137,3 +140,34 @@ def test_texts_that_are_still_referenced_stay_and_others_make_room(messages):
     found = [k for k in range(3000) if messages.text(event(kept + 1.0 + k))]
     assert len(found) <= 256 and found[-1] == 2999, 'the newest'
     assert messages.text(event(kept + 3000.0)) == 'text 2999'
+
+
+def test_the_cause_of_a_silence_stays_in_its_message():
+    """Protects the result of a motion from texts of later silences."""
+    control, now = arm().control, 100.0
+    control.activate(0.0, BENT, np.zeros(7), now)
+
+    def states(count):
+        nonlocal now
+        for _ in range(count):
+            now += 2e-3
+            state = control.host.state
+            state.q[:], state.qd[:], state.effort[:] = BENT, 0.0, np.nan
+            control.receive(now, now, now)
+
+    def silence(count, problem):
+        nonlocal now
+        for k in range(count):
+            now += 5e-3
+            control.wait(now, problem=problem.format(k))
+
+    states(200)
+    control.follow(now, MODEL.joint_names, [TrajectoryPoint(
+        BENT + 0.2, np.zeros(7), np.zeros(7), (), 2.0)])
+    states(50)
+    assert control.mode is Mode.TRACK
+    silence(100, 'joints not reported: joint4')
+    message, fault = control.message, control.fault
+    assert message.endswith('silent (joints not reported: joint4)') and fault.endswith('joint4)')
+    silence(300, 'message of {} bytes')
+    assert (control.message, control.fault) == (message, fault)

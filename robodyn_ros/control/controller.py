@@ -947,9 +947,8 @@ class ArmController:
 
     def _code(self, text: str) -> float:
         m = self._m
-        return self._messages.code(text, (
-            m.motion.message.code, m.motion.fault.code, m.motion.message.value,
-            m.external_law.reason))
+        evidence = [*vars(m.motion.message).values(), *vars(m.motion.fault).values()]
+        return self._messages.code(text, (*evidence, m.external_law.reason))
 
     def _ask_own(self, runtime: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
         """Ask the law of the user; return its terms, and the code of a problem."""

@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from types import SimpleNamespace
 
 from checkout import ROOT
 import numpy as np
@@ -30,137 +29,85 @@ from robots import chain
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
 from robodyn_ros.cli.report import table
-from robodyn_ros.control import blocks, Bounds, CycleSettings, make_gains, make_task_gains
-from robodyn_ros.control import with_slots
+from robodyn_ros.control import (
+    ArmController, CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings,
+    with_slots)
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.laws.rates import fastest
-from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.program import Program
-from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
-from robodyn_ros.control.steps import laws, motion, path
+from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
+from robodyn_ros.control.state import RECEIVED
+from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.bound import BoundCall
 from robodyn_ros.dynamics.machine import Ir, load
+from robodyn_ros.trajectory import TrajectoryPoint
 
 EMPTY = 'define void @empty() {\nret void\n}'
 USUAL, FLOATING = 'computed_torque', laws.NAMES[0]
 STEP = 1e-3      # s
-SETTLED = 1500   # cycles after which activation and transition are over
-SEGMENTS = 100   # of the trajectory, and
-SEGMENT = 100.0  # s of each: the arm that is measured does not move
+SETTLED = 1000   # cycles after which activation is over
+POINTS = 100     # of the trajectory, and
+SEGMENT = 100.0  # s from one to the next: the arm that is measured does not move
 EFFORT = Effort(turn=2e-4, patience=2.0, most=4000)
 QUICK = Effort(turn=1e-4, patience=0.02, fewest=3)
 
 
-def made(joints, cache=None):
-    """Return the cycle of a robot of so many joints, and its dynamics."""
-    model = with_slots(RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf') if joints == 7
-                       else chain(joints).model)
-    dynamics, tip = Dynamics(model, cache=cache), model.tip
-    slot = 3 + 10 * model.payload_bodies.index(model.link(tip).body)
-    schedule = SimpleNamespace(rows=[], factors=[], sharpness=2.0,
-                               continuous=list(map(bool, model.continuous)))
-    return CompiledCycle(dynamics, tip, tip, slot, 0.25, schedule), dynamics
+def robot(joints, cache=None):
+    """Return the dynamics of an arm of so many joints."""
+    model = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf') if joints == 7 else (
+        chain(joints).model)
+    return Dynamics(with_slots(model), cache=cache)
 
 
 class Arm:
     """
-    An arm that is where it should be, under a cycle.
+    An arm that is where it should be, under a controller.
 
     Parameters
     ----------
-    cycle : CompiledCycle
     dynamics : Dynamics
+    law : str
+        It follows a trajectory with, or the one that floats.
 
     """
 
-    def __init__(self, cycle, dynamics):
-        self.bound = bound = cycle.bound()
-        self.s, self.m, self.p = (blocks.views(cls, values, cycle.dimensions) for cls, values in (
-            (State, bound.state), (Memory, bound.memory), (Program, bound.program)))
-        self.gains = make_gains(dynamics, ki=50.0, armature=0.1)
-        self.task_gains = make_task_gains(dynamics, armature=0.1)
-        self._fill(dynamics)
-        self.clock = ctypes.c_double.from_buffer(self.s.now)
-
-    def _fill(self, dynamics):
-        m, p, model = self.m, self.p, dynamics.model
-        for block, source in ((p.gains, self.gains), (p.task, self.task_gains)):
-            for name, values in vars(block).items():
-                values[...] = np.reshape(getattr(source, name), values.shape)
-        bounds = Bounds.from_settings(model, CycleSettings())
-        p.limits.effort[:], p.limits.rate[:] = bounds.usable, bounds.rate
-        p.motion.deceleration[:] = p.motion.pose.acceleration[:] = 10.0
-        p.transition.duration[()] = 0.2
-        p.observer.model_error[()], p.observer.limit[:] = 0.1, 0.3 * bounds.usable
-        p.collision.on[()] = p.collision.reaction[()] = 1.0
-        p.collision.threshold[:] = bounds.usable
-        p.collision.release[:] = 0.5 * bounds.usable
-        p.learning.rate[()], p.learning.dead_zone[()], p.learning.largest_mass[()] = 1.0, 0.01, 5.0
-        p.learning.size[()] = 0.3
-        for memory, gains in ((m.springs, self.gains), (m.task_springs, self.task_gains)):
-            memory.value[:] = memory.target[:] = gains.stiffness
-            memory.energy[()] = 1.0
-        m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = dynamics.runtime
-        m.loads.elapsed[()] = m.loads.duration[()] = -1.0
-        m.schedule[:] = m.observer.begins[()] = 1.0
-        for end in (p.external.end, p.target.end, p.external_law.until, p.reflection.end):
-            end[...] = -np.inf
-        self.s.q[:], self.s.effort[:] = np.linspace(0.2, 0.6, model.nv), np.nan
-
-    def take_over(self, law):
-        """Let a law have the arm, which then follows a trajectory or floats."""
-        p = self.p
-        of_law = TRACKING[USUAL if law == FLOATING else law]
-        p.law[()], p.motion.floats[()] = laws.ROWS[law], law == FLOATING
-        p.law_damping[()], p.law_stiffness[()] = fastest(
-            *of_law.rates(self.gains, self.task_gains))
-        self._request(motion.TO_TAKE_OVER)
+    def __init__(self, dynamics, law):
+        model = dynamics.model
+        floats, n = law == FLOATING, model.nv
+        self.control = control = ArmController(
+            dynamics, make_gains(dynamics, ki=50.0, armature=0.1), CycleSettings(
+                tracking=USUAL if floats else law, start_floating=floats, observer=(
+                    ObserverSettings(collision=CollisionSettings(threshold=model.effort_limit)))))
+        state = control.host.state
+        state.q[:], state.effort[:] = np.linspace(0.2, 0.6, n), np.nan
+        state.permitted[()], state.kind[()] = 1.0, RECEIVED
+        self.clock, self.run = ctypes.c_double.from_buffer(state.arrival), control.host.bound.run
+        control.activate(0.0, state.q, state.qd)
         self._go(SETTLED)
-        if law != FLOATING:
-            self._follow()
-        expected = motion.FLOAT if law == FLOATING else motion.TRACK
-        assert self.m.motion.mode == expected and not self.m.motion.fault.code
-
-    def _request(self, kind):
-        self.p.motion.request += 1.0
-        self.p.motion.kind[()], self.s.kind[()] = kind, REQUESTS
-        self._go(1)
-        self.s.kind[()] = FROM_STATE
+        if not floats:
+            # joints that turn, but by so little that this arm is not off its path
+            points = [TrajectoryPoint((state.q + 1e-4 * np.sin(k)).tolist(), (), (), (),
+                                      SEGMENT * (k + 1)) for k in range(POINTS)]
+            control.follow(control.host.state.arrival, model.joint_names, points)
+            self._go(10)
+        assert control.mode is (Mode.FLOAT if floats else Mode.TRACK), control.message
 
     def _go(self, cycles):
+        self.control.host.state.kind[()] = RECEIVED
         for _ in range(cycles):
             self.clock.value += STEP
-            self.bound.run()
-
-    def _follow(self):
-        """Follow a trajectory that stays where the arm is."""
-        q, upcoming = self.s.q, self.p.motion.upcoming
-        rows = np.zeros((SEGMENTS, path.columns(q.size)))
-        rows[:, 0], rows[:, 1:1 + q.size] = SEGMENT * np.arange(SEGMENTS), q
-        self.bound.segments = rows
-        upcoming.number += 1.0
-        upcoming.moment[()], upcoming.rows[()] = self.clock.value, len(rows)
-        upcoming.last[()] = SEGMENTS * SEGMENT
-        for each in (upcoming.path_q, upcoming.path_qd, upcoming.goal_q, upcoming.goal_qd):
-            each[:] = np.inf
-        self._request(motion.TO_FOLLOW)
-        self._go(10)
+            self.run()
 
 
 def measure_laws(joints, names, effort):
     """Return the quartiles of cycles in us by law, and of the empty call."""
-    cycle, dynamics = made(joints)
-    cycle.prepare(*names)
-    arm = Arm(cycle, dynamics)
+    dynamics = robot(joints)
     code = load('empty', lambda: Ir(EMPTY), None)
     empty = BoundCall(code.address('empty'), [], code, None).call
     found, empties = {}, []
     for name in names:
-        arm.take_over(name)
+        arm = Arm(dynamics, name)
         seconds = by_turns([Call('clock.value += step\nrun()', {
             'clock': arm.clock, 'step': STEP, 'run': run}).timer()
-            for run in (arm.bound.run, empty)], effort)
+            for run in (arm.run, empty)], effort)
         found[name] = quartiles(1e6 * seconds[:, 0])
         empties += (1e6 * seconds[:, 1]).tolist()
     return found, quartiles(empties)
@@ -180,7 +127,10 @@ def measure_start(joints):
 
 def start(joints, cache, names):
     """Return the seconds of processors, and those that passed, until laws can be used."""
-    cycle, _ = made(joints, Path(cache))
+    dynamics = robot(joints, Path(cache))
+    model, tip = dynamics.model, dynamics.model.tip
+    cycle = CompiledCycle(dynamics, tip, tip, 3, CycleSettings().longest_pause,
+                          ScheduledGains(model, GainSchedule()).table)
     begin = time.process_time(), time.perf_counter()
     cycle.prepare(*names)
     return time.process_time() - begin[0], time.perf_counter() - begin[1]

@@ -2,9 +2,12 @@
 
 import ctypes
 from dataclasses import replace
+import json
 import logging
 from pathlib import Path
 import shutil
+import subprocess
+import sys
 from threading import Event
 from types import SimpleNamespace
 
@@ -16,12 +19,14 @@ from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.dynamics import Dynamics, entry, machine
+from robodyn_ros.dynamics import Dynamics, entry, machine, program
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
 
-URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'reference' / 'two_link_payload.urdf'
+ROOT = Path(__file__).resolve().parents[1]
+URDF = ROOT / 'urdf' / 'reference' / 'two_link_payload.urdf'
+BENCHMARK = ROOT / 'benchmark' / 'cycle.py'
 MODEL = with_slots(RobotModel.from_urdf(URDF))
 NONE = SimpleNamespace(rows=[], factors=[], continuous=[False, False], sharpness=2.0)
 OTHERS = [name for name in laws.NAMES if name not in NEEDED]
@@ -228,6 +233,19 @@ def test_a_law_that_cannot_be_compiled_is_reported(uncached, monkeypatch, record
     assert records.records[-1].getMessage() == 'no such code'
 
 
+def test_what_is_too_long_to_be_compiled_well_is_logged_once(tmp_path, monkeypatch, records):
+    monkeypatch.setattr(program, 'LONG', 100)
+    cycle = made(tmp_path)
+    for _ in range(2):
+        cycle.prepare('joint_impedance')
+    lines = [each.getMessage() for each in records.records if each.levelno == logging.WARNING]
+    assert len(lines) == 1 and 'two_link_payload has 2 joints' in lines[0]
+    found = made(tmp_path)
+    records.clear()
+    found.prepare('joint_impedance')
+    assert not records.records
+
+
 # --- arrays of an arm ---------------------------------------------------------------------------
 
 class Arm:
@@ -338,3 +356,17 @@ def test_a_law_of_the_user_is_of_one_arm(cycle):
             arm.go()
     assert [float(arm.m.external_law.active) for arm in arms] == [1.0, 0.0]
     assert not cycle.rows[-1]
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+def test_the_benchmark_has_all_figures():
+    run = subprocess.run(
+        [sys.executable, BENCHMARK, '--joints', '1', '--quick', '--json'], check=True,
+        capture_output=True, text=True, timeout=100)
+    figures = json.loads(run.stdout)
+    assert 0.0 < figures['cycle_us'] == figures['laws_us']['computed_torque']['median'] < 1e4
+    assert 0.0 < figures['cached_ms'] < 1e3 * figures['first_compile_s']
+    assert figures['first_compile_s'] < figures['first_compile_all_s']
+    for quartiles in (figures['empty_us'], *figures['laws_us'].values()):
+        assert 0.0 < quartiles['lower'] <= quartiles['median'] <= quartiles['upper']

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_trees import Mixture, random_tree
 from robodyn_ros.control import (
     ArmController, blocks, CollisionSettings, CycleSettings, make_gains, ObserverSettings,
     with_slots)
@@ -22,6 +23,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
+CHAIN = Mixture(branching=0.0, prismatic=0.2, fixed=0.2, empty=0.0)
 LARGEST = 60.0  # N m, of the effort limits
 EVERY = 10      # call of a function is made on floats as well
 STRANGE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e300, 1e6, -1e7)
@@ -32,9 +34,9 @@ REQUEST_KINDS = (motion.TO_REST, motion.TO_FLOAT, motion.TO_TAKE_OVER, motion.TO
 class Wanderer:
     """Leads a cycle through states, requests and programs drawn at random."""
 
-    def __init__(self, path, seed):
+    def __init__(self, urdf, seed):
         self.random = np.random.default_rng(seed)
-        self.model = with_slots(RobotModel.from_urdf(URDF / path))
+        self.model = with_slots(RobotModel.from_urdf(urdf))
         self.n = self.model.nv
         self.control = ArmController(
             Dynamics(self.model), self._gains(), CycleSettings(
@@ -176,9 +178,9 @@ def assert_same(floats, compiled, bound, dimensions):
             pytest.fail('\n'.join(blocks.differences(Memory, memory, after, dimensions, same)))
 
 
-def wander(path, seed, steps):
+def wander(urdf, seed, steps):
     """Compare floats with machine code on the way; return modes and codes that were met."""
-    wanderer = Wanderer(path, seed)
+    wanderer = Wanderer(urdf, seed)
     for _ in range(steps):
         assert_same(*wanderer.step(), LARGEST, wanderer.host.made.dimensions)
     return wanderer.modes, wanderer.codes
@@ -187,7 +189,7 @@ def wander(path, seed, steps):
 def test_floats_and_machine_code_agree_in_all_modes():
     modes, codes = set(), set()
     for seed in range(4):
-        more = wander('reference/two_link_payload.urdf', seed, 500)
+        more = wander(URDF / 'reference' / 'two_link_payload.urdf', seed, 500)
         modes, codes = modes | more[0], codes | more[1]
     assert modes == {int(each) for each in (
         motion.INACTIVE, motion.HOLD, motion.FLOAT, motion.TRACK, motion.STOP, motion.REACH,
@@ -199,7 +201,13 @@ def test_floats_and_machine_code_agree_in_all_modes():
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', range(10))
 def test_floats_and_machine_code_agree_on_seven_joints(seed):
-    wander('robodyn7.urdf', seed, 1000)
+    wander(URDF / 'robodyn7.urdf', seed, 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('joints', [1, 3, 4, 8, 12])
+def test_floats_and_machine_code_agree_on_any_number_of_joints(joints):
+    wander(random_tree(5, joints, CHAIN), 1, 200)
 
 
 # --- blocks -------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.dynamics.packs import Lists
 from robodyn_ros.exceptions import ArgumentError
 
 _SCALAR = ''  # dimension of a field that is one number
@@ -86,7 +87,7 @@ def entries(cls: type, dimensions: Mapping[str, int]) -> list[Entry]:
     cls : type
         The block.
     dimensions : mapping of str to int
-        Length of each dimension that its fields name.
+        Length of each dimension that its fields name; `Lists` where that is several lists.
 
     """
     return list(_entries(cls, dimensions, '', 0))
@@ -111,16 +112,10 @@ def _entry(each: Field, dimensions, prefix: str, begin: int) -> Entry:
                  not dimension, each.metadata['unit'], each.metadata['meaning'])
 
 
-def dimensions_of(cls: type) -> list[str]:
-    """Return the dimension of each field of a block, nested ones included; '' for a number."""
-    return [dimension for each in fields(cls) for dimension in (
-        dimensions_of(each.metadata['part']) if 'part' in each.metadata
-        else [each.metadata['dimension']])]
-
-
-def size(cls: type, dimensions: Mapping[str, int]) -> int:
-    """Return how many numbers a block has."""
-    return sum(entry.size for entry in entries(cls, dimensions))
+def size(cls: type, dimensions: Mapping[str, int]) -> Lists:
+    """Return how many numbers a block has, and which lists they are."""
+    return Lists(each for entry in entries(cls, dimensions) for each in (
+        [1] if entry.scalar else getattr(entry.size, 'sizes', [entry.size])))
 
 
 def unpack(cls: type, scalars: Iterable, dimensions: Mapping[str, int]) -> Any:

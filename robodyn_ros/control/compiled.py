@@ -1,4 +1,4 @@
-"""The cycle of one robot, compiled: its functions, and the arrays of an arm that it works on."""
+"""The cycle of one robot, compiled: its functions, now or in a thread."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
+from robodyn_ros.control.bound import BoundCycle
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.pose.pose_motion import joint_bounds
@@ -20,10 +21,8 @@ from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import State
 from robodyn_ros.control.steps import acceptance, laws, learning, path, reception
 from robodyn_ros.control.steps.body import PARTS
-from robodyn_ros.control.steps.gains import Program as Gains, Task
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.arguments import as_argument
 from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.machine import LOGGER
@@ -82,9 +81,10 @@ class CompiledCycle:
         self.name = model.name
         self._dynamics = dynamics
         self.dimensions = d = {
-            'joints': n, 'bodies': model.nb, 'wrenches': 6 * model.nb,
-            'runtime': dynamics.runtime.size, 'terms': len(Term) * n, 'task': 6, 'pose': 12,
-            'feedback': 2 * n * n, 'pseudo_inertia': 16, 'report': laws.REPORT}
+            'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
+            'runtime': dynamics.runtime.size, 'terms': Lists([n] * len(Term)), 'task': 6,
+            'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
+            'report': laws.REPORT}
         lower, upper, speeds = joint_bounds(model)
         frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
         self.robot = SimpleNamespace(
@@ -92,24 +92,26 @@ class CompiledCycle:
             longest_pause=longest_pause, frame=frame, slot=slot,
             reach_lower=list(map(float, lower)), reach_upper=list(map(float, upper)),
             speeds=list(map(float, speeds)), schedule=schedule, dimensions=d)
-        self.sizes = {name: _block(cls, d) for name, cls in BLOCKS.items()}
-        of_law = _of_law(d)
-        self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(*of_law)}
+        self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
+        runtime, arrays, gains, task, share, limit = laws.sizes(d)
+        inputs = (Lists([runtime]), _rows(arrays, n), gains, task, share, Lists([limit]))
+        outputs = Lists([*d['terms'].sizes, laws.REPORT])
+        self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(inputs, outputs)}
         self.functions: dict[str, list[Function]] = {'laws': [
             self._made(f'law {name}', laws.body_of(name, tree, frame, d),
-                       dict(zip(laws.INPUTS, of_law[0])), {'terms': of_law[1]}, frame)
+                       dict(zip(laws.INPUTS, inputs)), {'terms': outputs}, frame)
             for name in laws.NAMES]}
         self.laws = self.functions['laws']
         # what their code is made of, and nothing else
-        structure, runtime = SimpleNamespace(tree=tree, frame=frame), Lists([d['runtime']])
+        structure = SimpleNamespace(tree=tree, frame=frame)
         for name, part in PARTS.items():
             self._add(name, _of_part(part.function, structure),
-                      (runtime, *(_length(each, d) for each in part.inputs)),
+                      (inputs[0], *(_length(each, d) for each in part.inputs)),
                       _length(part.outputs, d), frame)
         rows, *rest = learning.sizes(d)
         self._add('learning', learning.body_of(tree, learning_frame, n),
-                  (runtime, _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
-        accepts = [_block(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
+                  (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
+        accepts = [blocks.size(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
         self._add('accept', reception.body_of(d), (*accepts, 1), accepts[1])
         segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
         self.function = self._made(
@@ -278,94 +280,17 @@ class CompiledCycle:
                 done()
 
 
-class BoundCycle:
-    """
-    The arrays of one arm, and a cycle that works on them.
-
-    Parameters
-    ----------
-    made : CompiledCycle
-        The cycle.
-    own : Function, ctypes function or int, optional
-        The law of the user, with the signature of a law.
-
-    Attributes
-    ----------
-    state, program : array
-        What the next cycle is given.
-    memory, before : array
-        What it has kept, and what it had kept one cycle before.
-    torque : (nv,) array
-        Result of the last cycle.
-    run : callable
-        Goes on by a cycle; without arguments or result.
-
-    """
-
-    def __init__(self, made: CompiledCycle, own=None):
-        self.state, self.program, self.memory, self.before = (
-            made.zeros(name) for name in ('state', 'program', 'memory', 'memory'))
-        self.torque = np.zeros(made.dimensions['joints'])
-        self._own, self._kind = own, made.function.arguments['path']
-        self._rows = made.rows
-        if own is not None:
-            self._rows = made.copy_of_rows()
-            self._rows[-1:] = as_argument('own law', made.tables['laws'], [own])
-        self._segments = np.zeros((1, self._kind.columns))
-        made.prepare()
-        self._bound = made.function.bound(
-            self._rows, *list(made.functions.values())[1:], self._segments, self.state,
-            self.before, self.program, self.torque, self.memory)
-        self._bound.feed(self.before, self.memory)
-        self._place = made.function.place('path')
-        self.run = self._bound.call
-
-    @property
-    def segments(self) -> np.ndarray:
-        """Segments of the trajectories, (rows, columns), see `path`; to be replaced as a whole."""
-        return self._segments
-
-    @segments.setter
-    def segments(self, rows) -> None:
-        table = as_argument('segments', self._kind, rows)
-        self._bound.arguments[self._place:self._place + 2] = table.ctypes.data, len(table)
-        self._segments = table
-
-
 def _of_part(function: Callable, structure) -> Callable:
     return lambda *given: function(structure, *given)
 
 
-# --- where lists are, elementwise arithmetic on which is done side by side ----------------------
-
 def _rows(size: int, row: int) -> Lists:
+    """Return the length of lists with so many numbers each."""
     return Lists([row] * (size // row))
-
-
-def _lists(dimension: str, dimensions: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the lists in the numbers of a dimension."""
-    size, n = dimensions[dimension], dimensions['joints']
-    row = {'terms': n, 'feedback': n, 'wrenches': 6, 'bodies': 1}.get(dimension, size)
-    return _rows(size, row).sizes
-
-
-def _block(cls: type, dimensions: Mapping[str, int]) -> Lists:
-    """Return the length of a block."""
-    return Lists([size for dimension in blocks.dimensions_of(cls) for size in (
-        _lists(dimension, dimensions) if dimension else (1,))])
 
 
 def _length(size, dimensions: Mapping[str, int]) -> Lists:
     """Return a length as `body.length` has it."""
-    if isinstance(size, tuple):
-        factor, name, *more = size
-        return Lists([*_lists(name, dimensions) * factor, *more])
-    return Lists(_lists(size, dimensions) if isinstance(size, str) else [size])
-
-
-def _of_law(dimensions: Mapping[str, int]) -> tuple[tuple[Lists, ...], Lists]:
-    """Return the lengths of the inputs of a law, and of its result."""
-    n, (runtime, arrays, _, _, share, limit) = dimensions['joints'], laws.sizes(dimensions)
-    return (Lists([runtime]), _rows(arrays, n), _block(Gains, dimensions),
-            _block(Task, dimensions), share, Lists([limit])), Lists([
-                *_lists('terms', dimensions), laws.REPORT])
+    factor, name, *more = size if isinstance(size, tuple) else (1, size)
+    length = dimensions.get(name, name)
+    return Lists([*[*getattr(length, 'sizes', [length])] * factor, *more])

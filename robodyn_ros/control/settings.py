@@ -73,7 +73,8 @@ class StateSettings:
                                  value=self.max_skew)
 
 
-_NOT_NEGATIVE = ('activation_time', 'transition_time', 'load_time', 'energy_tank', 'wrench_timeout')
+_NOT_NEGATIVE = ('activation_time', 'transition_time', 'load_time', 'energy_tank',
+                 'wrench_timeout')
 _ABOVE_ZERO = ('stop_time', 'longest_pause')
 
 

@@ -1,0 +1,61 @@
+"""The cycle of one robot, called with the arrays of an arm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.dynamics.arguments import as_argument
+
+
+class BoundCycle:
+    """
+    The arrays of one arm, and a cycle that works on them.
+
+    Parameters
+    ----------
+    made : CompiledCycle
+        The cycle.
+    own : Function, ctypes function or int, optional
+        The law of the user, with the signature of a law.
+
+    Attributes
+    ----------
+    state, program : array
+        What the next cycle is given.
+    memory, before : array
+        What it has kept, and what it had kept one cycle before.
+    torque : (nv,) array
+        Result of the last cycle.
+    run : callable
+        Goes on by a cycle; without arguments or result.
+
+    """
+
+    def __init__(self, made, own=None):
+        self.state, self.program, self.memory, self.before = (
+            made.zeros(name) for name in ('state', 'program', 'memory', 'memory'))
+        self.torque = np.zeros(made.dimensions['joints'])
+        self._own, self._kind = own, made.function.arguments['path']
+        self._rows = made.rows
+        if own is not None:
+            self._rows = made.copy_of_rows()
+            self._rows[-1:] = as_argument('own law', made.tables['laws'], [own])
+        self._segments = np.zeros((1, self._kind.columns))
+        made.prepare()
+        self._bound = made.function.bound(
+            self._rows, *list(made.functions.values())[1:], self._segments, self.state,
+            self.before, self.program, self.torque, self.memory)
+        self._bound.feed(self.before, self.memory)
+        self._place = made.function.place('path')
+        self.run = self._bound.call
+
+    @property
+    def segments(self) -> np.ndarray:
+        """Segments of the trajectories, (rows, columns), see `path`; to be replaced as a whole."""
+        return self._segments
+
+    @segments.setter
+    def segments(self, rows) -> None:
+        table = as_argument('segments', self._kind, rows)
+        self._bound.arguments[self._place:self._place + 2] = table.ctypes.data, len(table)
+        self._segments = table

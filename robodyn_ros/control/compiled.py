@@ -32,7 +32,7 @@ from robodyn_ros.exceptions import KernelError
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
 # laws without which there is no cycle: of a floating arm, and of silence
 NEEDED = (laws.NAMES[0], 'computed_torque')
-_TURN = 2e-4  # s
+_TURN, _INTERVAL = 2e-4, sys.getswitchinterval()  # s
 # parts of this package, besides control and dynamics, that the steps are made of
 _BUILDS_ON = ('safety', 'trajectory')
 
@@ -213,8 +213,9 @@ class CompiledCycle:
 
     def copy_of_rows(self) -> np.ndarray:
         """Return a table of laws of its own, which is filled as `rows` is."""
-        copy = self.rows.copy()
-        self._copies.append(weakref.ref(copy))
+        with self._lock:
+            copy = self.rows.copy()
+            self._copies.append(weakref.ref(copy))
         return copy
 
     def _parts(self) -> list[Function]:
@@ -230,10 +231,12 @@ class CompiledCycle:
     def _prepare(self, name: str) -> None:
         row = laws.NAMES.index(name)
         address = self.laws[row].address
-        self._copies = [each for each in self._copies if each() is not None]
-        for rows in (self.rows, *(each() for each in self._copies)):
-            if rows is not None:
-                rows[row] = address
+        with self._lock:
+            self._copies = [each for each in self._copies if each() is not None]
+            # `ready` looks at `rows`, which comes last
+            for rows in (*(each() for each in self._copies), self.rows):
+                if rows is not None:
+                    rows[row] = address
 
     def _report_length(self) -> None:
         """Log once for a robot that functions were compiled quickly instead of well."""
@@ -254,19 +257,20 @@ class CompiledCycle:
 
     def _prepare_all(self, names: list[str]) -> None:
         # who controls an arm beside this waits no longer than that for the interpreter
-        interval = sys.getswitchinterval()
-        sys.setswitchinterval(min(interval, _TURN))
+        sys.setswitchinterval(min(_INTERVAL, _TURN))
         try:
             for name in names:
                 if self._stopped.is_set():
                     return
-                self._prepare(name)
+                try:
+                    self._prepare(name)
+                except (KernelError, OSError, RuntimeError) as error:
+                    LOGGER.error('law %s: %s', name, error)
             self._report_length()
-            LOGGER.info('compiled all laws of %s', self.name)
-        except KernelError as error:
-            LOGGER.error('%s', error)
+            if all(map(self.ready, laws.NAMES)):
+                LOGGER.info('compiled all laws of %s', self.name)
         finally:
-            sys.setswitchinterval(interval)
+            sys.setswitchinterval(_INTERVAL)
             self._end()
 
     def _end(self) -> None:

@@ -237,7 +237,7 @@ class ArmController:
 
         """
         state = self._state
-        state.stamp[()], state.clock[()] = stamp, clock
+        state.stamp[()], state.clock[()], state.cause[()] = stamp, clock, 0.0
         return self._accept(RECEIVED, arrival, permitted)
 
     def wait(self, arrival: float, permitted: bool = True, due: bool = False,
@@ -690,7 +690,8 @@ class ArmController:
         self.settings = replace(
             settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
-            longest_pause=now.longest_pause, states=now.states)
+            longest_pause=now.longest_pause, states=now.states, gain_schedule=now.gain_schedule,
+            adaptation=replace(settings.adaptation, link=now.adaptation.link))
         self._switch()
 
     def check_bounds(self, settings: CycleSettings) -> Bounds:

@@ -77,7 +77,7 @@ def answer(robot, functions, table, seen, state, m, p):
     part_ = feedback_share.stable_share(share, *rates) * grown
     pushed = when(silent, pushed, wrenches.torque(body, q, external.wrench))
     m = replace(m, share=share, motion=what, guess=guess)
-    ready = all_of([follows, equal(grown, 1.0), no(what.fault.code)])
+    ready = all_of([follows, equal(grown, 1.0), no(what.fault.code), no(seen.resumes)])
     guest, rows_, m = ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m,
                                   p)
     m, terms, report = ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p)

@@ -42,6 +42,7 @@ def write_gains(program: SimpleNamespace, gains: Gains, task_gains: TaskGains, l
 def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bounds) -> None:
     """Use limits, times and the paces of a motion to a pose."""
     program.transition.duration[()] = settings.transition_time
+    program.tank[()] = settings.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
     pace = settings.reach
     program.motion.pose.pace[:] = (*pace.velocity, *pace.acceleration, *pace.leash)
@@ -61,7 +62,6 @@ def write_constants(program: SimpleNamespace, settings: CycleSettings, model: Ro
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
-    program.tank[()] = settings.energy_tank
 
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,

@@ -201,11 +201,12 @@ def follow(m, p, time, q, qd):
     way = [old + when(each, 0.0, s) for old, each, s in zip(m.place, jumps, step)]
     away = magnitudes(difference(q, way))
     near = all_of([at_least(d, a) for d, a in zip(slack, away)])
-    given_up = both(above(time - m.accepted, p.patience), no(exchanged))
+    accepted = minimum(m.accepted, time)  # time that went back begins anew
+    given_up = both(above(time - accepted, p.patience), no(exchanged))
     follows = any_of([anew, near, given_up])
     j = largest([a / limit for a, limit in zip(away, p.limit)])
     jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
-    return Way(1.0, when(follows, 0.0, exchanged), time, when(follows, time, m.accepted), q, qd,
+    return Way(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
                when(follows, q, way)), follows, jump
 
 
@@ -235,4 +236,5 @@ def in_order(values):
 def begun(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
     return replace(m, out=when(begins, 0.0, m.out), law=when(begins, state.now, m.law),
+                   predicted=when(begins, state.now, m.predicted),
                    answered=when(begins, state.arrival, m.answered))

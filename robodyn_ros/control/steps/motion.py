@@ -181,7 +181,8 @@ def act(robot, m, p, mode, action, message, q, qd):
 
     def aimed():
         after = replace(broken_off(m.reference), result=RUNNING)
-        after = when(reaching, replace(m, result=RUNNING), after)
+        goes_on = both(reaching, no(pending(m, p)))
+        after = when(goes_on, replace(m, result=RUNNING), after)
         return replace(after, pose=pose_motion.aimed(math.inf))
 
     return choose(action, [

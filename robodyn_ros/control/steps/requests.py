@@ -120,10 +120,9 @@ def decide(robot, asked, seen, state, m, p):
                    message=when(asked.reset, motion.NOTHING, before.message))
     what = motion.latched(what, seen.fails, seen.failure)
     touched = m.collision.joint
-    what = motion.latched(what, seen.hit, motion.Event(
-        motion.COLLIDED, touched, m.collision.torque,
-        element(p.collision.threshold, touched), 0.0))
-    seen.collision = what.fault
+    seen.collision = motion.Event(motion.COLLIDED, touched, m.collision.torque,
+                                  element(p.collision.threshold, touched), 0.0)
+    what = motion.latched(what, seen.hit, seen.collision)
     seen.hit_floats = equal(p.collision.reaction, collision.FLOAT)
     mode, action, message = motion.decide(what, p.motion, seen)
     q, qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])

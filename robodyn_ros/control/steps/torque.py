@@ -77,7 +77,8 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
                      when(silent, m.reflection, reflection.cleared(m.reflection, p.reflection)))
     cartesian = both(follows, laws.one_of(p.law, laws.CARTESIAN))
     presses = both(cartesian, no(m.external_law.active))
-    target = when(presses, wrenches.advance(m.target, p.target, now, dt), m.target)
+    target = when(presses, wrenches.advance(m.target, p.target, now, dt),
+                  wrenches.dropped(m.target))
     pressed = choose(presses, [
         lambda: zeros(q), lambda: wrenches.torque(body, q, target.wrench)])
     yields = both(flag(p.collision.reaction), collision.present(m.collision, p.collision))
@@ -149,4 +150,5 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
     factor = schedule.advance(robot.schedule, m.schedule, p.gains, dt, q)
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
                     loads=replace(m.loads, learned=parameters), schedule=factor)
-    return when(flags.silent, m, after)
+    idle = replace(m, learning=replace(m.learning, active=0.0))
+    return when(flags.silent, idle, after)

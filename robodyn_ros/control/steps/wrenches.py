@@ -32,6 +32,11 @@ def requested(m, p):
     return Memory(when(new, zeros(m.wrench), m.wrench), p.clear)
 
 
+def dropped(m):
+    """Return the memory of an arm that wrenches do not count for."""
+    return Memory(zeros(m.wrench), m.clear)
+
+
 def present(p, now):
     """Return the wrenches that count at a time, and whether there is one."""
     counts = [above(end, now) for end in p.end]

@@ -81,6 +81,7 @@ class ControlCycle:
         self._take_back()
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
+        self._due = math.inf
         if clock.lockstep:  # the simulation waits for the answer to a state that was read before
             torque, _ = controller.update(clock.moment(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
@@ -101,7 +102,9 @@ class ControlCycle:
             return
         permitted = self._in_charge()
         torque = (self._states.elapse(now, permitted, now >= self._due) if sample is None
-                  else self._states.receive(sample, now, permitted))
+                  else self._states.receive(sample, now, permitted, now >= self._due))
+        if not permitted:
+            self._due = math.inf
         if torque is not None:
             self._answer(torque, sample, now)
         elif permitted and clock.lockstep and not self.coasting:
@@ -110,8 +113,7 @@ class ControlCycle:
 
     def _patience(self) -> float:
         """Return how long to wait for a state: at most until a torque is due without one."""
-        ahead = self._due - time.monotonic()
-        return ahead if 0.0 < ahead < COAST else COAST
+        return min(max(self._due - time.monotonic(), 0.0), COAST)
 
     @property
     def next_state(self) -> float:
@@ -139,7 +141,7 @@ class ControlCycle:
         permitted = self._guard.may_command() or self._clock.lockstep
         if not self.active:
             return False
-        if self._guard.complaint:
+        if self._guard.complaint and not self._controller.fault:
             self._controller.fail(self._guard.complaint)
         if self._guard.commands:
             self._controller.lose()
@@ -168,7 +170,7 @@ class ControlCycle:
             self._account(in_seconds(sample.stamp), now)
             return
         if seen.kind == SILENT:
-            self.coasting = True
+            self.coasting, self._due = True, math.inf
         else:
             self._due = max(self._due, now - self._period) + self._period
         self._send(torque)

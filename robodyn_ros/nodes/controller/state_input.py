@@ -53,11 +53,11 @@ class StateInput:
         """Return the next sample, or None after `patience` seconds."""
         return self._subscription.wait(patience)
 
-    def receive(self, sample: JointStateSample, now: float, permitted: bool
+    def receive(self, sample: JointStateSample, now: float, permitted: bool, due: bool = False
                 ) -> np.ndarray | None:
-        """Take a sample that came `now`; return the torque that it asks for, if any."""
+        """Take a sample that came `now`; return the torque that it asks for, or that is due."""
         if not self._assembler.read(sample):
-            return self.elapse(now, permitted)
+            return self.elapse(now, permitted, due)
         stamp = in_seconds(sample.stamp)
         return self._controller.receive(
             now, stamp, stamp if self._clock.simulated else time.time(), permitted)

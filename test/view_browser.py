@@ -22,6 +22,11 @@ while (!label.querySelector("input[type=checkbox]")) label = label.parentElement
 label.querySelector("input[type=checkbox]").click()"""
 _CLOSE = 'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
 _TEXT = 'return document.body.innerText'
+# A page asks for its next frame only some time after the last one: a processor that draws without
+# a pause has no time for clicks, and none for what the page shows.
+_FEWER_FRAMES = 'const next = window.requestAnimationFrame;' \
+                'window.requestAnimationFrame = ' \
+                'draw => setTimeout(() => next.call(window, draw), 200)'
 
 
 def missing():
@@ -58,6 +63,8 @@ class Browser:
             options.add_argument(flag)
         self.driver = webdriver.Chrome(options, Service(_found('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)
+        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
+                                    {'source': _FEWER_FRAMES})
         self.driver.get(url)
 
     def __enter__(self):

@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.kernels import is_zero
-from robodyn_ros.dynamics.packs import Lists
+from robodyn_ros.dynamics.lists import Lists
 from robodyn_ros.dynamics.trace import (
     absolute, floor, maximum, minimum, nearest, of_kind, select, sincos, sqrt)
 

@@ -19,7 +19,7 @@ from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.dynamics import Dynamics, entry, machine, program
+from robodyn_ros.dynamics import builtin, Dynamics, machine, program
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
@@ -308,7 +308,7 @@ def test_a_cycle_goes_on_from_what_it_kept(cycle):
 
 def test_a_call_without_a_built_in_function(cycle, monkeypatch):
     expected = [Arm(cycle).go() for _ in range(3)]
-    monkeypatch.setattr(entry, 'supported', lambda: False)
+    monkeypatch.setattr(builtin, 'supported', lambda: False)
     arm = Arm(cycle)
     assert 'built-in' not in repr(arm.bound.run)
     np.testing.assert_array_equal([arm.go(), *expected[1:]], expected)

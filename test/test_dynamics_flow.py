@@ -19,6 +19,7 @@ from robodyn_ros.dynamics.flags import (
 from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
 from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.lists import Lists
 from robodyn_ros.dynamics.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
@@ -340,6 +341,13 @@ def test_of_two_zeros_the_second_is_smaller_and_larger():
     rows = [(0.0, -0.0), (-0.0, 0.0)]
     both_ways = found(lambda x: [minimum(*x), maximum(*x)], rows, 2)
     np.testing.assert_array_equal(np.signbit(both_ways), [[True, True], [False, False]])
+
+
+def test_zeros_in_vectors_of_constants_keep_their_sign():
+    made = Function(lambda x: [[maximum(a, -0.0) for a in x], [-0.0, 0.0]], {'x': Lists([2])},
+                    {'y': Lists([2, 2])})
+    assert made.program().packed
+    assert np.signbit(made([0.0, -1.0])).tolist() == [True, True, True, False]
 
 
 def test_arrays_are_checked_and_named():

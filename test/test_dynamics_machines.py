@@ -14,7 +14,7 @@ from dynamics_calls import MODEL
 import llvmlite.binding as llvm
 import pytest
 from random_programs import RandomListProgram
-from robodyn_ros.dynamics import bound, codegen_packs, Dynamics, entry, kernels, machine
+from robodyn_ros.dynamics import bound, Dynamics, entry, kernels, machine
 from robodyn_ros.dynamics.codegen import kernel_ir
 from robodyn_ros.dynamics.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
@@ -88,7 +88,7 @@ def texts():
         [a * b + x[0] for a, b in zip(x[3:10], x[10:17])], [part(x, *given) for part in parts]],
         tuple(parts[0].arguments.values()), in_place=False, shared=())
     assert len(program.packs.of) > 300
-    yield 'packs', codegen_packs.kernel_ir(program, pointer).text
+    yield 'packs', kernel_ir(program, pointer).text
     yield 'bound', bound.bound_ir(3)
     yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 

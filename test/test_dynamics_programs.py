@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from random_programs import (
     ARGUMENTS, COLUMNS, INPUTS, LISTS, RandomListProgram, RandomProgram, SINGLES, SPECIAL)
-from robodyn_ros.dynamics import codegen, program
+from robodyn_ros.dynamics import codegen_body, instructions, program
 from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.trace import absolute, reciprocal
@@ -21,8 +21,8 @@ PROGRAMS, ROWS = 8, 40  # of each seed
 
 @pytest.fixture(autouse=True)
 def nothing_fuses(monkeypatch):
-    for operation, text in codegen._BINARY.items():
-        monkeypatch.setitem(codegen._BINARY, operation, text.split()[0])
+    for operation, text in instructions.BINARY.items():
+        monkeypatch.setitem(instructions.BINARY, operation, text.split()[0])
 
 
 FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
@@ -34,7 +34,7 @@ FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
 def test_all_forms_agree(seed, monkeypatch):
     if seed % 2:  # as programs that are compiled quickly instead of well
         monkeypatch.setattr(program, 'LONG', 20)
-        monkeypatch.setattr(codegen, 'BLOCK', 5)
+        monkeypatch.setattr(codegen_body, 'BLOCK', 5)
     draw = random.Random(seed)
     parts = [RandomProgram(1000 * seed + k) for k in range(PROGRAMS)]
     made = Function(lambda *given: [part(*given) for part in parts], ARGUMENTS,
@@ -65,7 +65,7 @@ def without_lists(kind):
 def test_lists_as_vectors_or_number_by_number(seed, length, monkeypatch):
     if seed % 4 == 1:
         monkeypatch.setattr(program, 'LONG', 20)
-        monkeypatch.setattr(codegen, 'BLOCK', 5)
+        monkeypatch.setattr(codegen_body, 'BLOCK', 5)
     draw, packed = random.Random(f'{seed} {length}'), 0
     for k in range(PROGRAMS // 2):
         part = RandomListProgram(1000 * seed + k, length)

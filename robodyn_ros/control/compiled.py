@@ -25,8 +25,8 @@ from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.flow import FunctionTable, Table
 from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.lists import Lists
 from robodyn_ros.dynamics.machine import LOGGER
-from robodyn_ros.dynamics.packs import Lists
 from robodyn_ros.exceptions import KernelError
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.dynamics import entry, machine
+from robodyn_ros.dynamics import builtin, machine
 
 # before the arguments
 _HEAD = ('none', 'count_up', 'target', 'source', 'bytes', 'code')
@@ -51,19 +51,19 @@ class BoundCall:
         head = {'none': id(None), 'code': address, 'target': 0, 'source': 0, 'bytes': 0,
                 'count_up': ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value}
         self._block = np.array([head[each] for each in _HEAD] + list(arguments),
-                               dtype=np.int64).view(entry.Context)
+                               dtype=np.int64).view(builtin.Context)
         self.arguments = np.asarray(self._block)[len(_HEAD):]
         code = _code(len(arguments), cache)
         self._block.owned = code, owned
         self.call: Callable[[], None] = self._builtin(len(arguments), cache) if (
-            entry.supported()) else self._through_ctypes(code)
+            builtin.supported()) else self._through_ctypes(code)
 
     def feed(self, target: np.ndarray, source: np.ndarray) -> None:
         """Let an array be copied to another of its size before each call."""
         self._block[2:5] = target.ctypes.data, source.ctypes.data, source.nbytes
 
     def _builtin(self, count: int, cache: Path | None) -> Callable:
-        return entry.new_builtin(_definition(count, cache), self._block)
+        return builtin.new_builtin(_definition(count, cache), self._block)
 
     def _through_ctypes(self, code: machine.Code) -> Callable:
         function = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address('bound'))
@@ -80,12 +80,12 @@ def _code(count: int, cache: Path | None) -> machine.Code:
 
 @lru_cache(maxsize=None)
 def _definition(count: int, cache: Path | None):
-    return entry.definition('call', _code(count, cache).address('entry'), _METH_NOARGS, None)
+    return builtin.definition('call', _code(count, cache).address('entry'), _METH_NOARGS, None)
 
 
 def bound_ir(count: int) -> str:
     """Return the IR of `bound(block)`, and of `entry`, the built-in whose `self` has the block."""
-    text = entry.Text()
+    text = builtin.Text()
     names = [*_HEAD, *(f'a{k}' for k in range(count))]
     lines = ['declare i64 @memcpy(i64, i64, i64)',
              'define void @bound(i64 %block) {', 'start:']
@@ -99,7 +99,7 @@ def bound_ir(count: int) -> str:
         *lines, f'  %kernel = inttoptr i64 %code to {text.function("void", count)}',
         f'  call void %kernel({given})', '  ret void', '}',
         'define i64 @entry(i64 %self, i64 %nothing) {', 'start:',
-        *text.load('block', '%self', entry.DATA), '  call void @bound(i64 %block)',
+        *text.load('block', '%self', builtin.DATA), '  call void @bound(i64 %block)',
         *text.load('none', '%block', 0), *text.load('count_up', '%block', 8),
         f'  %hold = inttoptr i64 %count_up to {text.function("void", 1)}',
         '  call void %hold(i64 %none)', '  ret i64 %none', '}'])

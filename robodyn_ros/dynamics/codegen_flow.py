@@ -8,6 +8,7 @@ goes on.
 
 from __future__ import annotations
 
+from robodyn_ros.dynamics.instructions import select
 from robodyn_ros.dynamics.sines import constant, WIDTH
 
 
@@ -92,7 +93,7 @@ def _masked_cases(body, index, regions, masks):
         body.label(case)
         body.active = wanted
         body.region(region)
-        found = [body.write(body.select(wanted, body.operand(values[number]), old))
+        found = [body.write(select([wanted, body.operand(values[number]), old], body.kind))
                  for (_, values), old in zip(results, merged)]
         body.active, last = around, body.block
         body.lines.append(f'  br label %{following}')
@@ -115,7 +116,7 @@ def _iterate(body, index, count, limit, region, *values):
     count, limit = body.operand(count), body.operand(limit)
     # in this order of arguments a count that is no number stays one, and is none
     fewer = body.write(f'fcmp olt {body.type} {limit}, {count}')
-    bound = body.write(body.select(fewer, limit, count))
+    bound = body.write(select([fewer, limit, count], body.kind))
     merges = body.carried(region, values[:size], values[size:])
     for variable, first, following in zip(region.variables, values, values[size:]):
         if following is variable:
@@ -143,7 +144,7 @@ def _iterate(body, index, count, limit, region, *values):
     body.region(region)
     following = [body.merged(merge, 1) for merge in merges]
     if body.vector:
-        following = [body.write(body.select(mask, new, old))
+        following = [body.write(select([mask, new, old], body.kind))
                      for new, (_, old, _) in zip(following, phis)]
     body.leave()
     following.append(body.write(f'fadd {body.type} {counter}, {body.operand(1.0)}'))

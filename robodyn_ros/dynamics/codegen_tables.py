@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 
-from robodyn_ros.dynamics.packs import WIDEST
+from robodyn_ros.dynamics.lists import WIDEST
 from robodyn_ros.dynamics.sines import constant, VECTOR, WIDTH
 
 _LANES = range(WIDTH)

@@ -12,10 +12,11 @@ import warnings
 import numpy as np
 
 from robodyn_ros.dynamics import kernels, machine
+from robodyn_ros.dynamics.builtin import supported
 from robodyn_ros.dynamics.coriolis import coriolis_matrix, velocity_forces
 from robodyn_ros.dynamics.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
-from robodyn_ros.dynamics.entry import Entry, supported
+from robodyn_ros.dynamics.entry import Entry
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.program import Argument

@@ -10,7 +10,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics import codegen_packs, loops, machine
+from robodyn_ros.dynamics import codegen, loops, machine
 from robodyn_ros.dynamics.arguments import as_argument, interpreted, passed
 from robodyn_ros.dynamics.bound import BoundCall
 from robodyn_ros.dynamics.flow import FunctionTable
@@ -90,7 +90,7 @@ class Function:
 
     def warm(self) -> None:
         """Compile, or load from the cache, now."""
-        self._code('kernel', codegen_packs.kernel_ir)
+        self._code('kernel', codegen.kernel_ir)
 
     def load(self) -> bool:
         """Load from the cache, unless another thread compiles; return whether it is loaded."""
@@ -119,7 +119,7 @@ class Function:
     @property
     def address(self) -> int:
         """Return where its machine code is; valid as long as this object is."""
-        return self._code('kernel', codegen_packs.kernel_ir).address('kernel')
+        return self._code('kernel', codegen.kernel_ir).address('kernel')
 
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """

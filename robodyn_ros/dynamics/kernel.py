@@ -10,7 +10,7 @@ from typing import Callable, Mapping
 
 import numpy as np
 
-from robodyn_ros.dynamics import codegen, entry, loops, machine
+from robodyn_ros.dynamics import builtin, codegen, entry, loops, machine
 from robodyn_ros.dynamics.nested import flatten
 from robodyn_ros.dynamics.program import Program, trace
 from robodyn_ros.exceptions import ArgumentError
@@ -137,7 +137,7 @@ class Kernel:
         that it does not take at once go to the kernel's own checked call.
         """
         code, fallback = self.code, self.__call__
-        if code is None or not entry.supported():
+        if code is None or not builtin.supported():
             return fallback
         door = entry.Entry(name, doc, fallback, self.runtime, self.sizes, self.shape, self._cache,
                            False, self.finite, self.review)

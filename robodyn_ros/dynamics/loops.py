@@ -32,8 +32,8 @@ from typing import Callable, TypeVar
 
 import numpy as np
 
-from robodyn_ros.dynamics.codegen import (
-    function_ir, module_ir, vector_function, vector_pointer_type)
+from robodyn_ros.dynamics.codegen import function_ir, module_ir, vector_function
+from robodyn_ros.dynamics.codegen_body import vector_pointer_type
 from robodyn_ros.dynamics.finite import finite_ir
 from robodyn_ros.dynamics.machine import Ir
 from robodyn_ros.dynamics.program import Program

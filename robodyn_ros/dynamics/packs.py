@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from robodyn_ros.dynamics.graph import Graph, Region, Symbol
-from robodyn_ros.dynamics.schedule import CHOICES, Schedule
+from robodyn_ros.dynamics.graph import Graph, Symbol
+from robodyn_ros.dynamics.lists import Span, width_of
+from robodyn_ros.dynamics.schedule import Schedule
 
-WIDEST = 8  # elements of a vector
 # nodes that are read from memory whenever they are needed, as numbers or as vectors
 MEMORY = ('input', 'result', 'element')
 RELATIONS = ('above', 'at_least', 'equal')
@@ -29,43 +29,6 @@ _COMMUTATIVE = ('add', 'mul', 'both', 'either', 'equal')
 _ALIKE = (*CONDITIONS, 'add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'abs', 'nearest', 'floor', 'min',
           'max', 'select', 'flag')
 _FEWEST_LEAVES = 3
-
-
-class Lists(int):
-    """
-    Length of a block of numbers that are lists, one behind the other.
-
-    Parameters
-    ----------
-    sizes : iterable of int
-        Length of each list.
-
-    """
-
-    sizes: tuple[int, ...]
-
-    def __new__(cls, sizes: Iterable[int]) -> Lists:
-        sizes = tuple(sizes)
-        self = super().__new__(cls, sum(sizes))
-        self.sizes = sizes
-        return self
-
-
-class Span(NamedTuple):
-    """Neighbouring numbers of a list, no more than a vector has: the first, and how many."""
-
-    begin: int
-    count: int
-
-
-def spans(length: int) -> list[Span]:
-    """Return the spans of a block; of one that is no lists there are none."""
-    found, begin = [], 0
-    for size in getattr(length, 'sizes', ()):
-        found += [Span(begin + start, min(WIDEST, size - start))
-                  for start in range(0, size, WIDEST)]
-        begin += size
-    return [span for span in found if span.count > 1]
 
 
 class Pack:
@@ -91,7 +54,7 @@ class Pack:
 
     def __init__(self, operation: str, count: int):
         self.operation, self.count = operation, count
-        self.width = 1 << (count - 1).bit_length()
+        self.width = width_of(count)
         self.lanes: dict[int, int] = {}
         self.operands: dict[int, tuple] = {}
         self.of_conditions = operation in CONDITIONS
@@ -117,7 +80,7 @@ class Place(NamedTuple):
 
 class Packs:
     """
-    The packs of a program, and an order of evaluation.
+    The packs of a program.
 
     Attributes
     ----------
@@ -125,10 +88,8 @@ class Packs:
         Of each node that is in a pack.
     leaves : dict of int to list of Symbol
         Of conditions that all, or any, of several hold: those.
-    inside : dict of Region to list
-        What is computed in each region, in order: packs, and the numbers of single nodes.
-    needs : dict of int to list of int
-        Of choices and loops: nodes from outside that are needed inside.
+    inner : set of int
+        Conditions that are joined to those, and nothing else.
 
     """
 
@@ -145,11 +106,8 @@ class Packs:
         self._users = self._find_users()
         self._shared: dict[tuple[str, int], bool] = {}
         self._find()
-        self._inner = self._join()
+        self.inner = self._join()
         self._dissolve(outputs)
-        self.needs = self._needs()
-        self.inside = {region: list(self._ordered(indices))
-                       for region, indices in schedule.inside.items()}
 
     # --- which nodes are a pack -------------------------------------------------------------
 
@@ -339,7 +297,7 @@ class Packs:
         """Return whether a node uses an element with the rest of its vector."""
         place = self.of.get(user)
         return (place is not None and place.lane == lane
-                or user in self.leaves or user in self._inner
+                or user in self.leaves or user in self.inner
                 or self.graph.nodes[user][0] in ('call', 'iterate'))
 
     def _is_packed(self, column: list) -> bool:
@@ -348,93 +306,3 @@ class Packs:
             if place is not None:
                 return place.pack.operation not in MEMORY
         return False
-
-    # --- order ------------------------------------------------------------------------------
-
-    def _needs(self) -> dict[int, list[int]]:
-        schedule, nodes = self._schedule, self.graph.nodes
-        owners = {region: index for index in self._needed for region in _regions(nodes[index])}
-        needs: dict[int, list[int]] = defaultdict(list)
-        for user, region in self._uses():
-            home = schedule.region[user]
-            if region is not home:
-                while schedule.outer[region] is not home:
-                    region = schedule.outer[region]
-                needs[owners[region]].append(user)
-        return needs
-
-    def _uses(self) -> Iterator[tuple[int, Region]]:
-        """Yield nodes and the regions that they are used in."""
-        schedule, nodes = self._schedule, self.graph.nodes
-        for index in self._needed:
-            node, here = nodes[index], schedule.region[index]
-            operands = node[1:]
-            if node[0] == 'chosen':
-                for region, value in zip(nodes[node[1].index][2], node[2:]):
-                    if isinstance(value, Symbol):
-                        yield value.index, region
-                operands = node[1:2]
-            elif node[0] == 'iterate':
-                size = len(node[3].variables)
-                for value in node[4 + size:]:
-                    if isinstance(value, Symbol):
-                        yield value.index, node[3]
-                operands = node[1:4 + size]
-            for value in operands:
-                if isinstance(value, Symbol):
-                    yield value.index, here
-
-    def _ordered(self, indices: list[int]) -> Iterator:
-        """Yield packs and single nodes of a region, each after all that it needs."""
-        here, done = set(indices), {None}
-        for index in indices:
-            stack = [(self._item(index), None)]
-            while stack:
-                item, rest = stack.pop()
-                if rest is None:
-                    if item in done:
-                        continue
-                    done.add(item)  # entered; nothing needs itself
-                    rest = iter(self._before(item))
-                for each in rest:
-                    if each in here and (found := self._item(each)) not in done:
-                        stack += [(item, rest), (found, None)]
-                        break
-                else:
-                    yield item
-
-    def _item(self, index: int):
-        """Return what a node is computed with; None if that is nothing by itself."""
-        operation = self.graph.nodes[index][0]
-        if operation in MEMORY or index in self._inner:
-            return None
-        place = self.of.get(index)
-        return index if place is None else place.pack
-
-    def _before(self, item) -> Iterator[int]:
-        """Yield the nodes that have to be computed before; memory stands for what fills it."""
-        nodes = self.graph.nodes
-        for index in item.lanes.values() if isinstance(item, Pack) else (item,):
-            operation, *operands = nodes[index]
-            if index in self.leaves:
-                operands = self.leaves[index]
-            elif operation == 'chosen':
-                operands = operands[:1]
-            elif operation == 'iterate':
-                operands = operands[:3 + len(operands[2].variables)]
-            for each in operands:
-                if isinstance(each, Symbol):
-                    yield self._filled_by(each.index)
-            for each in self.needs.get(index, ()):
-                yield self._filled_by(each)
-
-    def _filled_by(self, index: int) -> int:
-        operation, *operands = self.graph.nodes[index]
-        return operands[0].index if operation in ('result', 'element') else index
-
-
-def _regions(node: tuple) -> tuple[Region, ...]:
-    """Return the regions that a node opens."""
-    if node[0] in CHOICES:
-        return node[2]
-    return (node[3],) if node[0] == 'iterate' else ()

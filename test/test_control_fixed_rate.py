@@ -69,7 +69,7 @@ def test_with_a_perfect_model_the_torque_is_that_of_a_state_every_ms():
     np.testing.assert_allclose(often.q, seldom.q, atol=1e-4)
 
 
-def test_a_prediction_that_is_far_off_is_not_believed():
+def test_a_prediction_that_is_far_off_is_not_used():
     loop = arm(settings=QUICK)
     run(loop, 0.3)
     state = loop.plant.q.copy(), loop.plant.qd.copy()

@@ -17,7 +17,7 @@ SLOTTED = with_slots(MODEL)
 SMOOTH = 0.012
 NOTHING = np.zeros((3, 3))
 USUAL = CycleSettings(activation_time=0.05, linear=LinearBounds(timeout=1.0))
-SENDER = Dynamics(MODEL)  # of linear feedback: what the controller is told does not reach it
+SENDER = Dynamics(MODEL)  # of linear feedback, without the controller's loads
 USUAL_GAINS = make_gains(SENDER)
 GAIN = np.hstack((np.diag(USUAL_GAINS.pd_kp), np.diag(USUAL_GAINS.pd_kd)))
 

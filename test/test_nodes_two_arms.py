@@ -101,9 +101,13 @@ def test_neither_hears_of_the_other(probe, arms):
         for process in (each.controller, each.simulator):
             assert not said(process, 'refused') and not said(process, 'dropped')
     # nothing but what all nodes of a system share is outside of the namespaces
-    ours = {name for name, _ in probe.node.get_topic_names_and_types()
-            if not name.startswith(('/left/', '/right/', '/node'))}  # /node0: of other tests
-    assert ours <= {'/diagnostics', '/parameter_events', '/rosout', '/clock'}
+    graph, spaces = probe.node, ('/left', '/right')
+    ours = {name for name, _ in graph.get_topic_names_and_types() for info in (
+        *graph.get_publishers_info_by_topic(name), *graph.get_subscriptions_info_by_topic(name))
+        if info.node_namespace in spaces}
+    assert f'/left/{COMMANDS}' in ours
+    assert {name for name in ours if not name.startswith(('/left/', '/right/'))} <= {
+        '/diagnostics', '/parameter_events', '/rosout', '/clock', '/robot_description'}
 
 
 def test_a_request_to_one_leaves_the_other_alone(probe, arms):

@@ -35,6 +35,7 @@ test-matrix:
 bench:
 	@.ci/venv plot,test
 	@$(BIN)/python benchmark/dynamics.py
+	@$(BIN)/python benchmark/cycle.py
 	@$(BIN)/python benchmark/acceptance.py
 	@$(BIN)/python benchmark/round_trip.py
 

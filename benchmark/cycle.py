@@ -77,7 +77,9 @@ class Arm:
                 tracking=USUAL if floats else law, start_floating=floats, observer=(
                     ObserverSettings(collision=CollisionSettings(threshold=model.effort_limit)))))
         state = control.host.state
-        state.q[:], state.effort[:] = np.linspace(0.2, 0.6, n), np.nan
+        # a long chain is held upright only
+        state.q[:] = np.linspace(0.2, 0.6, n) if n == 7 else 0.0
+        state.effort[:] = np.nan
         state.permitted[()], state.kind[()] = 1.0, RECEIVED
         self.clock, self.run = ctypes.c_double.from_buffer(state.arrival), control.host.bound.run
         control.activate(0.0, state.q, state.qd)

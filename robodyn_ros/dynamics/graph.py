@@ -250,12 +250,13 @@ class Graph:
 
 
 def _key(part):
-    # zeros of both signs are different constants, though equal
-    if isinstance(part, Symbol):
+    kind = part.__class__
+    if kind is Symbol:
         return part.index
-    if isinstance(part, float):
+    # zeros of both signs are different constants, though equal
+    if kind is float:
         return (part, math.copysign(1.0, part))
-    return part if isinstance(part, str) else (part, type(part))
+    return part if kind is str else (part, kind)
 
 
 def number(value: Scalar) -> Scalar:

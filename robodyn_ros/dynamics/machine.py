@@ -11,6 +11,7 @@ be used, code is compiled in memory.
 from __future__ import annotations
 
 from functools import lru_cache
+import gc
 import hashlib
 import inspect
 import logging
@@ -90,9 +91,20 @@ def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
         if found is not None:
             return found
         LOGGER.info('compiling %s', key)
-        object_code = compile_ir(make_ir())
+        object_code = compile_ir(_made(make_ir))
         entries.write(_name(key), object_code)
     return Code(object_code, False)
+
+
+def _made(make_ir: Callable[[], Ir]) -> Ir:
+    """Return IR, made without garbage collections: all the nodes of its program are in use."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return make_ir()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def find(key: str, cache: Path | None) -> Code | None:

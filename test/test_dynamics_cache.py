@@ -7,6 +7,7 @@ is left alone.
 """
 
 import ctypes
+import gc
 import os
 from pathlib import Path
 import subprocess
@@ -15,6 +16,7 @@ import sys
 from dynamics_calls import arrays, LINK, MODEL
 import pytest
 from robodyn_ros.dynamics import Dynamics, machine, object_cache
+from robodyn_ros.exceptions import KernelError
 from tolerance import assert_close
 
 ANSWER = 'define i64 @answer() {\n  ret i64 42\n}'
@@ -61,6 +63,18 @@ def test_an_entry_is_found_again(cache):
     assert not loaded('other', cache)
     assert [path.suffix for path in entries(cache)] == ['.o', '.o']
     assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_collections_of_garbage_wait_while_ir_is_made():
+    seen = []
+
+    def make():
+        seen.append(gc.isenabled())
+        raise KernelError('no such code')
+
+    with pytest.raises(KernelError, match='no such code'):
+        machine.load('one', make, None)
+    assert seen == [False] and gc.isenabled()
 
 
 def flipped(data, place):

@@ -67,6 +67,35 @@ for length in (2, 7, 8, 13):
         np.testing.assert_allclose(a, b, 1e-12, 1e-12)
 print('all right')
 """
+# each array ends where the memory ends that may be read and written
+EDGES = """
+import ctypes, mmap
+import numpy as np
+from random_programs import RandomListProgram
+from robodyn_ros.dynamics.function import Function
+protect = ctypes.CDLL(None).mprotect
+kept = []
+def at_the_edge(values):
+    values = np.ascontiguousarray(values, dtype=float)
+    kept.append(mmap.mmap(-1, 3 * mmap.PAGESIZE))
+    start = ctypes.addressof(ctypes.c_char.from_buffer(kept[-1]))
+    edge = start + 2 * mmap.PAGESIZE
+    assert protect(ctypes.c_void_p(edge), mmap.PAGESIZE, 0) == 0
+    array = np.frombuffer(kept[-1], float, values.size, edge - start - values.nbytes)
+    array = array.reshape(values.shape)
+    array[...] = values
+    return array
+for length in (2, 3, 5, 7, 8, 9, 13):
+    for seed in range(6):
+        part = RandomListProgram(seed, length)
+        made = Function(part, part.arguments, part.results)
+        given = np.linspace(-2.0, 3.0, int(part.arguments['x'])), np.ones((1, 1 + 2 * length))
+        outs = [at_the_edge(np.zeros(int(size))) for size in part.results.values()]
+        made.bind(*map(at_the_edge, given), part.functions, *outs)()
+        for out, expected in zip(outs, made(*given, part.functions)):
+            np.testing.assert_array_equal(out, expected)
+print('all right')
+"""
 NO_ARITHMETIC = 'entry', 'bound'
 X86 = pytest.mark.skipif(
     not llvm.get_process_triple().startswith('x86_64'), reason='another processor already')
@@ -118,6 +147,14 @@ def assembly(triple, processor, text):
 def test_checks_on_a_processor_without_avx_and_fma():
     run = subprocess.run(
         [sys.executable, '-X', 'faulthandler', '-c', BASELINE], capture_output=True, text=True,
+        timeout=100, env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert (run.returncode, run.stdout) == (0, 'all right\n'), run.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith('linux'), reason='pages are protected otherwise')
+def test_vectors_end_where_arrays_end():
+    run = subprocess.run(
+        [sys.executable, '-X', 'faulthandler', '-c', EDGES], capture_output=True, text=True,
         timeout=100, env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
     assert (run.returncode, run.stdout) == (0, 'all right\n'), run.stderr
 

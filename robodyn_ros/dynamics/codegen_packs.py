@@ -26,7 +26,7 @@ class PackedBody(VectorBody):
     def region(self, region) -> None:
         """Write all that is computed in a region."""
         block = codegen_body.BLOCK if self.program.long else len(self.program.graph.nodes) + 1
-        for count, item in enumerate(self.program.packed_order.inside.get(region, ()), 1):
+        for count, item in enumerate(self.packs.inside.get(region, ()), 1):
             if count % block == 0:
                 following, = self.new_labels('block')
                 self.lines.append(f'  br label %{following}')

@@ -5,8 +5,8 @@ Robots have lists with a number for each joint, and most of what a program does 
 it does with all others alike. Where the lists are is known of its arguments (`Lists`) and tables,
 and of what functions return. From there each node gets a lane: the place in the list that it
 belongs to. Nodes of different lanes whose operands are in the same packs, or are the same scalar,
-or constants, are a pack; that holds for all lanes alike, so packs never depend on each other in a
-circle.
+or constants, are a pack. That holds for all lanes alike: what one lane needs, the first one needs,
+too, so that a pack can be computed where its first node was recorded.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Packs:
         Of each node that is in a pack.
     leaves : dict of int to list of Symbol
         Of conditions that all, or any, of several hold: those.
-    inner : set of int
-        Conditions that are joined to those, and nothing else.
+    inside : dict of Region to list
+        What is computed in each region, in order: packs, and the numbers of single nodes.
 
     """
 
@@ -106,8 +106,11 @@ class Packs:
         self._users = self._find_users()
         self._shared: dict[tuple[str, int], bool] = {}
         self._find()
-        self.inner = self._join()
+        self._inner = self._join()
         self._dissolve(outputs)
+        self.inside = {region: [item for item in dict.fromkeys(map(self._item, indices))
+                                if item is not None]
+                       for region, indices in schedule.inside.items()}
 
     # --- which nodes are a pack -------------------------------------------------------------
 
@@ -297,7 +300,7 @@ class Packs:
         """Return whether a node uses an element with the rest of its vector."""
         place = self.of.get(user)
         return (place is not None and place.lane == lane
-                or user in self.leaves or user in self.inner
+                or user in self.leaves or user in self._inner
                 or self.graph.nodes[user][0] in ('call', 'iterate'))
 
     def _is_packed(self, column: list) -> bool:
@@ -306,3 +309,10 @@ class Packs:
             if place is not None:
                 return place.pack.operation not in MEMORY
         return False
+
+    def _item(self, index: int) -> Pack | int | None:
+        """Return what a node is computed with; None if that is nothing by itself."""
+        if self.graph.nodes[index][0] in MEMORY or index in self._inner:
+            return None
+        place = self.of.get(index)
+        return index if place is None else place.pack

@@ -10,7 +10,6 @@ from robodyn_ros.dynamics.flow import FunctionTable, Table, TracedTable
 from robodyn_ros.dynamics.graph import Graph, Scalar, Symbol
 from robodyn_ros.dynamics.lists import spans
 from robodyn_ros.dynamics.nested import flatten
-from robodyn_ros.dynamics.packed_order import PackedOrder
 from robodyn_ros.dynamics.packs import Packs
 from robodyn_ros.dynamics.schedule import Schedule
 
@@ -94,11 +93,6 @@ class Program:
         return Packs(self.graph, self.needed, self.schedule, found, self.outputs)
 
     @cached_property
-    def packed_order(self) -> PackedOrder:
-        """Return an order in which packs are computed as a whole."""
-        return PackedOrder(self.graph, self.needed, self.schedule, self.packs)
-
-    @cached_property
     def packed(self) -> bool:
         """
         Whether packs are computed as vectors, where one state is computed.
@@ -120,7 +114,7 @@ class Program:
     def operation_count(self) -> int:
         """Return the number of operations and function calls, those on vectors counted once."""
         if self.packed:
-            return sum(map(len, self.packed_order.inside.values()))
+            return sum(map(len, self.packs.inside.values()))
         return sum(self.graph.nodes[index][0] != 'input' for index in self.needed)
 
 

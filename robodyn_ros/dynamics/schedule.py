@@ -44,8 +44,6 @@ class Schedule:
         The same the other way round.
     chosen : dict of int to list of int
         Of each choice, the nodes of its results.
-    outer : dict of Region to Region or None
-        The region around each one.
 
     Raises
     ------
@@ -58,7 +56,7 @@ class Schedule:
         self.graph, self._early, self.region = graph, early, {}
         self.chosen: dict[int, list[int]] = defaultdict(list)
         self.inside: dict[Region, list[int]] = defaultdict(list)
-        self.outer: dict[Region, Region | None] = {graph.root: None}
+        self._outer: dict[Region, Region | None] = {graph.root: None}
         self._depth = {graph.root: 0}
         if not any(graph.nodes[index][0] in _FORKS for index in needed):
             self.region, self.inside[graph.root] = dict.fromkeys(needed, graph.root), needed
@@ -120,11 +118,11 @@ class Schedule:
         while a is not b:
             if self._depth[a] < self._depth[b]:
                 a, b = b, a
-            a = self.outer[a]
+            a = self._outer[a]
         return a
 
     def _enter(self, region: Region, outer: Region) -> None:
-        self.outer[region], self._depth[region] = outer, self._depth[outer] + 1
+        self._outer[region], self._depth[region] = outer, self._depth[outer] + 1
 
     def _place(self, index: int) -> None:
         operation, *operands = self.graph.nodes[index]
@@ -167,8 +165,8 @@ class Schedule:
                 elif missing == len(varies):
                     born = self._births(index) if born is None else born
                     if around not in born or place is around and operation not in _DEAR:
-                        place = self.outer[around]
-            around = self.outer[around]
+                        place = self._outer[around]
+            around = self._outer[around]
         if missing:
             raise KernelError('a value that the step of iterate() computes is used outside of it: '
                               'let the step return it')

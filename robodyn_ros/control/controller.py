@@ -184,6 +184,10 @@ class ArmController:
         """
         return self.host.made.prepare_others(done)
 
+    def compile_all(self) -> None:
+        """Compile all laws now, or load them from the cache."""
+        self.host.made.prepare(*TRACKING)
+
     def close(self) -> None:
         """End the thread of `compile_others`."""
         self.host.made.stop()

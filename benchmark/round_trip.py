@@ -3,14 +3,17 @@ How long a torque takes: from a joint state that is sent to the torque that come
 
     python benchmark/round_trip.py
     python benchmark/round_trip.py --rates 1000 --seconds 10 --urdf arm.urdf --json
+    python benchmark/round_trip.py --rates 1000 --fifo
 
-The controller, a bare echo node under an executor, and one that waits as the controller does, each
-in a process of its own, take turns in one run; the controller is inactive while others have
+The controller with its loop in machine code (native) and in Python (controller), a bare echo node
+under an executor, and one that waits as the controller does, each in a process of its own, take
+turns in one run; the controller is inactive while others have
 theirs. This process sends the states of an arm at rest, at absolute times, and waits for each
 answer. A miss is an answer that comes after the next state was due. Absolute numbers depend on the
 machine and on what else it does: compare the rows of one run.
 """
 import argparse
+from contextlib import contextmanager
 import gc
 import json
 import os
@@ -42,8 +45,10 @@ from robodyn_ros.nodes.controller.node import NAME  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 
 ECHO = str(HERE / 'echo.py')
-WAYS = {'controller': ['-m', 'robodyn_ros.nodes.controller.node'], 'echo': [ECHO, 'executor'],
-        'polled_echo': [ECHO, 'polled']}
+CONTROLLERS = {'native': 'native', 'controller': 'python'}
+WAYS = {**{name: ['-m', 'robodyn_ros.nodes.controller.node'] for name in CONTROLLERS},
+        'echo': [ECHO, 'executor'], 'polled_echo': [ECHO, 'polled']}
+PRIORITY = 20   # of contestants with --fifo; this process is above them
 LOST = 0.1      # s after which an answer is given up
 SETTLE = 0.3    # s of each turn that do not count
 START = 30.0    # s that a node may take to answer for the first time
@@ -54,8 +59,8 @@ class Contestant:
 
     def __init__(self, node, name, model, urdf, log):
         # the arm that is played here has no weight to tell of
-        settings = ['-p', f'urdf_file:={urdf}', '-p', 'handshake:=false'] if (
-            name == 'controller') else []
+        settings = ['-p', f'urdf_file:={urdf}', '-p', 'handshake:=false', '-p',
+                    f'loop:={CONTROLLERS[name]}'] if name in CONTROLLERS else []
         with open(log, 'wb') as output:
             self.process = subprocess.Popen(
                 [sys.executable, *WAYS[name], '--ros-args', '-r', f'__ns:=/{name}', *settings],
@@ -70,7 +75,7 @@ class Contestant:
             node, Float64MultiArray, f'/{name}/effort_controller/commands', qos.reliable(10))
         self._node = node
         self._lifecycle = node.create_client(
-            ChangeState, f'/{name}/{NAME}/change_state') if name == 'controller' else None
+            ChangeState, f'/{name}/{NAME}/change_state') if name in CONTROLLERS else None
 
     def __enter__(self):
         return self
@@ -117,6 +122,38 @@ class Contestant:
                     sys.exit(f'{self.name} does not change its state:\n'
                              + Path(self.log).read_text())
             done = future.result().success
+
+
+def prioritise(pid, priority):
+    """Give all threads of a process a real-time priority."""
+    for task in Path(f'/proc/{pid}/task').iterdir():
+        os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(priority))
+
+
+@contextmanager
+def contestants(names, urdf, fifo):
+    """Yield the contestants of these names, which answer; with `fifo` at a real-time priority."""
+    model = RobotModel.from_urdf(urdf)
+    rclpy.init()
+    node, started = Node('source'), []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for name in names:
+                each = Contestant(node, name, model, urdf.resolve(), Path(folder) / name)
+                started.append(each)
+                each.start()
+                each.change(Transition.TRANSITION_DEACTIVATE)
+                if fifo:
+                    prioritise(each.process.pid, PRIORITY)
+            if fifo:
+                prioritise(os.getpid(), PRIORITY + 1)
+            gc.collect()
+            gc.disable()
+            yield started
+        finally:
+            for each in started:
+                each.__exit__()
+    rclpy.try_shutdown()
 
 
 def pose(model):
@@ -190,12 +227,12 @@ def quiet_run(contestant, rate, seconds, most):
     return min(turns, key=lambda turn: turn[2][2])
 
 
-def measure(contestants, options):
+def measure(started, options):
     """Let all take turns; return one row per rate and contestant."""
-    turns = {(rate, each.name): [] for rate in options.rates for each in contestants}
+    turns = {(rate, each.name): [] for rate in options.rates for each in started}
     for rate in options.rates:
         for k in range(options.rounds):
-            for each in contestants:
+            for each in started:
                 print(f'\r{rate:g} Hz, round {k + 1} of {options.rounds}: {each.name:12}', end='',
                       file=sys.stderr, flush=True)
                 each.change(Transition.TRANSITION_ACTIVATE)
@@ -232,14 +269,16 @@ def print_rows(rows):
 
 
 def print_table(rows):
-    """Print the figures, and the controller's in parts of each echo's."""
+    """Print the figures, and those of the controllers in parts of each echo's."""
     print_rows(rows)
     print()
+    ours = [row for row in rows if row['node'] in CONTROLLERS]
     for row in rows:
-        ours = next(each for each in rows if each['rate'] == row['rate'])
-        if row is not ours:
-            print(f'{row["rate"]:>4g} Hz: controller / {row["node"]:13} p50 '
-                  f'{ours["p50"] / row["p50"]:.2f}, p99 {ours["p99"] / row["p99"]:.2f}')
+        for own in ours:
+            if row not in ours and own['rate'] == row['rate']:
+                parts = ', '.join(f'{key} {own[key] / row[key]:.2f}'
+                                  for key in ('p50', 'p99', 'cpu'))
+                print(f'{row["rate"]:>4g} Hz: {own["node"]:10} / {row["node"]:13} {parts}')
 
 
 def main():
@@ -254,27 +293,12 @@ def main():
     parser.add_argument('--others', type=float, default=0.3, metavar='SHARE',
                         help='part of one core that other processes may use before a turn is '
                         'repeated, at most five times')
+    parser.add_argument('--fifo', action='store_true', help='give all a real-time priority '
+                        '(SCHED_FIFO); needs permission')
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
     options = parser.parse_args()
-    model = RobotModel.from_urdf(options.urdf)
-    rclpy.init()
-    node = Node('source')
-    with tempfile.TemporaryDirectory() as folder:
-        contestants = []
-        try:
-            for name in WAYS:
-                each = Contestant(node, name, model, options.urdf.resolve(),
-                                  Path(folder) / name)
-                contestants.append(each)
-                each.start()
-                each.change(Transition.TRANSITION_DEACTIVATE)
-            gc.collect()
-            gc.disable()
-            rows = measure(contestants, options)
-        finally:
-            for each in contestants:
-                each.__exit__()
-    rclpy.try_shutdown()
+    with contestants(WAYS, options.urdf, options.fifo) as started:
+        rows = measure(started, options)
     if options.json:
         json.dump(rows, sys.stdout, indent=2)
         print()

@@ -15,11 +15,12 @@ from robodyn_ros.control.steps import motion
 
 MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
          'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
-         'LINEAR': 'linear_feedback'}
+         'LINEAR': 'linear_feedback', 'CARRY': 'carrying'}
 # names of the conditions of the tables
 CONDITIONS = {
     'asked(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
     'asked(TO_GIVE_UP)': 'left', 'inactive': '', 'what.fails': 'fault', 'moving': '',
+    'what.too_fast': 'too fast',
     'what.resumes': 'found again after silence', 'asked(TO_REST)': 'hold, stop, cancel',
     'asked(TO_FLOAT)': 'float', 'what.silent': 'silent for stale.hold',
     'what.hit': 'collision', 'what.hit_floats': 'reaction float', 'asked(TO_REACH)': 'pose',
@@ -29,12 +30,18 @@ CONDITIONS = {
     'equal(outcome.kind, path.GOAL_VIOLATED)': 'goal tolerance violated',
     'equal(m.pose.outcome, pose_motion.REACHED)': 'pose reached',
     'equal(m.pose.outcome, pose_motion.OUT_OF_REACH)': 'pose out of reach',
-    'equal(m.mode, FLOAT)': '', 'equal(m.mode, STOP)': '', 'rests': 'at rest'}
+    'what.unattended': 'the process does not react', 'led': '', 'healthy': '',
+    'what.swings': 'swings without feedback', 'what.settled': 'shutdown, at rest',
+    'equal(m.mode, FLOAT)': '', 'equal(m.mode, CARRY)': '', 'equal(m.mode, STOP)': '',
+    'rests': 'at rest'}
 # modes in which a condition can hold; all under control if it is not here
 WHERE = {
     'asked(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
-    'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'reach': ('REACH',),
+    'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'led': ('TRACK', 'REACH', 'LINEAR'),
+    'reach': ('REACH',),
     'equal(m.mode, FLOAT)': ('FLOAT',), 'equal(m.mode, STOP)': ('STOP',),
+    'equal(m.mode, CARRY)': ('CARRY',), 'what.swings': ('CARRY',),
+    'what.settled': ('HOLD', 'FLOAT'),
     'what.hit': ('HOLD', 'TRACK', 'STOP', 'REACH', 'LINEAR')}
 
 

@@ -193,8 +193,8 @@ def states(choose):
     lockstep, simulated = choose([False, False, True]), choose([False, True])
     control = _controller(model, lockstep or simulated)
     clock = ControllerClock(None, control.states.offset, lockstep, simulated)
-    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0), control,
-                        clock)
+    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0),
+                        JointStateDecoder(), control, clock)
     for turn in range(choose([1, 2, 4])):
         names = choose([NAMES[0], NAMES[0], *NAMES])
         message = JointState(name=names, **{

@@ -17,7 +17,8 @@ from robodyn_ros.exceptions import ParameterError
 
 ROOT = Path(__file__).resolve().parents[1]
 GOAL = np.array([0.5, -0.2])
-LIMITS = Limits(np.array([10.0, 5.0]), np.array([1000.0, 500.0]), np.array([2.0, 3.0]), GOAL)
+LIMITS = Limits(np.array([10.0, 5.0]), np.array([1000.0, 500.0]), np.array([2.0, 3.0]),
+                np.array([-1.0, -1.0]), np.array([1.0, 0.9]), GOAL)
 # the least that tells whether each part of it works; all that they do is in the campaign
 SLICE = ('controller killed', 'Ctrl-C', 'states lost', 'names swapped')
 
@@ -37,6 +38,14 @@ def failed(given, bounds=None):
     figures = measure(given, LIMITS)
     return [each.text for each in judge(given, figures, bounds or Bounds(goes_on=1.0))
             if not each.passed]
+
+
+def test_an_arm_beyond_its_position_limits():
+    far = recording()
+    far.q[far.moved > 0.1, 1] += 1.13  # at rest 30 mrad beyond 0.9
+    assert measure(far, LIMITS).beyond == pytest.approx(0.03)
+    assert failed(far, Bounds()) == failed(far, Bounds(beyond=0.031)) == []
+    assert failed(far, Bounds(beyond=0.02)) == ['stays within its limits: below 20 mrad']
 
 
 def test_a_good_run_passes():

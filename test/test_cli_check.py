@@ -297,6 +297,17 @@ def test_a_payload_that_a_finger_limits_comes_with_a_hint():
     assert '--tip' not in note(arm(*parts), 'forearm') and '--tip' not in note(two_links())
 
 
+def test_joints_without_rotors_come_with_what_to_set():
+    def warning(text):
+        dyn = dynamics(text)
+        return [each.text for each in findings(dyn.model, Motors.examine(
+            dyn, dyn.model.tip, 100, 0)) if each.kind == 'armature' and each.level == 'warning']
+
+    (text,) = warning(OWN.read_text(encoding='utf-8'))
+    assert "'joint7' (12 N m on 0.00025, armature about 0.024)" in text
+    assert not warning(pendulum())
+
+
 # --- the command -------------------------------------------------------------------------------
 
 def test_our_arm_passes(capsys):

@@ -138,6 +138,10 @@ def test_an_arm_outside_its_limits():
     outside = HOME.copy()
     outside[1] = 2.5
     assert "'joint2' stands at 2.5" in stops(found(states(position=outside)))['state']
+    outside[1] = 2.05
+    told = found(states(position=outside))
+    assert "'joint2' is 50 mrad beyond its upper limit 2; recovery" in told['warning', 'state']
+    assert 'state' not in stops(told)
 
 
 def test_who_commands_the_arm():

@@ -7,14 +7,18 @@ from closed_loop import ARM, BENT, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
-from robodyn_ros.control.settings import StateSettings
+from robodyn_ros.control.settings import PlausibilitySettings, StateSettings
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import Continuity, Freshness, StaleMonitor
+from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
+# the guard does not judge what numbers say of each other
+NEUTRAL = PlausibilitySettings('measured', motion=math.inf, repeated=math.inf, overspeed=math.inf)
 EPOCH = 1.7e9  # s between the local clock and that of the stamps
 
 
@@ -70,6 +74,35 @@ def arm():
     return Arm().take_over()
 
 
+@pytest.mark.parametrize('pause', [0.3, 0.5, 2.0])
+@pytest.mark.parametrize('queued', [False, True])
+def test_a_pause_of_this_process_is_no_silence_of_the_states(arm, pause, queued):
+    """Whether a state has waited meanwhile, or the next one is still to come."""
+    for _ in range(50):
+        arm.state()
+    if queued:
+        # what is older than `max_skew` is not used
+        assert (arm.state(late=pause) is not None) == (pause < 1.0)
+        arm.now += pause
+    else:
+        arm.nothing(pause)
+    assert arm.state() is not None
+    assert not arm.control.fault
+    assert max(float(arm.seen.pause), pause) == pytest.approx(pause, abs=0.01)
+    for _ in range(200):
+        arm.state()
+    assert arm.control.mode is Mode.HOLD and not arm.control.fault
+
+
+def test_silence_after_a_pause_is_a_fault_all_the_same(arm):
+    arm.state()
+    arm.nothing(1.0)
+    assert not arm.control.fault
+    for _ in range(100):
+        arm.nothing()
+    assert 'no good data' in arm.control.fault
+
+
 # --- against the classes of the guard -----------------------------------------------------------
 
 class Oracle:
@@ -117,7 +150,8 @@ class Oracle:
 def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
     rng = np.random.default_rng(seed)
     model = turning()
-    arm = Arm(model, jump=rng.choice([0.02, 0.1]), patience=0.1, hold=0.03, stop=0.1)
+    arm = Arm(model, jump=rng.choice([0.02, 0.1]), patience=0.1, hold=0.03, stop=0.1,
+              plausibility=NEUTRAL)
     arm.take_over()
     oracle = Oracle(model, arm.control.settings.states)
     oracle.receive(arm.now, arm.now + EPOCH, arm.now + EPOCH, arm.q, arm.qd)
@@ -134,6 +168,9 @@ def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
             arm.q[:2] = arm.q[1::-1]
         elif kind < 0.06:
             arm.q[3] = rng.choice([math.nan, math.inf])
+        while dt > 0.1:  # without a call there would be a pause of this process
+            arm.nothing(0.09)
+            dt -= 0.09
         stamp = arm.now + dt + arm.offset
         if kind > 0.9:
             stamp = rng.choice([0.0, stamp - 0.01, stamp - 2.0, float(arm.seen.stamp)])
@@ -276,3 +313,58 @@ def test_numbers_that_are_not_finite_are_refused_and_named(arm):
     np.testing.assert_array_equal(arm.seen.q, before)
     assert arm.control.state_problem == "joint 'joint5' reports position nan, velocity 0.0"
     assert SimpleNamespace(**vars(arm.seen.problem)).joint == 4
+
+
+# --- a clock that is set back -------------------------------------------------------------------
+
+class Simulated:
+    """An arm in a simulation whose clock may be set back; the law counts in its stamps."""
+
+    def __init__(self, **settings):
+        dynamics = Dynamics(MODEL)
+        self.control = ArmController(
+            dynamics, make_gains(dynamics), CycleSettings(states=StateSettings(
+                simulated=True, max_skew=math.inf), **settings))
+        self.plant = Plant(MODEL, 1e-3)
+        self.plant.reset(BENT)
+        self.arrival = self.stamp = 100.0
+        self.control.activate(self.stamp, self.plant.q, self.plant.qd, self.arrival)
+        self.torque = self.control.weight().copy()
+
+    def run(self, seconds):
+        state = self.control.host.state
+        for _ in range(round(1e3 * seconds)):
+            self.arrival, self.stamp = self.arrival + 1e-3, self.stamp + 1e-3
+            state.q[:], state.qd[:], state.effort[:] = self.plant.q, self.plant.qd, np.nan
+            torque = self.control.receive(self.arrival, self.stamp, self.stamp)
+            self.torque = self.torque if torque is None else torque.copy()
+            self.plant.step(self.torque)
+
+
+@pytest.mark.parametrize('floats', [False, True])
+def test_an_arm_is_controlled_after_the_clock_of_a_simulation_was_set_back(floats):
+    arm = Simulated(start_floating=floats)
+    arm.run(1.0)
+    arm.stamp = 1.0
+    arm.run(0.5)
+    assert arm.control.mode is (Mode.FLOAT if floats else Mode.HOLD)
+    arm.control.hold()
+    arm.run(1.0)
+    assert arm.control.mode is Mode.HOLD and not arm.control.fault
+    place = arm.plant.q.copy()
+    arm.plant.qd[:] = 0.3
+    arm.run(1.0)
+    np.testing.assert_allclose(arm.plant.q, place, atol=5e-3)
+    arm.control.shut_down('the controller leaves')
+    arm.run(1.0)
+    assert arm.control.shutdown_over
+
+
+def test_what_was_announced_before_a_clock_was_set_back_counts_no_longer():
+    arm = Simulated()
+    arm.run(1.0)
+    arm.control.apply_wrench(arm.stamp, 'link7', [0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    arm.stamp = 1.0
+    arm.run(0.5)
+    assert not arm.control.wrenches.links
+    np.testing.assert_array_equal(arm.control.terms[Term.EXTERNAL], 0.0)

@@ -96,8 +96,8 @@ def test_where_the_driver_compensates_gravity_no_weight_is_ever_commanded():
 
 
 @pytest.mark.parametrize('change, words', [
-    ({0: 3.0}, r"joint 'joint1' stands at 3.0000, outside its limits \[-2.9, 2.9\]; move it"),
-    ({3: -2.3}, r"joint 'joint4' stands at -2.3000, outside its limits \[-2.2, 2.2\]"),
+    ({0: 3.2}, "joint 'joint1' stands at 3.2000, 0.3 rad beyond its upper limit 2.9, .*move it"),
+    ({3: -2.5}, "joint 'joint4' stands at -2.5000, 0.3 rad beyond its lower limit -2.2, more"),
     ({6: math.nan}, "joint 'joint7' reports position nan, velocity 0.0; both must be finite"),
     ({1: math.inf}, "joint 'joint2' reports position inf")])
 def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):

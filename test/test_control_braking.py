@@ -17,7 +17,7 @@ ROTORS = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
 def braked(torque, q, qd, driven, armature=ROTORS):
     """Return a torque with the brake; driven: something else than the reference moves the arm."""
     body = body_of(DYN, make_gains(DYN, armature=armature))
-    return array(limits.brake(body, *map(doubles, (torque, q, qd, float(driven)))))
+    return array(limits.brake(body, *map(doubles, (torque, q, qd, float(driven))), body.robot))
 
 
 def braking(distance, speed, driven, side=1.0, armature=ROTORS):

@@ -4,16 +4,20 @@ import ctypes
 from dataclasses import replace
 import json
 import logging
+import os
 from pathlib import Path
+import select
 import shutil
 import subprocess
 import sys
 from threading import Event
+from time import monotonic
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from robodyn_ros.control import blocks, with_slots
+from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.compiled import CompiledCycle, NEEDED
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
@@ -63,6 +67,12 @@ def uncached(least, tmp_path):
 def records(caplog):
     caplog.set_level(logging.INFO, machine.LOGGER.name)
     return caplog
+
+
+@pytest.fixture
+def in_thread(monkeypatch):
+    """Compile in a thread, as where no other process can."""
+    monkeypatch.setattr(sys, 'executable', shutil.which('false'))
 
 
 def refuse(*_):
@@ -173,7 +183,71 @@ def test_what_is_cached_is_there_at_once(cache, monkeypatch, records):
     assert cycle.wait(0.0) and not records.records
 
 
-def test_others_are_compiled_meanwhile(uncached, monkeypatch, records):
+def test_others_are_compiled_by_another_process(uncached, monkeypatch):
+    done = Event()
+    uncached.prepare()
+    monkeypatch.setattr(Function, 'program', refuse)
+    assert uncached.prepare_others(done.set) == OTHERS
+    assert done.wait(60.0) and uncached.wait(60.0)
+    assert all(map(uncached.ready, laws.NAMES))
+
+
+def test_another_process_that_compiles_is_ended(uncached, monkeypatch):
+    uncached.prepare()
+    monkeypatch.setattr(Function, 'program', refuse)
+    uncached.prepare_others(refuse)
+    begin = monotonic()
+    uncached.stop()
+    assert monotonic() - begin < 10.0
+    assert not uncached.compiling and not all(map(uncached.ready, laws.NAMES))
+
+
+def test_another_process_is_not_interrupted_from_the_terminal(tmp_path):
+    compilation = Compilation(made(tmp_path)._arguments, OTHERS)
+    try:
+        # a terminal interrupts all processes of its session that are in the foreground
+        assert os.getsid(compilation._process.pid) != os.getsid(0)
+    finally:
+        compilation.stop()
+        assert not set(compilation) - set(OTHERS)
+
+
+def test_another_process_that_cannot_begin_compiles_nothing(tmp_path, in_thread):
+    assert not list(Compilation(made(tmp_path)._arguments, OTHERS))
+
+
+PARENT = """
+import os, sys, time
+sys.path[:] = filter(None, sys.path)
+from test_control_compiled import made, Path
+cycle = made(Path(sys.argv[1]))
+cycle.prepare()
+cycle.prepare_others()
+while cycle._elsewhere is None:
+    time.sleep(1e-3)
+print(cycle._elsewhere._process.pid, flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+
+
+def test_another_process_ends_with_this_one_and_imports_nothing_from_here(uncached, tmp_path):
+    (tmp_path / 'pickle.py').write_text('open("imported", "w")')
+    paths = [str(ROOT), str(ROOT / 'test'), *filter(None, sys.path)]
+    with subprocess.Popen(
+            [sys.executable, '-c', PARENT, str(tmp_path / 'cache')], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, cwd=tmp_path,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)}) as parent:
+        child = int(parent.stdout.readline())
+        pidfd = os.pidfd_open(child)
+        parent.kill()
+        parent.wait()
+    ended, _, _ = select.select([pidfd], [], [], 10.0)
+    os.close(pidfd)
+    assert ended and not (tmp_path / 'imported').exists()
+
+
+def test_others_are_compiled_meanwhile(uncached, monkeypatch, records, in_thread):
     go, done, cycle = Event(), Event(), uncached
     own = Function.program
 
@@ -199,7 +273,7 @@ def test_others_are_compiled_meanwhile(uncached, monkeypatch, records):
                      f'compiled all laws of {MODEL.name}']
 
 
-def test_compilation_stops_after_the_law_that_it_is_at(uncached, monkeypatch):
+def test_compilation_stops_after_the_law_that_it_is_at(uncached, monkeypatch, in_thread):
     begun, go, cycle = Event(), Event(), uncached
     own = Function.program
 
@@ -221,7 +295,7 @@ def test_compilation_stops_after_the_law_that_it_is_at(uncached, monkeypatch):
     assert done.wait(60.0) and all(map(cycle.ready, laws.NAMES))
 
 
-def test_a_law_that_cannot_be_compiled_is_reported(uncached, monkeypatch, records):
+def test_a_law_that_cannot_be_compiled_is_reported(uncached, monkeypatch, records, in_thread):
     def program(function):
         raise KernelError('no such code')
 

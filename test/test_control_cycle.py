@@ -117,6 +117,8 @@ class Wanderer:
         elif choice == 3:
             p.motion.fault += random.integers(2)
             p.motion.fault_code[()] = motion.REQUESTED + 1.0
+            p.motion.shutdown.number += random.integers(2)
+            p.motion.shutdown.releases[()] = p.motion.shutdown.release[()] = 0.2
         elif choice == 4:
             p.motion.reset += 1.0
         elif choice == 5:
@@ -157,6 +159,8 @@ class Wanderer:
             m.motion.reference.q, m.motion.reference.qd, m.motion.reference.qdd,
             m.motion.reference.effort)))
         goal = reference.q + random.normal(0.0, 1e-3, self.n)
+        if not np.isfinite(goal).all():  # taken over where it is not: there is no way from there
+            return
         trajectory = Trajectory.from_points([0.004], [goal], [0.0 * goal], [0.0 * goal],
                                             start=reference)
         tolerances = Tolerances.from_defaults(
@@ -193,7 +197,7 @@ def test_floats_and_machine_code_agree_in_all_modes():
         modes, codes = modes | more[0], codes | more[1]
     assert modes == {int(each) for each in (
         motion.INACTIVE, motion.HOLD, motion.FLOAT, motion.TRACK, motion.STOP, motion.REACH,
-        motion.LINEAR)}
+        motion.LINEAR, motion.CARRY)}
     assert codes >= {int(each) for each in (
         motion.SILENT, motion.AT_GOAL, motion.GIVEN_UP, motion.UNUSABLE, motion.REQUESTED)}
 

@@ -50,7 +50,10 @@ def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats)
     assert loop.largest_change <= 1.0 + 1e-9
     assert loop.control.mode is Mode.HOLD
     assert loop.control.message == 'the motion is given up after a pause'
-    assert np.abs(loop.error[begin:]).max() < 0.2
+    # a joint that was thrown beyond twice its velocity limit is stopped from rest
+    thrown = np.abs(loop.log[begin][2]) > 2.0 * MODEL.velocity_limit
+    largest = np.abs(loop.error[begin:]).max(axis=0)
+    assert largest[~thrown].max() < 0.2 and largest.max() < 1.0
 
 
 @pytest.mark.parametrize('friction', [False, True])

@@ -264,3 +264,22 @@ def test_a_payload_that_is_being_blended_in_counts_after_leaving():
     loop.control.deactivate()
     heavy = Dynamics(MODEL.with_payload('tool0', 2.0, (0.0, 0.0, 0.05)))
     np.testing.assert_allclose(loop.dynamics.gravity(BENT), heavy.gravity(BENT), rtol=1e-9)
+
+
+def test_controllers_that_share_dynamics_have_loads_of_their_own():
+    dynamics = Dynamics(SLOTTED)
+
+    def activated():
+        control = ArmController(dynamics, make_gains(dynamics))
+        control.activate(0.0, BENT, np.zeros(7))
+        return control
+
+    first, second = activated(), activated()
+    weight = first.weight().copy()
+    first.set_payload(LOAD)
+    for k in range(11):
+        first.update(0.1 * k, BENT, np.zeros(7))
+    assert np.abs(first.weight() - weight).max() > 1.0
+    for each in (second, activated()):
+        assert not each.loads.payloads
+        np.testing.assert_array_equal(each.weight(), weight)

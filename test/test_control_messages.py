@@ -11,7 +11,7 @@ from random_trees import Mixture, random_tree
 from robodyn_ros.control import Mode
 from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
-from robodyn_ros.control.steps import acceptance, motion
+from robodyn_ros.control.steps import acceptance, motion, plausibility
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -43,6 +43,7 @@ EXPECTED = {
                      'reference stops 12.3 mm and 28.6 degrees from it'),
     'NO_LINEAR_FEEDBACK': ((0, 0.0, 0.0, 0.0), 'no good message on ~/linear_feedback for 0.25 s'),
     'OWN_LAW': ((0, 0.0, 0.0, 0.0), 'own law: its torque is not a finite number below 1e+09 N m'),
+    'UNATTENDED': ((0, 0.0, 0.0, 0.0), 'stopped: the process of the controller does not react'),
     'NEVER': ((0, 0.0, 0.0, 0.052), SILENT + 'nothing received yet'),
     'UNSTAMPED': ((0, 0.0, 0.0, 0.052), SILENT + 'silent'),
     'SKEWED': ((0, 1.5, 0.0, 0.052), SILENT + 'stamps are 1.500 s behind the clock; check time '
@@ -55,7 +56,17 @@ EXPECTED = {
     'EXCHANGED': ((2, 0.5236, 0.003, 0.052),
                   f'{SILENT}silent ({JUMP}; it looks as if joints had changed places)'),
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
-                   f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)")}
+                   f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
+    'REPEATED': ((2, -0.51, 0.0, 0.052),
+                 f"{SILENT}the same state is repeated, at -0.51 of joint 'joint3'"),
+    'HOPPING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check who else "
+                'publishes joint states'),
+    'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61, 145 % of its velocity "
+                  'limit 1.8'),
+    'CONTRADICTED': ((2, -1.0, 0.0, 0.0), "joint 'joint3' reports a velocity that is -1.00 times "
+                     'the change of its position; its sign is opposite'),
+    'STANDING': ((2, 2.0, 0.0, 0.0), "joint 'joint3' reports velocity 2, and its position stands "
+                 'still; check its encoder')}
 
 
 def codes(module, first):
@@ -67,7 +78,8 @@ def codes(module, first):
         each for each in names if each[0] == first)}
 
 
-CODES = {**codes(motion, 'SILENT'), **codes(acceptance, 'NEVER')}
+CODES = {**codes(motion, 'SILENT'), **codes(acceptance, 'NEVER'),
+         **codes(plausibility, 'REPEATED')}
 
 
 def event(code, joint=0, value=0.0, bound=0.0, time=0.0):
@@ -92,6 +104,17 @@ def test_every_code_has_a_template_and_a_number_of_its_own():
 def test_an_event_is_rendered_with_all_that_it_shows(messages, name):
     shown, text = EXPECTED[name]
     assert messages.text(event(CODES[name], *shown)) == text
+
+
+@pytest.mark.parametrize('ratio, words', [
+    (57.3, '57.3 times the change of its position; it seems to be in degrees per second'),
+    (-57.3, '-57.3 times the change of its position; its sign is opposite, and it seems to be in '
+     'degrees per second'), (9.6, 'it seems to be in revolutions per minute'),
+    (1010.0, 'it seems to be in thousandths of the unit'), (3.0, 'it seems to be in another unit'),
+    (-0.4, 'its sign is opposite')])
+def test_the_ratio_of_a_velocity_shows_its_likely_defect(messages, ratio, words):
+    text = messages.text(event(plausibility.CONTRADICTED, value=ratio))
+    assert text.endswith(words), text
 
 
 def test_units_are_those_of_the_joint():

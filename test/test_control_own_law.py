@@ -347,3 +347,15 @@ def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatc
         # a load that the model does not know leaves no error
         assert np.abs(loop.plant.q - loop.control.reference.q).max() < 1e-4
     assert text == Path(sys.modules[Integrating.__module__].__file__).read_text(encoding='utf-8')
+
+
+def test_a_law_that_carries_nothing_is_refused_for_an_arm_that_weighs_something():
+    class Nothing:
+        def __init__(self, _dynamics):
+            pass
+
+        def terms(self, _state, _reference):
+            return {}
+
+    with pytest.raises(ParameterError, match='nothing would carry the arm'):
+        OwnLawRunner('nothing', Nothing(None), Dynamics(MODEL), deadline=1.0)

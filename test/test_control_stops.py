@@ -93,3 +93,28 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
     np.testing.assert_allclose(loop.torque, Dynamics(MODEL).gravity(loop.plant.q), atol=1.0)
     assert loop.largest_change <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize('speed', [5.0, -50.0, 1e5])
+@pytest.mark.parametrize('found', ['resumed', 'activated', 'let go'])
+def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
+    """A driver that is started anew may divide by no time at all in its first velocity."""
+    loop = arm()
+    loop.run(1.0)
+    if found == 'let go':
+        loop.control.compensate_gravity()
+        loop.run(0.3)
+    place, qd = loop.plant.q.copy(), loop.plant.qd.copy()
+    qd[0] = speed
+    if found == 'let go':
+        loop.send(loop.control.update(loop.now, loop.plant.q, qd)[0])
+        loop.control.hold()
+    elif found == 'resumed':
+        loop.control.resume(loop.now, loop.plant.q, qd)
+    else:
+        loop.control.activate(loop.now, loop.plant.q, qd)
+    begin = len(loop.log)
+    loop.run(1.0)
+    assert loop.control.mode is Mode.HOLD
+    # the brake of a joint that floats acts on the outlier, and fades
+    assert np.abs(loop.q[begin:] - place).max() < (0.3 if found == 'let go' else 0.02)

@@ -160,3 +160,27 @@ def test_it_is_stable_also_if_states_are_rare(period):
                                                      plant.qd.copy()).copy()
         plant.step(late)
     assert np.abs(plant.qd).max() < 1e-2
+
+
+# --- beyond a position limit -------------------------------------------------------------------
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_an_arm_beyond_its_limits_is_held_there_and_led_inwards_only(side):
+    held, joint = Held(), 3
+    held.plant = Plant(MODEL, STEP, damping=0.0, friction=0.0, lower=MODEL.lower - 0.5,
+                       upper=MODEL.upper + 0.5)
+    q = HOME.copy()
+    q[joint] = side * (MODEL.upper[joint] + 0.05)
+    held.take_over(q)
+    held.run(1.0)
+    assert np.abs(held.plant.q - q).max() < 1e-3, 'no spring back to the limit'
+    push = np.zeros(7)
+    push[joint] = 2.0 * side
+    held.run(0.5, push)
+    assert side * (held.plant.q[joint] - q[joint]) < 1e-2
+    held.run(1.0, -10.0 * push)
+    inner = side * held.plant.q[joint]
+    assert inner < side * q[joint] - 0.02
+    held.run(1.0, push)
+    edge = max(inner, MODEL.upper[joint])
+    assert side * held.plant.q[joint] < edge + 1e-2, 'what was gained is not lost'

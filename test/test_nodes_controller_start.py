@@ -38,12 +38,12 @@ def test_it_waits_for_what_is_missing_and_says_so(probe):
         arm.plant.reset([0.0, 2.4])
 
         def beyond(message):
-            message.position[1] = 2.7
+            message.position[1] = 2.8
             return [message]
 
         arm.report = beyond
-        probe.until(lambda: said(process, "waiting: joint 'elbow' stands at 2.7000, outside its "
-                                 'limits [-2.5, 2.5]'), 'the limit')
+        probe.until(lambda: said(process, "waiting: joint 'elbow' stands at 2.8000, 0.3 rad "
+                                 'beyond its upper limit 2.5'), 'the limit')
         other = probe.node.create_publisher(Float64MultiArray, f'waiting/{COMMANDS}', 1)
         arm.plant.reset(START)
         arm.report = lambda m: [m]

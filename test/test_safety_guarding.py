@@ -4,7 +4,8 @@ import math
 
 import pytest
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.safety import Deference, Guard, GuardState, Phase
+from robodyn_ros.control.permission import Deference
+from robodyn_ros.safety import Guard, GuardState, Phase
 
 TIMEOUT, LOOK = 0.1, 0.02
 WATCHING, REFUSING, ARMED, COMMANDING, YIELDING, GONE = GuardState
@@ -168,12 +169,8 @@ class Controlled:
                 deference.told(self.now, word, echo)
             self.permitted = deference.may_command(self.now)
             self.stamp += 1
-            deference.beaten(self.stamp)
+            self.phase = deference.beat(self.now, self.permitted, self.stamp)
         return self.permitted
-
-    @property
-    def phase(self):
-        return self.deference.phase(self.now, self.permitted)
 
 
 def test_without_a_guard_nothing_is_deferred():
@@ -242,7 +239,7 @@ def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
     held.run(0.1, ARMED)
     assert not held.deference.paused(held.now + 0.01)
     assert held.deference.paused(held.now + 1.0)
-    assert held.deference.phase(held.now + 1.0, True) is Phase.ASKING
+    assert held.deference.beat(held.now + 1.0, True, held.stamp + 1) is Phase.ASKING
 
 
 @pytest.mark.parametrize('word', [ARMED, COMMANDING])
@@ -364,8 +361,7 @@ class World:
             deference.told(self.now, *self._words.pop(0)[1:])
         self.commands = deference.may_command(self.now)
         self.one.stamp += 1
-        phase = deference.phase(self.now, self.commands)
-        deference.beaten(self.one.stamp)
+        phase = deference.beat(self.now, self.commands, self.one.stamp)
         self._beats.append((self.now + self.DELAY, phase, self.one.stamp))
 
 

@@ -139,6 +139,10 @@ def test_what_the_wire_shows_of_each_fault():
     late, = spoiled(Fault(1.0, 'clock_jump', amount=-0.25))
     assert late.stamp == 750_000_000
     assert spoiled(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0
+    still, = spoiled(Fault(1.0, 'velocity_zero', ('hip',)))
+    assert list(still.velocity) == [0.0, 0.2, 0.3] and list(still.position) == [1.0, 2.0, 3.0]
+    turned, = spoiled(Fault(1.0, 'velocity_scale', ('hip', 'toe'), amount=-2.0))
+    assert list(turned.velocity) == [-0.2, 0.2, -0.6]
     # of the motors the wire shows nothing
     assert spoiled(Fault(1.0, 'estop'))[0].names == JOINTS
 
@@ -151,6 +155,31 @@ def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
         assert not spoiler.idle
     told, = spoiler.spoil(2.0, report(position=(9.0, 19.0, 0.0)), ())
     assert told.position[1] == 19.0 and spoiler.idle
+
+
+def test_a_state_is_repeated_under_new_stamps():
+    spoiler, fault = FaultInjector(), Fault(1.0, 'repeat', (), 1.0)
+    for k in range(3):
+        told, = spoiler.spoil(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
+        assert list(told.position) == [0.0, 1.0, 2.0] and told.stamp == k
+        assert not spoiler.idle
+    told, = spoiler.spoil(2.0, report(position=(9.0, 1.0, 2.0)), ())
+    assert told.position[0] == 9.0 and spoiler.idle
+
+
+def test_a_second_arm_reports_by_turns_with_the_first():
+    spoiler, fault = FaultInjector(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
+    other, own = (spoiler.spoil(1.0, report(stamp=k), (fault,))[0] for k in range(2))
+    assert list(other.position) == [1.5, 2.5, 3.5] and not other.velocity.any()
+    assert list(own.position) == [1.0, 2.0, 3.0] and own.velocity.all()
+
+
+def test_one_velocity_of_fifty_is_an_outlier():
+    spoiler, fault = FaultInjector(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
+    velocities = np.array([spoiler.spoil(0.0, report(stamp=k), (fault,))[0].velocity
+                           for k in range(200)])
+    assert np.flatnonzero(velocities[:, 1] == 1e5).tolist() == [49, 99, 149, 199]
+    assert (velocities[:, 0] == 0.1).all() and (velocities[:, 2] == 0.3).all()
 
 
 def test_delayed_states_keep_their_stamps_and_their_order():

@@ -11,11 +11,11 @@ from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.reflection import ReflectionSettings
-from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.settings import Bounds, CycleSettings, Mode, PositionLimits
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.loads import Loads, with_slots
 
 __all__ = ['ArmController', 'Bounds', 'CollisionSettings', 'ControlLaw', 'CycleSettings',
            'Gains', 'LawState', 'LinearBounds', 'LinearCommand', 'Loads', 'Mode',
-           'ObserverSettings', 'OwnLaw', 'ReachSettings', 'ReflectionSettings', 'TaskGains',
-           'Term', 'load_own_law', 'make_gains', 'make_task_gains', 'with_slots']
+           'ObserverSettings', 'OwnLaw', 'PositionLimits', 'ReachSettings', 'ReflectionSettings',
+           'TaskGains', 'Term', 'load_own_law', 'make_gains', 'make_task_gains', 'with_slots']

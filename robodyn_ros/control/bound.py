@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.dynamics.arguments import as_argument
+from robodyn_ros.dynamics.bound import BoundCall
 
 
 class BoundCycle:
@@ -42,12 +43,18 @@ class BoundCycle:
             self._rows[-1:] = as_argument('own law', made.tables['laws'], [own])
         self._segments = np.zeros((1, self._kind.columns))
         made.prepare()
-        self._bound = made.function.bound(
-            self._rows, *list(made.functions.values())[1:], self._segments, self.state,
-            self.before, self.program, self.torque, self.memory)
-        self._bound.feed(self.before, self.memory)
+        self._made = made
+        self._bound = self.copy(self.state, self.before, self.program, self.torque, self.memory)
         self._place = made.function.place('path')
         self.run = self._bound.call
+
+    def copy(self, state, before, program, torque, memory) -> BoundCall:
+        """Return a call of the same cycle with other arrays, see `function.BoundCall`."""
+        call = self._made.function.bound(
+            self._rows, *list(self._made.functions.values())[1:], self._segments, state, before,
+            program, torque, memory)
+        call.feed(before, memory)
+        return call
 
     @property
     def segments(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The cycle of one robot, compiled: its functions, now or in a thread."""
+"""The cycle of one robot, compiled: its functions, now or meanwhile."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
 from robodyn_ros.control.bound import BoundCycle
+from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.pose.pose_motion import joint_bounds
@@ -80,6 +81,7 @@ class CompiledCycle:
         n = model.nv
         self.name = model.name
         self._dynamics = dynamics
+        self._arguments = dynamics, link, learning_link, slot, longest_pause, schedule
         self.dimensions = d = {
             'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
             'runtime': dynamics.runtime.size, 'terms': Lists([n] * len(Term)), 'task': 6,
@@ -112,7 +114,7 @@ class CompiledCycle:
         self._add('learning', learning.body_of(tree, learning_frame, n),
                   (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
         accepts = [blocks.size(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
-        self._add('accept', reception.body_of(d), (*accepts, 1), accepts[1])
+        self._add('accept', reception.body_of(d), (*accepts, 1 + n), accepts[1])
         segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
         self.function = self._made(
             'cycle', self._body, {**self.tables, 'path': Table(segment), **self.sizes},
@@ -122,6 +124,7 @@ class CompiledCycle:
         self._copies: list[weakref.ref] = []
         self._lock, self._stopped = Lock(), Event()
         self._thread: Thread | None = None
+        self._elsewhere: Compilation | None = None
         self._long = False
         self._waiting: list[Callable[[], None]] = []
 
@@ -168,14 +171,21 @@ class CompiledCycle:
             self._prepare(name)
         self._report_length()
 
+    def fill_cache(self, name: str) -> None:
+        """Put a law into the cache."""
+        self.laws[laws.NAMES.index(name)].warm()
+
     def prepare_others(self, done: Callable[[], None] | None = None) -> list[str]:
         """
-        Load the laws that are in the cache now, and compile all others in a thread.
+        Load the laws that are in the cache now, and compile all others meanwhile.
+
+        They are compiled by another process, which fills the cache, or by a thread of this one
+        where there is no cache on disk.
 
         Parameters
         ----------
         done : callable, optional
-            Called without arguments when all laws are ready, by that thread if there is one.
+            Called without arguments when all laws are ready, maybe by a thread.
 
         Returns
         -------
@@ -207,8 +217,11 @@ class CompiledCycle:
         return self._thread is not None
 
     def stop(self) -> None:
-        """End that thread once the function is compiled that it is at; the others are not."""
+        """End that: at once, or after the law that a thread is at; the others are not compiled."""
         self._stopped.set()
+        with self._lock:
+            if self._elsewhere is not None:
+                self._elsewhere.stop()
         self.wait()
 
     def copy_of_rows(self) -> np.ndarray:
@@ -259,6 +272,7 @@ class CompiledCycle:
         # who controls an arm beside this waits no longer than that for the interpreter
         sys.setswitchinterval(min(_INTERVAL, _TURN))
         try:
+            self._compile_elsewhere(names)
             for name in names:
                 if self._stopped.is_set():
                     return
@@ -272,6 +286,22 @@ class CompiledCycle:
         finally:
             sys.setswitchinterval(_INTERVAL)
             self._end()
+
+    def _compile_elsewhere(self, names: list[str]) -> None:
+        """Load laws that another process compiles; what it does not compile is left out."""
+        if self.function.cache is None:
+            return
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            try:
+                self._elsewhere = Compilation(self._arguments, names)
+            except OSError:  # no memory for a process, say
+                return
+        for name in self._elsewhere:
+            self._load(name)
+        with self._lock:
+            self._elsewhere = None
 
     def _end(self) -> None:
         while True:

@@ -13,6 +13,7 @@ from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.guests.compiled_law import CompiledLaw
@@ -31,8 +32,9 @@ from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
-from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion
-from robodyn_ros.control.takeover import check_effort, check_state
+from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
+from robodyn_ros.control.takeover import (
+    check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.verdict import Verdict
 from robodyn_ros.control.wrenches import ExternalWrenches
@@ -42,12 +44,16 @@ from robodyn_ros.exceptions import ModelError, ParameterError, StateError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.trajectory import (
-    check_feasibility, check_trajectory, Reference, ResultCode, Tolerances, Trajectory,
-    TrajectoryPoint)
+    check_feasibility, check_recovery, check_trajectory, Reference, ResultCode, Tolerances,
+    Trajectory, TrajectoryPoint)
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
-          Mode.LINEAR_FEEDBACK)  # in the order of `steps.motion`
+          Mode.LINEAR_FEEDBACK, Mode.CARRY)  # in the order of `steps.motion`
 _SAME = 1e-6       # rad or m that the reference may be beside a departure
+_LEAD = 0.02       # s from a request to the begin of a motion in a loop elsewhere,
+_CLOSE = 5e-4      # rad or m that its reference may be beside what was expected,
+_LATE, _NEAR = 0.05, 5e-3  # s and rad or m that such a loop may have gone on meanwhile
+_NOTICED = 0.05    # part of the gains that is worth a line
 _LINEAR = Mode.LINEAR_FEEDBACK.value
 
 
@@ -62,11 +68,18 @@ class Departure:
         Time of the cycle at which it begins.
     reference : Reference
         What is asked of the joints then.
+    here : (2, nv) array
+        Lower and upper bounds of where the joints are: beyond their limits at most as far as
+        they are now.
+    side : (nv,) array
+        1 for a joint in recovery beyond its upper limit, -1 below its lower limit, else 0.
 
     """
 
     moment: float
     reference: Reference
+    here: np.ndarray
+    side: np.ndarray
 
 
 class ArmController:
@@ -147,6 +160,7 @@ class ArmController:
         reference = m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = m.terms.reshape(len(Term), model.nv)
+        self._latest = -np.inf  # time of the last cycle
         self._task, self.verdict = TaskReport(m.report), Verdict(m.verdict, self._messages)
         self._state = host.state
         self._check_guest(settings.guest)
@@ -158,7 +172,7 @@ class ArmController:
     def _begin_memory(self, gains: Gains) -> None:
         """Write the first program, and the memory of an arm that was never under control."""
         m, p, settings = self._m, self._p, self.settings
-        write_constants(p, settings, self.model)
+        write_constants(p, settings, self.model, self.bounds)
         self._use_gains(gains)
         self._use_settings(settings, self.bounds)
         for springs, stiffness in ((m.springs, gains.stiffness),
@@ -166,21 +180,24 @@ class ArmController:
             springs.value[:] = springs.target[:] = stiffness
             springs.energy[()] = settings.energy_tank
         m.schedule.fill(1.0)
-        m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = self._dynamics.runtime
+        model = self.model  # the dynamics may have the loads of another controller
+        m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(
+            [model.gravity, np.ravel(model.payload_parameters)])
         m.loads.elapsed[()] = m.loads.duration[()] = -1.0
         m.motion.result[()] = motion.RUNNING
         m.observer.begins[()] = 1.0
         m.acceptance.remark.code[()] = acceptance.NEVER
-        m.acceptance.measured[()] = m.acceptance.stamp[()] = -np.inf
+        m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.turned[()] = -np.inf
         m.acceptance.least[()] = np.inf
+        m.walls.lower[:], m.walls.upper[:] = self.model.lower, self.model.upper
         m.share.since[()] = np.inf  # feedback grows from the activation on
 
     def compile_others(self, done: Callable[[], None]) -> list[str]:
         """
-        Return the laws that are not compiled yet, and compile them in a thread, see `close`.
+        Return the laws that are not compiled yet, and compile them meanwhile, see `close`.
 
         Without this each is compiled when its mode is entered, which takes up to some seconds.
-        `done` is called at the end, maybe by that thread.
+        `done` is called at the end, maybe by a thread.
         """
         return self.host.made.prepare_others(done)
 
@@ -189,7 +206,7 @@ class ArmController:
         self.host.made.prepare(*TRACKING)
 
     def close(self) -> None:
-        """End the thread of `compile_others`."""
+        """End what `compile_others` has begun."""
         self.host.made.stop()
 
     # --- the cycle --------------------------------------------------------------------------
@@ -259,14 +276,21 @@ class ArmController:
             Why states that came could not be read, for the message of a silence.
 
         """
-        self._state.cause[()] = self._code(problem) if problem else 0.0
+        self._state.cause[()] = self.cause(problem)
         return self._accept(DUE if due else WAITING, arrival, permitted)
 
     def _accept(self, kind: float, arrival: float, permitted: bool) -> np.ndarray | None:
         state = self._state
         state.arrival[()], state.permitted[()] = arrival, permitted
         torque = self.host.run(kind, arrival)
+        self.check_time()
         return None if self._m.acceptance.kind == REQUESTS else torque
+
+    def check_time(self) -> None:
+        """Drop what was announced if a simulation has set its clock back; after each cycle."""
+        before, self._latest = self._latest, float(self._m.before)
+        if self._latest < before - self.settings.wrench_timeout:
+            self._drop_announced()
 
     def lose(self) -> None:
         """Take note that another commander has the arm: it is found anew with the next state."""
@@ -274,10 +298,10 @@ class ArmController:
 
     def between(self, now: float) -> tuple[np.ndarray, Verdict]:
         """
-        Return the torque between two states: what the law says to the predicted one.
+        Return the torque between two states: that of the law for the predicted one.
 
-        The prediction has the external torque that the observer sees: what the model does not
-        know would otherwise soften feedback, because between two states there would be no error.
+        The prediction has the external torque that the observer sees: what is not in the model
+        would otherwise soften feedback, because between two states there would be no error.
         """
         return self.host.run(BETWEEN, now), self.verdict
 
@@ -289,7 +313,7 @@ class ArmController:
         the last state seen and the torques since. What remains at rest is the weight. A motion
         ends with the `reason` as its message.
         """
-        self._state.cause[()] = self._code(reason) if reason else 0.0
+        self._state.cause[()] = self.cause(reason)
         return self.host.run(SILENT, now), self.verdict
 
     @property
@@ -325,9 +349,7 @@ class ArmController:
 
         """
         self.check_state(q, qd)
-        self.wrenches.clear()
-        self.target.clear()
-        self.reflection.clear()
+        self._drop_announced()
         p = self._p
         p.motion.floats[()] = self.settings.start_floating
         p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.guest, external_law.NONE)
@@ -336,7 +358,7 @@ class ArmController:
 
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Raise `StateError` if the arm cannot be taken over in this state."""
-        check_state(self.model, q, qd)
+        check_state(self.model, q, qd, self.settings.position_limits)
         problem = self._unbearable(self._weight(q), self.bounds)
         if problem:
             raise StateError(f'{problem}; bring the arm to where it weighs less, or raise '
@@ -367,11 +389,39 @@ class ArmController:
         """Drop all motion; the torque to leave behind is `weight`."""
         self._ask(motion.TO_GIVE_UP)
 
+    def shut_down(self, message: str, release: float | None = None) -> None:
+        """
+        End control within some seconds: see `shutdown_over`, then deactivate. Never raises.
+
+        The arm comes to rest by the built-in law; then feedback gives way to the weight. An arm
+        that swings without feedback is brought to rest once more.
+
+        Parameters
+        ----------
+        message : str
+            How a motion under way ends.
+        release : float, optional
+            Time in s in which the weight fades away at the end; by default it is the last torque.
+
+        """
+        if self.mode is Mode.INACTIVE:
+            return
+        p = self._p.motion.shutdown
+        p.releases[()], p.release[()] = release is not None, release or 0.0
+        p.number += 1.0
+        self.stop(message)
+
+    @property
+    def shutdown_over(self) -> bool:
+        """Whether the last torque of a shutdown has been returned."""
+        m, p = self._m.motion.shutdown, self._p.motion.shutdown
+        return self.mode is Mode.CARRY and bool(shutdown.over(m, p))
+
     def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """
         Hold where the arm is found after silence; feedback grows from nothing.
 
-        Also after a pause in which nobody called `coast`; an arm that floats then goes on.
+        Also after a pause without calls of `coast`; an arm that floats then goes on.
         """
         if self.mode is not Mode.INACTIVE:
             self._locate(motion.TO_RESUME, now, q, qd)
@@ -447,6 +497,7 @@ class ArmController:
         """
         target = checked_target(position, quaternion)
         self._require_free()
+        self._require_inside('a pose')
         self._p.motion.pose.target[:] = target
         self._ask(motion.TO_REACH)
 
@@ -494,9 +545,16 @@ class ArmController:
 
         """
         self._require_free()
-        self.dynamics  # loaded for `plan`
+        self._load_dynamics()  # for `plan`
         # time goes on from the reference of the last cycle
-        return Departure(float(self._m.before) + lead, self._paths.expected(lead))
+        if self.host.remote is not None and self.mode not in (Mode.FLOAT, Mode.REACH):
+            lead = max(lead, _LEAD)  # a loop elsewhere goes on meanwhile
+        model, walls = self.model, self._m.walls
+        tolerance, side = self.settings.position_limits.tolerance, self._recovering
+        seen = np.clip(self._m.q, model.lower - tolerance, model.upper + tolerance)
+        here = np.array([np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
+                         np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
+        return Departure(float(self._m.before) + lead, self._paths.expected(lead), here, side)
 
     def plan(self, departure: Departure, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
@@ -521,8 +579,9 @@ class ArmController:
         delay = 0.0 if zero is None else zero - departure.moment
         trajectory = check_trajectory(
             self.model, joint_names, points, departure.reference, start_delay=delay,
-            allow_partial_joints=self.settings.allow_partial_joints)
-        model, bounds = self.model, self.bounds
+            allow_partial_joints=self.settings.allow_partial_joints, here=departure.here)
+        model, bounds, limits = self.model, self.bounds, self.settings.position_limits
+        check_recovery(model, trajectory, departure.side, limits.tolerance, limits.speed)
         check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
                           units=model.effort_units, margin=bounds.margin)
         trajectory.table  # made here, beside the cycle
@@ -552,12 +611,20 @@ class ArmController:
             The arm may not move.
 
         """
+        elsewhere = self.host.remote is not None
+        if elsewhere:
+            self.host.remote.refresh()
         self._require_free()
         lead = departure.moment - float(self._m.before)
         away = np.abs(self._paths.expected(lead).q - departure.reference.q).max()
-        # where a hand moves the arm its place at a later time is not known
-        if lead < 0.0 or not away < _SAME or (
-                lead > 0.0 and self.mode in (Mode.FLOAT, Mode.REACH)):
+        if self.mode in (Mode.FLOAT, Mode.REACH):
+            # where a hand moves the arm its place at a later time is not known; a loop elsewhere
+            # has gone on meanwhile
+            late, near = (_LATE, _NEAR) if elsewhere else (0.0, _SAME)
+            good = -late <= lead <= 0.0 and away < near
+        else:
+            good = lead >= 0.0 and away < (_CLOSE if elsewhere else _SAME)
+        if not good:
             return False
         self._paths.put(trajectory, departure.moment, tolerances or self.settings.tolerances)
         self._messages.goal_time = float(self._p.motion.upcoming.goal_time)
@@ -826,7 +893,8 @@ class ArmController:
         if not self._expects_linear:
             raise StateError('linear feedback is not to have the arm: set the parameter mode to '
                              'linear_feedback, again if it was taken away meanwhile')
-        self.dynamics  # loaded for the checks
+        self._require_inside('linear feedback')
+        self._load_dynamics()  # for the checks
         bounds = self.settings.linear
         self._linear.take(now, command, (self._m.q, self._m.qd), self._gains.armature,
                           self.bounds.usable, bounds)
@@ -835,9 +903,12 @@ class ArmController:
     @property
     def dynamics(self) -> Dynamics:
         """Return the dynamics, which compute with the loads as they are blended now."""
+        self._load_dynamics()
+        return self._dynamics
+
+    def _load_dynamics(self) -> None:
         loads = self._m.loads
         np.add(loads.known, loads.learned, out=self._dynamics.runtime)
-        return self._dynamics
 
     # --- status -----------------------------------------------------------------------------
 
@@ -874,6 +945,11 @@ class ArmController:
         return self._messages.text(event).rsplit(', ', 2)[0] if event else ''
 
     @property
+    def sent(self) -> np.ndarray:
+        """Return the torque that was sent last, (nv,)."""
+        return self._m.sent
+
+    @property
     def following(self) -> bool:
         """Whether a trajectory is under way, or about to begin."""
         return self._paths.following
@@ -902,13 +978,33 @@ class ArmController:
     @property
     def at_rest(self) -> bool:
         """Whether no motion is asked of the joints."""
-        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT)
+        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.CARRY)
 
     @property
     def feedback_part(self) -> float:
         """Return the part of the law's feedback that the distance of the torques allows."""
         return float(feedback_share.stable_share(
-            self._m.share, float(self._p.law_damping), float(self._p.law_stiffness)))
+            self._m.share, float(self._p.law_damping), float(self._p.law_stiffness),
+            float(self._m.acceptance.plausibility.delay)))
+
+    @property
+    def recovery(self) -> str:
+        """Return which joints are beyond their limits, and may move inwards only; '' if none."""
+        if self.mode is Mode.INACTIVE:
+            return ''
+        return recovery_notice(self.model, self._m.q, self._recovering)
+
+    @property
+    def missing_rotors(self) -> str:
+        """Return which joints lack the inertia of a rotor, as it seems; '' if none."""
+        gains = self._gains
+        return missing_rotors(self.model, gains.inertia - gains.armature, gains.armature)
+
+    @property
+    def gains_not_borne(self) -> dict[str, float]:
+        """Return the largest part of its gains that a joint did not bear under the present law."""
+        return {name: float(part) for name, part in zip(
+            self.model.joint_names, self._m.light.cut) if part > _NOTICED}
 
     @property
     def law_at_work(self) -> str:
@@ -919,10 +1015,37 @@ class ArmController:
         return next((name for name, each in EXTERNAL_LAWS.items() if each == active),
                     self.settings.tracking)
 
+    @property
+    def needs_velocity(self) -> bool:
+        """Whether states without velocities cannot be used."""
+        return self.settings.states.plausibility.velocity_source == 'measured'
+
+    @property
+    def estimated_velocities(self) -> list[str]:
+        """Joints whose velocity is estimated from positions now."""
+        seen = self._m.acceptance.plausibility
+        source = self.settings.states.plausibility.velocity_source
+        return self._names((source == 'estimated') | (source == 'auto') & (
+            (seen.absent > 0.0) | (seen.doubted > 0.0)))
+
+    @property
+    def unreported_velocities(self) -> list[str]:
+        """Joints that report no velocity, or nearly zero while they move."""
+        seen = self._m.acceptance.plausibility
+        return self._names((seen.absent > 0.0) | (seen.unreported > 0.0))
+
+    @property
+    def velocity_outliers(self) -> int:
+        """How many velocities were replaced by estimates because they contradict positions."""
+        return int(self._m.acceptance.plausibility.outliers)
+
+    def _names(self, chosen) -> list[str]:
+        return [name for name, each in zip(
+            self.model.joint_names, np.broadcast_to(chosen, self.model.nv)) if each]
+
     def saturated_joints(self) -> list[str]:
         """Return the joints whose torque was cut in the last cycle."""
-        return [name for name, cut in zip(self.model.joint_names, self._m.verdict.saturated)
-                if cut]
+        return self._names(self._m.verdict.saturated)
 
     def weight(self) -> np.ndarray:
         """Return the torque that holds the arm still where it was seen last, or is predicted."""
@@ -941,7 +1064,7 @@ class ArmController:
 
     def _ask(self, kind: float, text: str = '', disables: float = 0.0, now: float = 0.0) -> None:
         """Put a request into the program, and let the memory follow it at a time."""
-        request(self._p, kind, self._code(text) if text else 0.0, disables)
+        request(self._p, kind, self.cause(text), disables)
         self.host.apply(now)
 
     def _locate(self, kind: float, now: float, q: np.ndarray, qd: np.ndarray) -> None:
@@ -949,6 +1072,15 @@ class ArmController:
         state = self._state
         state.q[:], state.qd[:] = q, qd
         self._ask(kind, now=now)
+
+    def cause(self, text: str) -> float:
+        """Return the code of a text that names the cause of something; 0 for none."""
+        return self._code(text) if text else 0.0
+
+    @property
+    def has_python_law(self) -> bool:
+        """Whether there is a law of the user that is not compiled."""
+        return isinstance(self._own, OwnLawRunner)
 
     def _code(self, text: str) -> float:
         m = self._m
@@ -964,7 +1096,13 @@ class ArmController:
             bool(m.external_law.active != external_law.OWN), now,
             min(max(0.0, now - float(m.before)), self.settings.longest_pause),
             (q, qd, external), Reference(*reference))
-        return self._own.rows, self._code(problem) if problem else 0.0
+        return self._own.rows, self.cause(problem)
+
+    def _drop_announced(self) -> None:
+        """Drop what counts until a time of the law."""
+        for announced in (self.wrenches, self.target, self.reflection):
+            announced.clear()
+        self._p.external_law.until[()] = -np.inf
 
     # --- checks -----------------------------------------------------------------------------
 
@@ -976,6 +1114,8 @@ class ArmController:
     def _require_ready(self) -> None:
         if self.mode is Mode.INACTIVE:
             raise StateError('the controller is not active; activate it first')
+        if self._m.motion.shutdown.attempt:
+            raise StateError('the control of the arm is being ended; activate it again first')
         if self.fault:
             raise StateError(f'a fault is latched: {self.fault}; remove its cause, then call '
                              'reset_fault')
@@ -987,6 +1127,19 @@ class ArmController:
             raise StateError('the mode is linear_feedback: torques come from ~/linear_feedback; '
                              'choose another mode, such as computed_torque, to follow '
                              'trajectories')
+
+    @property
+    def _recovering(self) -> np.ndarray:
+        """Return 1 for joints beyond their upper limit, in recovery, -1 below the lower, (nv,)."""
+        walls = self._m.walls
+        return sides_beyond(self.model, walls.lower, walls.upper,
+                            self.settings.position_limits.tolerance)
+
+    def _require_inside(self, what: str) -> None:
+        """Raise `StateError` while a joint is in recovery, for what may lead it anywhere."""
+        if self.recovery:
+            raise StateError(f'{self.recovery}, so {what} is refused: bring it inside by a '
+                             'trajectory, or by hand while the arm floats')
 
     def _check_guest(self, guest: str) -> None:
         """Raise `ParameterError` for a law of the user that is not there."""

@@ -12,17 +12,17 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    external_law, feedback_share, laws, limits, loads, mean_torque, motion, observer, transition,
-    wrenches)
+    external_law, feedback_share, laws, limits, loads, mean_torque, motion, observer, shutdown,
+    transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
 from robodyn_ros.control.steps.reference import locate, move
 from robodyn_ros.control.steps.requests import decide, judge, Requests, take_over
-from robodyn_ros.control.steps.torque import ask, ask_outside, remember
+from robodyn_ros.control.steps.torque import ask, ask_outside, carry, remember
 from robodyn_ros.control.steps.vectors import added, difference, product, zeros
 from robodyn_ros.control.terms import compose, Term
-from robodyn_ros.dynamics.flags import above, all_finite, all_of, both, equal, flag, no, when
+from robodyn_ros.dynamics.flags import all_finite, all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.flow import choose
 
 
@@ -67,6 +67,8 @@ def answer(robot, functions, table, seen, state, m, p):
     # the reference
     what, guess = move(robot, body, table, seen, guess, m, p)
     q, qd = guess.q, guess.qd
+    walls_ = walls.advance(robot, m.walls, p.walls, q, dt, seen.fresh)
+    what = replace(what, reference=walls.confined(robot, walls_, what.reference))
     follows = both(no(motion.free(what)), no(silent))
 
     # the law
@@ -74,10 +76,13 @@ def answer(robot, functions, table, seen, state, m, p):
                  feedback_share.noted(m.share, dt))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
     grown = feedback_share.authority(share, p.share, now)
-    part_ = feedback_share.stable_share(share, *rates) * grown
+    part_ = feedback_share.stable_share(share, *rates, when(
+        silent, 0.0, m.acceptance.plausibility.delay)) * grown
+    calm = feedback_share.stable_share(share, *rates) * grown
     pushed = when(silent, pushed, wrenches.torque(body, q, external.wrench))
-    m = replace(m, share=share, motion=what, guess=guess)
-    ready = all_of([follows, equal(grown, 1.0), no(what.fault.code), no(seen.resumes)])
+    m = replace(m, share=share, motion=what, guess=guess, walls=walls_)
+    ready = all_of([follows, equal(grown, 1.0), no(what.fault.code), no(seen.resumes),
+                    no(walls.any_recovering(robot, walls_, p.walls))])
     guest, rows_, m = ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m,
                                   p)
     m, terms, report = ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p)
@@ -85,24 +90,25 @@ def answer(robot, functions, table, seen, state, m, p):
         lambda: terms, lambda: compose(body.nv, dict(zip(Term, rows_)), p.limits.effort)])
     m = replace(m, external_law=guest)
     what = m.motion
+    terms = carry(body, q, terms, what, p)
 
     # what it takes
     desired, blended = transition.blend(terms[Term.TOTAL], m.sent, dt, p.limits.effort,
                                         m.transition, p.transition)
-    led = motion.externally_driven(what)
-    desired = choose(silent, [lambda: limits.brake(body, desired, q, qd, led),
-                              lambda: desired])
+    led, last = motion.externally_driven(what), shutdown.over(what.shutdown, p.motion.shutdown)
+    desired = when(last, terms[Term.TOTAL], desired)
+    desired = choose(either(silent, last), [
+        lambda: walls.inwards(body, limits.brake(body, desired, q, qd, led, m.walls), q, qd,
+                              m.walls, p.walls), lambda: desired])
     damping = when(silent, zeros(q), product(p.gains.damping, qd))
     fallback = choose(all_finite(desired), [
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
-    torque, verdict = limits.supervise(desired, fallback, m.sent, now - m.before, p.limits)
+    torque, verdict = limits.supervise(desired, fallback, m.sent, now - m.before, p.limits, last)
     terms[Term.LIMIT] = added(terms[Term.LIMIT], difference(torque, terms[Term.TOTAL]))
     terms[Term.TOTAL] = torque
 
     # what the next cycle must know
-    failed = flag(verdict.not_finite)
-    failure = motion.Event(when(above(verdict.not_finite, 1.5), motion.TORQUE_NOT_FINITE,
-                                motion.LAW_NOT_FINITE), verdict.joint, verdict.value, 0.0, 0.0)
+    failed, failure = flag(verdict.not_finite), motion.torque_failure(verdict)
     what = motion.latched(what, failed, failure)
     guest = external_law.disabled(guest, failed, failure.code)
     stops = both(failed, motion.moves(what, p.motion))
@@ -113,7 +119,7 @@ def answer(robot, functions, table, seen, state, m, p):
     following = all_of([no(motion.free(what)), no(silent), no(guest.active)])
     m = remember(robot, functions, body, m, p, dt, q, qd, terms, report, SimpleNamespace(
         silent=silent, follows=following, healthy=no(what.fault.code), undisturbed=both(
-            equal(part_, 1.0), no(transition.under_way(blended)))))
+            equal(calm, 1.0), no(transition.under_way(blended)))))
     seen_q, seen_qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
         m, before=now, q=seen_q, qd=seen_qd, coasting=when(silent, 1.0, 0.0),

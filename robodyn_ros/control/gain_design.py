@@ -12,6 +12,8 @@ from robodyn_ros.model.per_joint import not_negative, numbers
 
 LEAST_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
 _POSES = 64            # that tell what inertia is usual
+_SPRINT = 1000.0       # rad/s^2 or m/s^2 that no motor with a gear gives a joint
+_USUAL_SPRINT = 500.0  # what may be expected of a quick one
 
 
 def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp=(), kd=(), *,
@@ -129,6 +131,33 @@ def joint_inertia(dynamics: Dynamics) -> np.ndarray:
     poses = poses_from_everywhere(dynamics.model, _POSES)
     felt = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
     return np.exp(np.log(np.maximum(felt, np.finfo(float).tiny)).mean(axis=0))
+
+
+def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:
+    """
+    Return which joints have so little inertia that their rotors must be missing; '' if none.
+
+    Parameters
+    ----------
+    model : RobotModel
+        Its effort limits tell what a joint is made to move.
+    inertia : (nv,)
+        Of each joint as it is usual, without rotors, in kg m^2 (kg).
+    armature : (nv,)
+        Of the rotors; joints that have some are not judged.
+
+    """
+    effort, units = np.array(model.effort_limit), model.effort_units
+    known = np.isfinite(effort) & (armature == 0.0)
+    sprint = np.where(known, effort, 0.0) / np.maximum(inertia, LEAST_INERTIA)
+    named = [f"'{model.joint_names[j]}' ({effort[j]:g} {units[j]} on {inertia[j]:.2g}, armature "
+             f'about {effort[j] / _USUAL_SPRINT:.2g})'
+             for j in np.flatnonzero(sprint > _SPRINT)]
+    return named and (
+        f'the inertia of {", ".join(named)} is implausibly small: the effort limit '
+        f'would accelerate it by more than {_SPRINT:g} rad/s^2 or m/s^2. A geared rotor is likely '
+        'missing, and such joints are soft or shake: set the parameter armature, rotor inertia '
+        'times the square of the gear ratio, in kg m^2 or kg') or ''
 
 
 def poses_from_everywhere(model: RobotModel, count: int) -> np.ndarray:

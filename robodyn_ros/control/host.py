@@ -12,6 +12,7 @@ from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
 from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.terms import Term
+from robodyn_ros.exceptions import ArgumentError, near_matches
 
 
 class Host:
@@ -34,6 +35,8 @@ class Host:
     state, memory, program : namespace
         Views of these blocks, fields by name. The program is written between two cycles only;
         with `apply` the memory follows it at once.
+    remote : object or None
+        Loop elsewhere that runs the cycle, with `submit()`; the memory is a copy of its own then.
 
     """
 
@@ -45,6 +48,7 @@ class Host:
             for name, cls in BLOCKS.items())
         self._head = self.bound.state[:2]  # kind and time
         self._run, self._torque = self.bound.run, self.bound.torque
+        self.remote = None
 
     def run(self, kind: float, now: float) -> np.ndarray:
         """Go on by a cycle, whose state has been written; return the torque."""
@@ -54,7 +58,15 @@ class Host:
 
     def apply(self, now: float = 0.0) -> None:
         """Let the memory follow the requests of the program."""
-        self.run(REQUESTS, now)
+        if self.remote is None:
+            self.run(REQUESTS, now)
+        else:
+            self.remote.submit()
+
+    def place(self, name: str) -> int:
+        """Return the place of a field in the memory."""
+        return next(entry.begin for entry in blocks.entries(
+            BLOCKS['memory'], self.made.dimensions) if entry.name == name)
 
     def on_floats(self) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -66,7 +78,13 @@ class Host:
             *self.made.functions.values(), self.bound.segments, *self.values.values())
 
     def explain(self, name: str = 'memory') -> str:
-        """Return a block as text: a line for each field, with its numbers, unit and meaning."""
+        """
+        Return a block as text: a line for each field, with its numbers, unit and meaning.
+
+        Raises ArgumentError for a name other than state, memory and program.
+        """
+        if name not in BLOCKS:
+            raise ArgumentError(f'there is no block {name!r}; {near_matches(name, BLOCKS)}')
         return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, limits, loads,
-    mean_torque, motion, observer, predict, reflection, transition, wrenches)
+    acceptance, collision, external_law, feedback_share, law_state, learning, light_joints,
+    limits, loads, mean_torque, motion, observer, predict, reflection, transition, walls, wrenches)
 
 
 @block
@@ -28,6 +28,8 @@ class Memory:
     collision: collision.Memory = part(collision.Memory)
     motion: motion.Memory = part(motion.Memory)
     share: feedback_share.Memory = part(feedback_share.Memory)
+    walls: walls.Memory = part(walls.Memory)
+    light: light_joints.Memory = part(light_joints.Memory)
     transition: transition.Memory = part(transition.Memory)
     switch: float = scalar('', 'Change of law, gains or limits that is under way, or made.')
     integral: list = joints('rad/s^2', 'Integral of the error.')

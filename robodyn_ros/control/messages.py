@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import acceptance, motion
+from robodyn_ros.control.steps import acceptance, motion, plausibility
+from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import ABSURD
 
@@ -47,14 +48,31 @@ TEMPLATES = {
     acceptance.FROZEN: _SILENT + 'the stamp is frozen at {value:.6f} s{because}',
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
+    plausibility.REPEATED: _SILENT + (
+        "the same state is repeated, at {value:.3g} of joint '{joint}'{because}"),
+    plausibility.HOPPING: "joint '{joint}' hops to and fro by {value:.3g}; check who else "
+                          'publishes joint states',
+    plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
+                            'velocity limit {bound:.3g}',
+    plausibility.CONTRADICTED: "joint '{joint}' reports a velocity that is {value:#.3g} times the "
+                               'change of its position; {unit_of_velocity}',
+    plausibility.STANDING: "joint '{joint}' reports velocity {value:.3g}, and its position stands "
+                           'still; check its encoder',
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
-    motion.OWN_LAW: f'own law: its torque is not a finite number below {1e9:g} N m',
+    motion.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
+    motion.UNATTENDED: 'stopped: the process of the controller does not react',
     motion.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
 ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
-          motion.OFF_GOAL_SPEED, motion.GIVEN_UP, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK}
+          motion.OFF_GOAL_SPEED, motion.GIVEN_UP, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK,
+          motion.UNATTENDED}
 _SILENCE = 'the joint states are silent'
+# ratio of velocity and change of position, and what is then wrong with it
+_UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),
+          (60.0 / math.tau, 'it seems to be in revolutions per minute'),
+          (1000.0, 'it seems to be in thousandths of the unit'))
+_CLOSE = 0.15  # of such a ratio, by which resolution and noise may move it
 _KEPT = 256  # texts of requests
 
 
@@ -120,7 +138,17 @@ class Messages:
             joint=self._model.joint_names[joint], unit=self._model.effort_units[joint],
             value=value, bound=bound, time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
-            goal_time=self.goal_time,
+            goal_time=self.goal_time, percent=100.0 * abs(value) / (bound or 1.0),
+            unit_of_velocity=_scale(value),
             size=abs(value), side='behind' if value > 0.0 else 'ahead of',
             cause=self._texts.get(value, _SILENCE),
             because=f' ({self._texts[bound]})' if bound in self._texts else '')
+
+
+def _scale(ratio: float) -> str:
+    """Return what is likely to be wrong with a velocity that is a multiple of the true one."""
+    size = abs(ratio)
+    unit = next((text for each, text in _UNITS if abs(size - each) < _CLOSE * each),
+                '' if size < 1.5 else 'it seems to be in another unit')
+    sign = 'its sign is opposite' if ratio < 0.0 else ''
+    return ', and '.join(each for each in (sign, unit) if each) or 'check its unit'

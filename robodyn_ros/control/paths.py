@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.host import Host
-from robodyn_ros.control.steps import motion, stop_profile
+from robodyn_ros.control.steps import motion, path, stop_profile
 from robodyn_ros.dynamics.ieee import Ieee
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
@@ -31,8 +31,7 @@ class Paths:
     @property
     def pending(self) -> bool:
         """Whether a trajectory is about to begin."""
-        m, upcoming = self._memory, self._program.upcoming
-        return bool(upcoming.number > m.path.number and upcoming.number > m.dropped)
+        return bool(motion.pending(self._memory, self._program))
 
     @property
     def following(self) -> bool:
@@ -90,17 +89,11 @@ class Paths:
 
     def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
         """Return what shows a goal tolerance that is not met after the last point."""
-        m, path = self._memory, self._running()
-        if path is None or m.path.elapsed < path.last:
+        m, running = self._memory, self._running()
+        if running is None or m.path.elapsed < running.last:
             return None
-        for code, error, bound in (
-                (motion.OFF_GOAL, np.abs(m.reference.q - q), path.goal_q),
-                (motion.OFF_GOAL_SPEED, np.abs(m.reference.qd - qd), path.goal_qd)):
-            beyond = ~(error <= bound)
-            if beyond.any():
-                j = int(np.argmax(beyond))
-                return motion.Event(code, j, error[j], bound[j], float(m.path.elapsed - path.last))
-        return None
+        outcome = path.judge(m.path, running, m.reference, q, qd)
+        return None if outcome.kind == path.REACHED else motion.off_goal(outcome)
 
 
 def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, moment: float,

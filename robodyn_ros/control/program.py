@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
     acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, motion,
-    observer, reflection, transition, wrenches)
+    observer, reflection, transition, walls, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
 
@@ -33,5 +33,6 @@ class Program:
     observer: observer.Program = part(observer.Program)
     collision: collision.Program = part(collision.Program)
     limits: limits.Program = part(limits.Program)
+    walls: walls.Program = part(walls.Program)
     start: float = scalar('', 'Number of the last torque to go on from.')
     start_torque: list = joints('N m', 'That torque.')

@@ -10,16 +10,17 @@ from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.pose.task_gains import TaskGains
-from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.settings import Bounds, CycleSettings, Mode, VELOCITY_SOURCES
 from robodyn_ros.control.steps import external_law, laws
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.safety import judged_speeds
 
 EXTERNAL_LAWS = {'own_law': external_law.OWN, Mode.LINEAR_FEEDBACK.value: external_law.LINEAR}
 
+_SHOWN = 0.1     # of the effort limit, that a live measured effort shows
 _STEEPEST = 1.5  # largest over mean deceleration of a stop
-_ANY = 1e9       # rad/s or m/s, of a joint without limit: infinite times no time is no number
 
 
 def check_law(name: str) -> None:
@@ -48,16 +49,26 @@ def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bo
     program.motion.pose.pace[:] = (*pace.velocity, *pace.acceleration, *pace.leash)
 
 
-def write_constants(program: SimpleNamespace, settings: CycleSettings, model: RobotModel) -> None:
-    """Use what does not change any more: the judgement of states, and times of activation."""
+def write_constants(program: SimpleNamespace, settings: CycleSettings, model: RobotModel,
+                    bounds: Bounds) -> None:
+    """Use what does not change any more: states, walls, and times of activation."""
     states, accepts = settings.states, program.acceptance
     for name, value in (('hold', states.hold), ('stop', states.stop), ('skew', states.max_skew),
                         ('slack', states.jump), ('patience', states.patience),
                         ('simulated', states.simulated)):
         getattr(accepts, name)[()] = value
-    limit = np.asarray(model.velocity_limit, dtype=float)
-    # joints without a limit, or with one of zero, are not judged
-    accepts.limit[:] = np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
+    limits, walls = settings.position_limits, program.walls
+    walls.tolerance[()], walls.furthest[()] = limits.tolerance, limits.furthest
+    walls.speed[()] = limits.speed
+    plausible, judges = states.plausibility, accepts.plausibility
+    for name, value in (('source', VELOCITY_SOURCES.index(plausible.velocity_source)),
+                        ('smoothing', plausible.velocity_filter), ('motion', plausible.motion),
+                        ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
+                        ('overspeed', plausible.overspeed),
+                        ('overspeed_time', plausible.overspeed_time),
+                        ('speed', speeds(model)), ('torque', _SHOWN * bounds.usable)):
+        getattr(judges, name)[...] = value
+    accepts.limit[:] = judged_speeds(model.velocity_limit)
     accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration

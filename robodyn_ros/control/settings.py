@@ -18,7 +18,7 @@ from robodyn_ros.control.reflection import ReflectionSettings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative, per_joint
-from robodyn_ros.safety import checked_bounds, checked_effort_limits, USUAL_RATE
+from robodyn_ros.safety import check_ages, checked_bounds, checked_effort_limits, USUAL_RATE
 from robodyn_ros.trajectory import Tolerances
 
 
@@ -32,6 +32,60 @@ class Mode(Enum):
     STOP = 'stopping'
     REACH = 'reaching'
     LINEAR_FEEDBACK = 'linear_feedback'
+    CARRY = 'carrying'
+
+
+VELOCITY_SOURCES = ('auto', 'measured', 'estimated')
+
+
+@dataclass(frozen=True)
+class PlausibilitySettings:
+    """
+    Which measured velocities, states and speeds are plausible.
+
+    Attributes
+    ----------
+    velocity_source : str
+        One of `VELOCITY_SOURCES`.
+    velocity_filter : float
+        Time constant of estimated velocities in s; their delay is twice as long.
+    motion : float
+        Motion in rad or m that positions show in spite of resolution and noise, from which on
+        velocities are compared with it; infinite: never.
+    velocity_lag : float
+        Time in s by which measured velocities may lag behind positions.
+    repeated : float
+        Motion in rad or m that repeated states may hide; infinite: any.
+    overspeed : float
+        Part of the velocity limit that is too fast; infinite: none is.
+    overspeed_time : float
+        Time in s after which that is a fault.
+
+    Raises
+    ------
+    ParameterError
+        A number is out of range, or there is no such source.
+
+    """
+
+    velocity_source: str = 'auto'
+    velocity_filter: float = 0.005
+    motion: float = 0.005
+    velocity_lag: float = 0.025
+    repeated: float = 0.005
+    overspeed: float = 1.2
+    overspeed_time: float = 0.02
+
+    def __post_init__(self):
+        if self.velocity_source not in VELOCITY_SOURCES:
+            raise ParameterError(f'velocity_source is {self.velocity_source!r}; it must be one of '
+                                 f'{", ".join(VELOCITY_SOURCES)}', parameter='velocity_source')
+        for name, least in (('velocity_filter', 0.0), ('motion', 0.0), ('velocity_lag', 0.0),
+                            ('repeated', 0.0), ('overspeed', 1.0), ('overspeed_time', 0.0)):
+            value = getattr(self, name)
+            if not value > least:
+                raise ParameterError(f'{name} is {value:g}; it must be above {least:g}',
+                                     parameter=name, value=value)
 
 
 @dataclass(frozen=True)
@@ -53,6 +107,8 @@ class StateSettings:
         Time in s after which states are used that do not continue the way of the arm.
     simulated : bool
         Whether time of the law is that of the stamps.
+    plausibility : PlausibilitySettings
+        Which of their numbers are plausible.
 
     """
 
@@ -62,15 +118,51 @@ class StateSettings:
     jump: float = math.inf
     patience: float = 0.3
     simulated: bool = False
+    plausibility: PlausibilitySettings = PlausibilitySettings()
 
     def __post_init__(self):
-        if not 0.0 < self.hold <= self.stop:
-            raise ParameterError(
-                f'stale.hold is {self.hold} s and stale.stop {self.stop} s; needed is '
-                f'0 < hold <= stop', value=(self.hold, self.stop))
-        if not self.max_skew > 0.0:
-            raise ParameterError(f'max_skew is {self.max_skew} s; it must be above 0',
-                                 value=self.max_skew)
+        check_ages(self.hold, self.stop, self.max_skew)
+
+
+@dataclass(frozen=True)
+class PositionLimits:
+    """
+    How an arm is treated at and beyond its position limits; rad, or m.
+
+    Attributes
+    ----------
+    tolerance : float
+        Distance beyond a limit that counts as inside: calibration, and what gives way in a push.
+    recovery : float
+        Largest distance beyond a limit from which an arm at rest is taken over, to be moved
+        inwards only; 0: none, farther than the tolerance it is refused.
+    speed : float
+        Largest speed of that motion in rad/s (m/s).
+
+    Raises
+    ------
+    ParameterError
+        One is negative, not finite, or the speed is 0.
+
+    """
+
+    tolerance: float = 0.01
+    recovery: float = 0.2
+    speed: float = 0.1
+
+    def __post_init__(self):
+        for name in ('tolerance', 'recovery', 'speed'):
+            value = getattr(self, name)
+            if not 0.0 <= value < math.inf or name == 'speed' and not value:
+                least = 'above 0' if name == 'speed' else '0 or more'
+                name = f'position_limits.{name}'
+                raise ParameterError(f'{name} is {value:g}; it must be finite, and {least}',
+                                     parameter=name, value=value)
+
+    @property
+    def furthest(self) -> float:
+        """Return the largest distance beyond a limit from which an arm is taken over."""
+        return max(self.tolerance, self.recovery)
 
 
 _NOT_NEGATIVE = ('activation_time', 'transition_time', 'load_time', 'energy_tank',
@@ -134,6 +226,8 @@ class CycleSettings:
         What is made of the external torque.
     states : StateSettings
         Which states are used; of those that are received.
+    position_limits : PositionLimits
+        How far beyond its limits the arm may be.
 
     Raises
     ------
@@ -166,6 +260,7 @@ class CycleSettings:
     longest_pause: float = 0.25
     observer: ObserverSettings = field(default_factory=ObserverSettings)
     states: StateSettings = StateSettings()
+    position_limits: PositionLimits = PositionLimits()
 
     def __post_init__(self):
         for name in (*_NOT_NEGATIVE, *_ABOVE_ZERO):

@@ -7,6 +7,7 @@ from robodyn_ros.control.blocks import block, joints, scalar
 # kinds of cycle: a state has come; a torque is due between two; silence; look at requests only.
 # Or what `acceptance` makes one of these of: a state was received; none was; and a torque is due
 FROM_STATE, BETWEEN, SILENT, REQUESTS, RECEIVED, WAITING, DUE = map(float, range(7))
+COAST = 0.005  # s between torques while no state arrives
 
 
 @block
@@ -18,6 +19,7 @@ class State:
     stamp: float = scalar('s', 'Stamp of the state; 0: it has none.')
     clock: float = scalar('s', 'Time of the clock of the stamps at its arrival.')
     permitted: float = scalar('', 'Flag: a torque may be sent.')
+    unattended: float = scalar('', 'Flag: the process that supervises the cycle does not react.')
     cause: float = scalar('', 'Number of the text that names the cause of a silence.')
     q: list = joints('rad', 'Measured position.')
     qd: list = joints('rad/s', 'Measured velocity.')

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.control.handshake import contradiction, RestingArm, unusable
+from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.safety import ABSURD
 
-_LIMIT_SLACK = 1e-3  # rad or m: calibration and rounding
+_LARGE = 0.1         # rad or m, from which on distances are not in thousandths
 _STILL = 0.05        # rad/s or m/s; what moves is held by more than its weight
 
 
@@ -25,17 +26,47 @@ def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) ->
     return ''
 
 
-def check_state(model, q: np.ndarray, qd: np.ndarray) -> None:
-    """Raise `StateError` if the arm cannot be taken over in this state."""
+def check_state(model, q: np.ndarray, qd: np.ndarray,
+                limits: PositionLimits = PositionLimits()) -> None:
+    """Raise `StateError` if the arm cannot be taken over in this state, not even for recovery."""
     problem = unusable_state(model.joint_names, q, qd)
     if problem:
         raise StateError(problem)
-    for name, x, low, high in zip(model.joint_names, q, model.lower, model.upper):
-        if not low - _LIMIT_SLACK <= x <= high + _LIMIT_SLACK:
+    beyond = q - np.clip(q, model.lower, model.upper)
+    for j in np.flatnonzero(np.abs(beyond) > limits.tolerance):
+        name, x, place = model.joint_names[j], float(q[j]), where_beyond(model, j, beyond[j])
+        if abs(beyond[j]) > limits.furthest:
+            permitted = (f'more than the {limits.furthest:g} of position_limits.'
+                         + ('recovery' if limits.recovery else 'tolerance'))
             raise StateError(
-                f"joint '{name}' stands at {x:.4f}, outside its limits [{low:g}, {high:g}]; "
-                'move it inside by hand, or correct its limits or its encoder offset',
-                joint=name, value=float(x))
+                f"joint '{name}' stands at {x:.4f}, {place}, {permitted}; move it inside by "
+                'hand, or correct its limits or its encoder offset', joint=name, value=x)
+        if abs(qd[j]) > _STILL:
+            raise StateError(f"joint '{name}' stands at {x:.4f}, {place}, and moves at "
+                             f'{qd[j]:.3g}; it can be taken over there when it is at rest',
+                             joint=name, value=x)
+
+
+def recovery_notice(model, q: np.ndarray, side: np.ndarray) -> str:
+    """Return which joints are beyond their upper limit (side 1) or lower limit (-1), or ''."""
+    edge = np.where(side > 0.0, model.upper, model.lower)
+    joints = np.flatnonzero(side)
+    named = (f"joint '{model.joint_names[j]}' is {where_beyond(model, j, q[j] - edge[j])}"
+             for j in joints)
+    return ', '.join(named) + '; recovery: only inward motion' if joints.size else ''
+
+
+def sides_beyond(model, lower: np.ndarray, upper: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return 1 where `upper` is above the upper limit, -1 where `lower` is below the lower one."""
+    return 1.0 * (upper > model.upper + tolerance) - 1.0 * (lower < model.lower - tolerance)
+
+
+def where_beyond(model, j: int, distance: float) -> str:
+    """Return in words how far a joint is beyond a limit, in rad or m, positive above."""
+    limit, side = ((model.upper[j], 'upper') if distance > 0.0 else (model.lower[j], 'lower'))
+    unit, size = 'm' if model.effort_units[j] == 'N' else 'rad', abs(distance)
+    shown = f'{size:.3g} {unit}' if size >= _LARGE else f'{1e3 * size:.3g} m{unit}'
+    return f'{shown} beyond its {side} limit {limit:g}'
 
 
 def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray,

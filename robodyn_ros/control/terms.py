@@ -6,6 +6,8 @@ from enum import IntEnum
 
 from robodyn_ros.control.saturation import within_limits
 
+ABSURD_TORQUE = 1e9  # N m or N that no motor has
+
 
 class Term(IntEnum):
     """

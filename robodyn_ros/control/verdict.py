@@ -39,12 +39,7 @@ class Verdict:
     @property
     def fault(self) -> str | None:
         """Why the torque of the law was not used; None if it was, limited or not."""
-        m = self._memory
-        if not m.not_finite:
-            return None
-        code = motion.TORQUE_NOT_FINITE if m.not_finite > 1.5 else motion.LAW_NOT_FINITE
-        return self._messages.text(SimpleNamespace(code=code, joint=m.joint, value=m.value,
-                                                   bound=0.0, time=0.0))
+        return None if self.ok else self._messages.text(motion.torque_failure(self._memory))
 
     @property
     def ok(self) -> bool:

@@ -42,6 +42,8 @@ class BoundCall:
     ----------
     arguments : (n,) array of int64
         What it gets at the next call.
+    code, block : int
+        Address of a function that makes the call, and of the block that it takes.
     call : callable
         Without arguments; a built-in function, where this interpreter allows it.
 
@@ -54,6 +56,7 @@ class BoundCall:
                                dtype=np.int64).view(builtin.Context)
         self.arguments = np.asarray(self._block)[len(_HEAD):]
         code = _code(len(arguments), cache)
+        self.code, self.block = code.address('bound'), self._block.ctypes.data
         self._block.owned = code, owned
         self.call: Callable[[], None] = self._builtin(len(arguments), cache) if (
             builtin.supported()) else self._through_ctypes(code)

@@ -45,11 +45,13 @@ class Function:
         Names all that the traced program depends on, for the cache on disk; None: the program
         itself is the key (it is then traced at every start).
     cache : Path or None
-        Folder for compiled code.
+        Folder for compiled code; None: it is not kept on disk.
 
     Attributes
     ----------
     key : str or None
+        See there.
+    cache : Path or None
         See there.
     long : bool
         Whether it was compiled here, quickly instead of well, because it is too long.
@@ -64,7 +66,7 @@ class Function:
     def __init__(self, body: Callable, arguments: Mapping[str, Argument],
                  outputs: Mapping[str, int], key: str | None = None, cache: Path | None = None):
         self.body, self.arguments, self.outputs = body, dict(arguments), dict(outputs)
-        self.key, self._cache = key, cache
+        self.key, self.cache = key, cache
         self.long = False
         self._codes: dict[str, machine.Code] = {}
         self._lock = Lock()
@@ -97,7 +99,7 @@ class Function:
         if self.key is not None and self._lock.acquire(blocking=False):
             try:
                 if 'kernel' not in self._codes:
-                    found = machine.find(f'{_KIND}kernel|{self.key}', self._cache)
+                    found = machine.find(f'{_KIND}kernel|{self.key}', self.cache)
                     self._codes.update({} if found is None else {'kernel': found})
             finally:
                 self._lock.release()
@@ -108,7 +110,7 @@ class Function:
             with self._lock:  # another thread may be at it
                 if kind not in self._codes:
                     self._codes[kind] = machine.load_kind(
-                        f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self._cache)
+                        f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self.cache)
         return self._codes[kind]
 
     def _ir(self, make_ir: Callable) -> machine.Ir:
@@ -165,7 +167,7 @@ class Function:
     def bound(self, *arrays) -> BoundCall:
         """Return the call of `bind` with the block that holds the addresses of its arrays."""
         values, kept = self._given(*arrays)
-        return BoundCall(self.address, values, (self, kept, arrays), self._cache)
+        return BoundCall(self.address, values, (self, kept, arrays), self.cache)
 
     def _given(self, *arrays) -> tuple[list[int], list]:
         """Return parameters for arrays, and the arrays that they are the addresses of."""

@@ -57,7 +57,12 @@ class Symbol:
     def _refuse(self, *_):
         raise TypeError('a traced kernel must not branch on a value: use select()')
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = _refuse
+    def _refuse_number(self, *_):
+        raise TypeError('functions of math and NumPy take no symbols: use sincos, sqrt, absolute '
+                        'and others of robodyn_ros.dynamics.trace')
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __float__ = __int__ = _refuse_number
 
 
 Scalar = Union[float, Symbol]

@@ -62,7 +62,16 @@ class JointStateDecoder:
     """
 
     def __init__(self) -> None:
-        self._layouts: dict[int, _Layout] = {}
+        self._layouts: dict[int, JointStateLayout] = {}
+
+    @property
+    def layouts(self) -> list[JointStateLayout]:
+        """Return the layouts of the messages that came."""
+        return list(self._layouts.values())
+
+    def layout(self, data: bytes) -> JointStateLayout:
+        """Return the layout of the message that was read last, of this length."""
+        return self._layouts[len(data)]
 
     def decode(self, data: bytes) -> JointStateSample:
         """
@@ -81,15 +90,31 @@ class JointStateDecoder:
         """
         layout = self._layouts.get(len(data))
         if layout is None or not layout.fits(data):
-            layout = _Layout(data)
+            layout = JointStateLayout(data)
             if len(self._layouts) >= _LAYOUTS:
                 self._layouts.clear()
             self._layouts[len(data)] = layout
         return layout.read(data)
 
 
-class _Layout:
-    """Where the fields of a JointState are: those of a message, and of all that are alike."""
+class JointStateLayout:
+    """
+    Where the fields of a JointState are: those of a message, and of all that are alike.
+
+    Attributes
+    ----------
+    data : bytes
+        The first message.
+    names : list of str
+        Joints.
+    arrays : list of (int, int)
+        Of position, velocity and effort: how many there are, and where they begin.
+    compared : list of (int, int)
+        Begin and size of the bytes that are the same in all messages of this layout.
+    order : str
+        Of the bytes, as `struct` writes it.
+
+    """
 
     def __init__(self, data: bytes):
         cursor = _Cursor(data)
@@ -98,9 +123,10 @@ class _Layout:
         count = cursor.count()
         if count > _MOST_JOINTS:
             raise ArgumentError(f'{count} joints in a message, more than {_MOST_JOINTS}')
-        self._names = [cursor.string() for _ in range(count)]
-        self._arrays = [cursor.doubles() for _ in ('position', 'velocity', 'effort')]
-        self._order, self._fixed = cursor.order, struct.Struct(cursor.layout)
+        self.data, self.names = data, [cursor.string() for _ in range(count)]
+        self.arrays = [cursor.doubles() for _ in ('position', 'velocity', 'effort')]
+        self.compared, self.order = cursor.compared, cursor.order
+        self._fixed = struct.Struct(cursor.layout)
         self._values = self._fixed.unpack_from(data)
         self._number = np.dtype(f'{cursor.order}f8')
         self._stamp = struct.Struct(f'{cursor.order}iI')
@@ -108,15 +134,15 @@ class _Layout:
     def fits(self, data: bytes) -> bool:
         """Whether a message of the same length has this layout."""
         # the byte order first: counts read in another one would be none
-        return (_BYTE_ORDERS.get(data[:2]) == self._order
+        return (_BYTE_ORDERS.get(data[:2]) == self.order
                 and self._fixed.unpack_from(data) == self._values)
 
     def read(self, data: bytes) -> JointStateSample:
         """Return the sample of a message that fits."""
         seconds, nanoseconds = self._stamp.unpack_from(data, _HEADER)
         return JointStateSample(
-            min(seconds * _SECOND + nanoseconds, _LATEST), self._names,
-            *[np.frombuffer(data, self._number, count, start) for count, start in self._arrays])
+            min(seconds * _SECOND + nanoseconds, _LATEST), self.names,
+            *[np.frombuffer(data, self._number, count, start) for count, start in self.arrays])
 
 
 class _Cursor:
@@ -127,6 +153,8 @@ class _Cursor:
     ----------
     order : str
         Of the bytes, as `struct` writes it.
+    compared : list of (int, int)
+        Begin and size of what was read.
 
     """
 
@@ -135,7 +163,7 @@ class _Cursor:
         if order is None:
             raise ArgumentError(f'a message of an unknown encoding: {data[:4].hex() or "empty"}')
         self.order, self._format = order, [order, f'{_HEADER}x']
-        self._data, self._place = data, _HEADER
+        self._data, self._place, self.compared = data, _HEADER, [(0, 2)]
         self._count = struct.Struct(f'{order}I')
 
     @property
@@ -153,6 +181,7 @@ class _Cursor:
         """Read a count."""
         begin = self._reach(4, 4)
         self._format.append('I')
+        self.compared.append((begin, 4))
         return self._count.unpack_from(self._data, begin)[0]
 
     def string(self) -> str:
@@ -160,6 +189,7 @@ class _Cursor:
         size = self.count()
         begin = self._reach(size, 1)
         self._format.append(f'{size}s')
+        self.compared.append((begin, size))
         return self._data[begin:begin + size].removesuffix(b'\0').decode('utf-8', 'replace')
 
     def doubles(self) -> tuple[int, int]:

@@ -29,7 +29,9 @@ class JointStateAssembler:
     joint_names : sequence of str
         The model's joints.
     q, qd, effort : (nv,) array
-        Where numbers are written; effort is NaN where it is not reported.
+        Where numbers are written; NaN where effort, or velocity, is not reported.
+    velocity_required : bool
+        Whether messages without velocities are refused.
 
     Attributes
     ----------
@@ -41,8 +43,8 @@ class JointStateAssembler:
     """
 
     def __init__(self, joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray,
-                 effort: np.ndarray):
-        self._names = tuple(joint_names)
+                 effort: np.ndarray, velocity_required: bool = True):
+        self._names, self._velocity_required = tuple(joint_names), velocity_required
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
         self._seen, self._complete = np.zeros(len(self._names), dtype=bool), False
@@ -63,12 +65,15 @@ class JointStateAssembler:
             return False
         position, velocity = sample.position, sample.velocity
         count = len(sample.name)
-        if position.size != count or velocity.size != count:
+        moves = velocity.size == count
+        if position.size != count or not (moves or velocity.size == 0 and not (
+                self._velocity_required)):
             return self.refuse(
                 f'{count} names, {position.size} positions, {velocity.size} '
                 'velocities; the controller needs position and velocity of every joint')
         reported = sample.effort.size == count
-        self.q[ours], self.qd[ours] = position[theirs], velocity[theirs]
+        self.q[ours] = position[theirs]
+        self.qd[ours] = velocity[theirs] if moves else math.nan
         self.effort[ours] = sample.effort[theirs] if reported else math.nan
         if ours.size < self.q.size and not self._all_seen(ours):
             return False
@@ -204,12 +209,12 @@ class EffortWriter:
                 'others with the parameter locked, or choose a chain with base and tip',
                 parameter='command_joints')
         self.joints = tuple(order)
-        self._order = np.array([list(joint_names).index(name) for name in order], dtype=np.intp)
+        self.order = np.array([list(joint_names).index(name) for name in order], dtype=np.intp)
         self._message = DoublesWriter(len(order))
 
     def write(self, torque: np.ndarray) -> bytes:
         """Return the serialized Float64MultiArray of these torques, (nv,) in model order."""
-        np.take(torque, self._order, out=self._message.values, mode='clip')
+        np.take(torque, self.order, out=self._message.values, mode='clip')
         return self._message.write()
 
 

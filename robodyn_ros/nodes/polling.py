@@ -15,6 +15,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from robodyn_ros.exceptions import ArgumentError
 
@@ -75,6 +76,11 @@ class PolledSubscription:
         self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''
+
+    @property
+    def subscription(self) -> Subscription:
+        """Return the subscription, for who takes its messages in place of this."""
+        return self._subscription
 
     def take(self) -> Any | None:
         """Return the oldest message that waits, or None at once."""

@@ -3,15 +3,18 @@ What a process can ask of Linux to be on time: a priority, memory that stays, pr
 
 Each is tried, and refused by most systems until they are told to allow it; what is refused is
 said with the remedy, and the process goes on without. The garbage collector is no matter for
-Linux, and is told as well. All threads of the process are meant, those of DDS as well.
+Linux, and is told as well. All threads of the process are meant, those of DDS as well; where the
+control loop is a thread of its own, those that run Python stay ordinary ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import ctypes
 import gc
 import os
+import threading
 from types import SimpleNamespace
 
 from rclpy.node import Node
@@ -34,7 +37,8 @@ REALTIME_PARAMETERS = (
 )
 
 
-def enter_realtime(values: SimpleNamespace) -> tuple[list[str], list[str]]:
+def enter_realtime(values: SimpleNamespace, python: bool = True
+                   ) -> tuple[list[str], list[str]]:
     """
     Ask for what the parameters say.
 
@@ -42,6 +46,8 @@ def enter_realtime(values: SimpleNamespace) -> tuple[list[str], list[str]]:
     ----------
     values : SimpleNamespace
         The values of `REALTIME_PARAMETERS`.
+    python : bool
+        Whether threads that run Python are meant, too.
 
     Returns
     -------
@@ -59,15 +65,15 @@ def enter_realtime(values: SimpleNamespace) -> tuple[list[str], list[str]]:
                       (values.realtime_priority, _prioritise)):
         if wish:
             try:
-                granted.append(ask(wish))
+                granted.append(ask(wish, _threads(python)))
             except OSError as error:
                 refused.append(str(error))
     return granted, refused
 
 
-def be_on_time(node: Node, values: SimpleNamespace) -> None:
+def be_on_time(node: Node, values: SimpleNamespace, python: bool = True) -> None:
     """Ask for what the parameters say, log the answers, and leave what exists to no collector."""
-    granted, refused = enter_realtime(values)
+    granted, refused = enter_realtime(values, python)
     for text in granted:
         node.get_logger().info(text)
     for text in refused:
@@ -76,19 +82,28 @@ def be_on_time(node: Node, values: SimpleNamespace) -> None:
     gc.freeze()  # collections need not look at it again
 
 
-def _stay_on(processors: Sequence[int]) -> str:
+def bring_on_time(thread: int, values: SimpleNamespace) -> None:
+    """Ask the same for a thread that was made since; what is refused was logged before."""
+    for wish, ask in ((values.realtime_processors, _stay_on),
+                      (values.realtime_priority, _prioritise)):
+        if wish:
+            with contextlib.suppress(OSError, ParameterError):
+                ask(wish, [thread])
+
+
+def _stay_on(processors: Sequence[int], threads: Sequence[int]) -> str:
     try:
-        for thread in _threads():
+        for thread in threads:
             os.sched_setaffinity(thread, processors)
     except (OSError, OverflowError, ValueError) as error:
         there = sorted(os.sched_getaffinity(0))
         raise ParameterError(
             f"parameter 'realtime.processors' is {list(processors)}: this process may use "
             f'{there}', value=list(processors)) from error
-    return f'on processors {sorted(os.sched_getaffinity(0))}'
+    return f'on processors {sorted(processors)}'
 
 
-def _lock(_wish: bool) -> str:
+def _lock(_wish: bool, _threads_: Sequence[int]) -> str:
     library = ctypes.CDLL(None, use_errno=True)
     if library.mlockall(_MCL_CURRENT | _MCL_FUTURE):
         raise OSError(
@@ -98,9 +113,9 @@ def _lock(_wish: bool) -> str:
     return 'memory locked'
 
 
-def _prioritise(priority: int) -> str:
+def _prioritise(priority: int, threads: Sequence[int]) -> str:
     try:
-        for thread in _threads():
+        for thread in threads:
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
     except OSError as error:
         raise OSError(
@@ -110,9 +125,10 @@ def _prioritise(priority: int) -> str:
     return f'real-time priority {priority}'
 
 
-def _threads() -> list[int]:
+def _threads(python: bool) -> list[int]:
     """Return the threads there are; those to come take after the one that makes them."""
-    return [int(name) for name in os.listdir('/proc/self/task')]
+    ordinary = set() if python else {each.native_id for each in threading.enumerate()}
+    return [int(name) for name in os.listdir('/proc/self/task') if int(name) not in ordinary]
 
 
 def _user() -> str:

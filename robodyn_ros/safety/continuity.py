@@ -23,6 +23,12 @@ _NEAR = 0.1    # of the slack that a joint may move from one state to the next a
 _ANY = 1e9     # rad/s or m/s, of a joint without limit: infinite times no time is no number
 
 
+def judged_speeds(velocity_limit) -> np.ndarray:
+    """Return the velocity limits, (nv,), huge for joints without one or with one of zero."""
+    limit = np.asarray(velocity_limit, dtype=float)
+    return np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
+
+
 class Continuity:
     """
     Judges positions, one after the other.
@@ -45,11 +51,9 @@ class Continuity:
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: np.ndarray, slack: float,
                  patience: float):
-        limit = np.asarray(velocity_limit, dtype=float)
-        self._names = tuple(joint_names)
-        self._limit = np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
+        self._names, self._limit = tuple(joint_names), judged_speeds(velocity_limit)
         self._slack, self._patience = slack, patience
-        self._before, self._way, self._velocity = np.zeros((3, limit.size))
+        self._before, self._way, self._velocity = np.zeros((3, self._limit.size))
         self._time = self._believed = -math.inf
         self._known = self._exchanged = False
         self._jump = ''
@@ -87,9 +91,11 @@ class Continuity:
         if jumps.any() and self._change_places(q, slack):
             self._exchanged = not self._exchanged
         step[jumps] = 0.0
+        # where two arms report by turns the step back may just be none that jumps
+        away = np.abs(q - self._way)
         self._way += step
         self._before[:], self._velocity[:], self._time = q, qd, time
-        away = np.abs(q - self._way)
+        np.minimum(away, np.abs(q - self._way), out=away)
         if (away <= slack).all() or (time - self._believed > self._patience
                                      and not self._exchanged):
             return self._believe(time, q, qd)

@@ -43,6 +43,22 @@ class StaleVerdict:
     reason: str
 
 
+def check_ages(hold: float, stop: float, max_skew: float) -> None:
+    """Raise `ParameterError` unless 0 < hold <= stop and max_skew > 0, all in s."""
+    if not 0.0 < hold <= stop:
+        raise ParameterError(f'stale.hold is {hold} s and stale.stop {stop} s; needed is '
+                             '0 < hold <= stop', value=(hold, stop))
+    if not max_skew > 0.0:
+        raise ParameterError(f'max_skew is {max_skew} s; it must be above 0', value=max_skew)
+
+
+def freshness(age: float, hold: float, stop: float) -> Freshness:
+    """Return what an age asks for, with those after which to hold and to stop."""
+    if age < hold:
+        return Freshness.FRESH
+    return Freshness.HOLD if age < stop else Freshness.STOP
+
+
 class StaleMonitor:
     """
     Tells how old a source's data is.
@@ -62,12 +78,7 @@ class StaleMonitor:
     """
 
     def __init__(self, hold_after: float, stop_after: float, max_skew: float = 1.0):
-        if not 0.0 < hold_after <= stop_after:
-            raise ParameterError(
-                f'stale.hold is {hold_after} s and stale.stop {stop_after} s; needed is '
-                f'0 < hold <= stop', value=(hold_after, stop_after))
-        if not max_skew > 0.0:
-            raise ParameterError(f'max_skew is {max_skew} s; it must be above 0', value=max_skew)
+        check_ages(hold_after, stop_after, max_skew)
         self.hold_after, self.stop_after, self.max_skew = hold_after, stop_after, max_skew
         self._verdict = StaleVerdict(Freshness.STOP, math.inf, '')
         self.reset()
@@ -123,10 +134,7 @@ class StaleMonitor:
             # A local clock set back must not hide silence until it catches up.
             self._measured = now
         age = verdict.age = now - self._measured
-        if age < self.hold_after:
-            verdict.level, verdict.reason = Freshness.FRESH, ''
-        else:
-            stop = not age < self.stop_after
-            verdict.level = Freshness.STOP if stop else Freshness.HOLD
-            verdict.reason = f'no good data for {age:.3f} s: {self._remark}'
+        verdict.level = freshness(age, self.hold_after, self.stop_after)
+        verdict.reason = ('' if verdict.level is Freshness.FRESH else
+                          f'no good data for {age:.3f} s: {self._remark}')
         return verdict

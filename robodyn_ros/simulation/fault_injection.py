@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,21 +42,24 @@ class StateReport:
                        effort=self.effort[chosen])
 
 
+_OUTLIERS = 50      # states of which one has a velocity that is wrong
+
+
 class FaultInjector:
     """Does to reports what the faults of the moment do; remembers what that takes."""
 
     def __init__(self) -> None:
-        self._frozen: dict[Fault, float] = {}
+        self._kept: dict[Fault, Any] = {}  # of the report with which a fault began
         self._held: deque[tuple[float, StateReport]] = deque()
 
     @property
     def idle(self) -> bool:
         """Whether it has nothing to remember."""
-        return not (self._frozen or self._held)
+        return not (self._kept or self._held)
 
     def reset(self) -> None:
         """Forget what is held back or frozen."""
-        self._frozen.clear()
+        self._kept.clear()
         self._held.clear()
 
     def spoil(self, time: float, report: StateReport, active: Sequence[Fault]
@@ -73,12 +77,12 @@ class FaultInjector:
             What is wrong now.
 
         """
-        self._frozen = {fault: value for fault, value in self._frozen.items() if fault in active}
+        self._kept = {fault: value for fault, value in self._kept.items() if fault in active}
         delays = [fault.amount for fault in active if fault.kind == 'delay']
         silent = False
         for fault in active:
-            if fault.kind == 'freeze':
-                report = self._freeze(fault, report)
+            if fault.kind in self._LASTING:
+                report = self._LASTING[fault.kind](self, fault, report)
             elif fault.kind == 'silence':
                 silent = True
             elif fault.kind in _CHANGES:
@@ -98,9 +102,26 @@ class FaultInjector:
         if i is None:
             return report
         position, velocity = report.position.copy(), report.velocity.copy()
-        position[i] = self._frozen.setdefault(fault, position[i])
+        position[i] = self._kept.setdefault(fault, position[i])
         velocity[i] = 0.0
         return replace(report, position=position, velocity=velocity)
+
+    def _repeat(self, fault: Fault, report: StateReport) -> StateReport:
+        return replace(self._kept.setdefault(fault, report), stamp=report.stamp)
+
+    def _outliers(self, fault: Fault, report: StateReport) -> StateReport:
+        count = self._kept[fault] = self._kept.get(fault, 0) + 1
+        if count % _OUTLIERS:
+            return report
+        return _filled(fault.amount, 'velocity')(fault, report)
+
+    def _elsewhere(self, fault: Fault, report: StateReport) -> StateReport:
+        count = self._kept[fault] = self._kept.get(fault, 0) + 1
+        return report if count % 2 == 0 else replace(
+            report, position=report.position + fault.amount, velocity=0.0 * report.velocity)
+
+    _LASTING = {'freeze': _freeze, 'repeat': _repeat, 'velocity_outliers': _outliers,
+                'second_arm': _elsewhere}
 
 
 def lost_torque(active: Sequence[Fault], torque: NDArray, joint_names: Sequence[str]) -> NDArray:
@@ -162,6 +183,11 @@ def _reorder(_fault: Fault, report: StateReport) -> StateReport:
     return report.take(range(len(report.names) - 1, -1, -1))
 
 
+def _scale(fault: Fault, report: StateReport) -> StateReport:
+    chosen = [not fault.joints or name in fault.joints for name in report.names]
+    return replace(report, velocity=np.where(chosen, fault.amount, 1.0) * report.velocity)
+
+
 def _clock_jump(fault: Fault, report: StateReport) -> StateReport:
     # a message cannot carry a time before the epoch
     return replace(report, stamp=max(0, report.stamp + round(1e9 * fault.amount)))
@@ -171,4 +197,5 @@ _CHANGES = {'nan': _filled(np.nan, 'position', 'velocity'),
             'nan_velocity': _filled(np.nan, 'velocity'), 'nan_effort': _filled(np.nan, 'effort'),
             'infinite': _filled(np.inf, 'position'), 'extra': _extra, 'swap': _swap,
             'missing': _missing, 'duplicate': _duplicate, 'reorder': _reorder,
-            'clock_jump': _clock_jump}
+            'clock_jump': _clock_jump, 'velocity_zero': _filled(0.0, 'velocity'),
+            'velocity_scale': _scale}

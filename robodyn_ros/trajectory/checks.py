@@ -26,7 +26,8 @@ ROUNDING = 1e-6
 def check_trajectory(model, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                      start: Reference, *, start_delay: float = 0.0,
                      allow_partial_joints: bool = False, held=None, start_tolerance=None,
-                     velocity_slack: float = 0.1, position_slack: float = 1e-3) -> Trajectory:
+                     here=None, velocity_slack: float = 0.1,
+                     position_slack: float = 1e-3) -> Trajectory:
     """
     Turn received points into a trajectory that leaves from `start` now, or raise.
 
@@ -48,6 +49,9 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     start_tolerance : float or (nv,), optional
         How far the start may be from where the points would have the joints
         now, if they begin now or in the past.
+    here : (2, nv), optional
+        Lower and upper bounds of where the joints are, of which some may be beyond their limits:
+        the points may go there; default the start.
     velocity_slack : float
         Part by which the interpolated velocity may exceed its limit between
         points; the points themselves may not.
@@ -73,36 +77,48 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     times = arrays.times + start_delay
     _check_end(arrays, times, start_delay, model.joint_names)
     positions = unwrap_continuous(arrays.positions, start.q, model.continuous)
-    _check_points(model, positions, arrays.velocities)
+    outermost = outermost_positions(model, start, here)
+    _check_points(model, outermost, positions, arrays.velocities)
     rows = (positions, *arrays[2:])
     if start_tolerance is not None and times[0] <= 0.0:
         planned = Trajectory.from_points(times, *rows).sample(0.0)
         _check_start(model.joint_names, planned.q, start.q, start_tolerance)
     trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
-    check_path(model, trajectory, start, velocity_slack, position_slack)
+    check_path(model, trajectory, start, velocity_slack, position_slack, here)
     return trajectory
 
 
+def outermost_positions(model, start: Reference, here=None) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return how far down and up a path from `start` may go: the limits, or where the arm is beyond.
+
+    `here`: see `check_trajectory`.
+    """
+    low, high = (start.q, start.q) if here is None else here
+    return (np.minimum(np.minimum(model.lower, start.q), low),
+            np.maximum(np.maximum(model.upper, start.q), high))
+
+
 def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: float = 0.1,
-               position_slack: float = 1e-3) -> None:
+               position_slack: float = 1e-3, here=None) -> None:
     """
     Raise if the interpolated path leaves the position or velocity limits.
 
     A start beyond a limit does not count against a path that leads back:
-    the path may go as far as the start.
+    the path may go as far as the start. `here`: see `check_trajectory`.
     """
     path = trajectory.dense()
-    lower = np.minimum(model.lower, start.q) - position_slack
-    upper = np.maximum(model.upper, start.q) + position_slack
+    lower, upper = outermost_positions(model, start, here)
+    lower, upper = lower - position_slack, upper + position_slack
     excess = np.maximum(path.q - upper, lower - path.q)
     worst = _worst(excess)
     if worst is not None:
         i, j = worst
         limit = model.upper[j] if path.q[i, j] > upper[j] else model.lower[j]
         _reject(f"joint '{model.joint_names[j]}' would pass its limit {limit:g} between points: "
-                f'position {path.q[i, j]:g} at {path.times[i]:.3f} s; add points or velocities '
-                f'there', joint=model.joint_names[j], time=path.times[i], value=path.q[i, j],
-                limit=limit)
+                f'position {apart(path.q[i, j], limit)[0]} at {path.times[i]:.3f} s; add points '
+                'or velocities there', joint=model.joint_names[j], time=path.times[i],
+                value=path.q[i, j], limit=limit)
     bound = np.maximum(model.velocity_limit, np.abs(start.qd)) * (1.0 + velocity_slack)
     worst = _worst(np.abs(path.qd) - bound - ROUNDING)
     if worst is not None:
@@ -143,15 +159,16 @@ def _check_end(arrays, times, start_delay, names) -> None:
                 value=value, limit=0.0)
 
 
-def _check_points(model, positions, velocities) -> None:
-    _check_bound(model, positions - model.upper, positions, model.upper,
-                 'position {:g} is above the upper limit {:g}')
-    _check_bound(model, model.lower - positions, positions, model.lower,
-                 'position {:g} is below the lower limit {:g}')
+def _check_points(model, outermost, positions, velocities) -> None:
+    lower, upper = outermost
+    _check_bound(model, positions - upper, positions, model.upper,
+                 'position {} is above the upper limit {}')
+    _check_bound(model, lower - positions, positions, model.lower,
+                 'position {} is below the lower limit {}')
     if velocities is not None:
         speed = np.abs(velocities)
         _check_bound(model, speed - model.velocity_limit, velocities, model.velocity_limit,
-                     'velocity {:g} is above the limit {:g}')
+                     'velocity {} is above the limit {}')
 
 
 def _check_bound(model, excess, values, limit, text) -> None:
@@ -159,8 +176,17 @@ def _check_bound(model, excess, values, limit, text) -> None:
     if beyond.size:
         i, j = beyond[0]
         name = model.joint_names[j]
-        _reject(f"point {i}, joint '{name}': " + text.format(values[i, j], limit[j]),
+        _reject(f"point {i}, joint '{name}': " + text.format(*apart(values[i, j], limit[j])),
                 joint=name, point=int(i), value=values[i, j], limit=limit[j])
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as it takes to tell them apart."""
+    for digits in (6, 9, 17):
+        texts = f'{value:.{digits}g}', f'{limit:.{digits}g}'
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def _check_start(names, planned, start, tolerance) -> None:

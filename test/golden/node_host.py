@@ -30,7 +30,8 @@ from std_msgs.msg import Float64MultiArray, Header
 from golden.controller_host import ControllerHost, dynamics_of
 from golden.scripted_time import EPOCH
 
-_SHORT = {'stop_time': 0.2, 'release_time': 0.2, 'guard_timeout': 0.2}  # in place of defaults
+# in place of defaults
+_SHORT = {'loop': 'python', 'stop_time': 0.2, 'release_time': 0.2, 'guard_timeout': 0.2}
 _DELIVERY = 5.0  # s of real time for a message within the process
 
 

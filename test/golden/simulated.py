@@ -42,11 +42,11 @@ class Arm:
                 robot.model, 1.05, {robot.elbow: (0.01, 0.0, -0.01)})))
         dynamics = _SHARED[robot.name]
         loads = Loads(dynamics)
-        loads.change({}, robot.model.gravity, 0.0)
+        loads.change({}, robot.model.gravity)
         if payload:
             link, mass, com = payload
             load = Payload(link, mass, np.array(com), 0.002 * np.eye(3))
-            loads.change(loads.with_payload(load), robot.model.gravity, 0.0)
+            loads.change(loads.with_payload(load), robot.model.gravity)
         self.plant = Plant(dynamics.model, 1e-9 * TICK, dynamics, armature=robot.rotors,
                            **joints)
         self.plant.reset(robot.start if start is None else start, brakes)

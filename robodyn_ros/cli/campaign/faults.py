@@ -53,6 +53,10 @@ _SILENT = r'fault: joint states: no good data'
 _SURE = 0.4
 _UNTOUCHED = Bounds(goes_on=math.inf, resets=False)
 _ENDS = Bounds()
+_LIMITED = Bounds(beyond=0.02)
+_BLIND = Bounds(beyond=0.02, goes_on=math.inf, resets=False)
+_ESTIMATED = 'it is estimated from positions'
+_LONG = 0.5  # s of motion that show what is wrong with a velocity
 
 CASES = (
     # --- processes
@@ -120,6 +124,30 @@ CASES = (
          (0.05, 1.0), (0.05, 2.0)),
     Case('encoder offset', "a joint's position jumps, and jumps back", acts.offset, _ENDS,
          'comes to rest', (), (0.1, 1.0), (0.01, 0.5)),
+    # --- sensors that lie
+    Case('velocity zero', 'of all joints', acts.faulty('velocity_zero'), _BLIND,
+         'velocity is estimated from positions, and the motion goes on', ((_LONG, _ESTIMATED),),
+         (0.3, 1.2)),
+    Case('one velocity zero', 'of one joint', acts.faulty('velocity_zero', 1), _BLIND,
+         'the same', (), (0.3, 1.2)),
+    Case('velocity sign', 'velocities of all joints have the opposite sign',
+         acts.faulty('velocity_scale', amount='positive'), _LIMITED, 'estimated from positions; a '
+         'fault with the ratio and the likely cause', ((_LONG, 'its sign is opposite'),),
+         (0.3, 1.2), (-1.0, -1.0)),
+    Case('one velocity sign', 'of one joint', acts.faulty('velocity_scale', 1, 'positive'),
+         _LIMITED, 'the same', ((_LONG, 'its sign is opposite'),), (0.5, 1.2), (-1.0, -1.0)),
+    Case('velocity in degrees', 'velocities of all joints are in degrees per second',
+         acts.faulty('velocity_scale', amount='positive'), _LIMITED, 'the same',
+         ((_LONG, 'it seems to be in degrees per second'),), (0.3, 1.2), (57.29578, 57.29578)),
+    Case('velocity outliers', 'one velocity of fifty of a joint is wrong, by up to 100 rad/s',
+         acts.faulty('velocity_outliers', 1, 'signed'), _BLIND, 'replaced by estimates, and the '
+         'motion goes on', (), (0.3, 1.2), (20.0, 100.0)),
+    Case('repeated states', 'the last state is repeated under new stamps', acts.faulty('repeat'),
+         Bounds(sag=0.05, beyond=0.02), 'answered by the prediction, then silence',
+         ((_SURE, 'the same state is repeated'),), (0.02, 0.6)),
+    Case('second arm', 'another arm, at rest beside this one, reports by turns with it',
+         acts.faulty('second_arm', amount='signed'), _LIMITED, 'a fault; stopped by the states of '
+         'the arm that was there first', ((0.0, 'hops to and fro'),), (0.1, 1.0), (0.02, 0.06)),
     # --- commands and motors
     Case('commands lost', 'the driver hears none, and repeats the last one', acts.faulty('deaf'),
          _ENDS, 'caught as soon as it hears again', (), (0.001, 0.3)),

@@ -34,6 +34,8 @@ class Bounds:
         How far it may get between its rest and the end of the fault.
     speed : float
         Largest part of the velocity limits.
+    beyond : float
+        How far a joint may get beyond its position limits, rad or m.
     goes_on : float
         Faults up to this long (s) must not end the motion.
     away : float
@@ -48,6 +50,7 @@ class Bounds:
     drift: float = 5e-3
     sag: float = math.inf
     speed: float = 1.5
+    beyond: float = math.inf
     goes_on: float = 0.0
     away: float = 0.01
     resets: bool = True
@@ -59,6 +62,8 @@ class Bounds:
         if self.goes_on:
             length = '' if self.goes_on == math.inf else f' if shorter than {self.goes_on:g} s'
             parts.append(f'goes on{length} and ends within {1e3 * self.away:g} mrad')
+        if math.isfinite(self.beyond):
+            parts.append(f'at most {1e3 * self.beyond:g} mrad beyond its limits')
         if math.isfinite(self.sag):
             parts.append(f'sags below {1e3 * self.sag:g} mrad')
         if not self.resets:
@@ -67,11 +72,13 @@ class Bounds:
 
 
 class Limits(NamedTuple):
-    """Of the arm, per joint: torque, its rate, speed; and where the motion was to end."""
+    """Of the arm, per joint: torque, its rate, speed, position; where the motion was to end."""
 
     effort: np.ndarray
     rate: np.ndarray
     velocity: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
     goal: np.ndarray
 
 
@@ -137,6 +144,8 @@ class Figures:
         In the last second; rad or m.
     away : float
         From the goal in the end; rad or m.
+    beyond : float
+        Beyond position limits; rad or m.
 
     """
 
@@ -150,6 +159,7 @@ class Figures:
     sag: float
     drift: float
     away: float
+    beyond: float
 
 
 def measure(recording: Recording, limits: Limits) -> Figures:
@@ -169,7 +179,8 @@ def measure(recording: Recording, limits: Limits) -> Figures:
         speed_at_fault=float(speed[begin].max()),
         gap=float(np.diff(sent).max(initial=0.0)), rest=rest,
         sag=_extent(q[resting]), drift=_extent(q[watched]),
-        away=float(np.abs(q[-1] - limits.goal).max()))
+        away=float(np.abs(q[-1] - limits.goal).max()),
+        beyond=float(np.maximum(q - limits.upper, limits.lower - q)[after].max(initial=0.0)))
 
 
 def rest_after(moved: np.ndarray, qd: np.ndarray) -> float:
@@ -216,6 +227,8 @@ def judge(recording: Recording, figures: Figures, bounds: Bounds) -> list[Criter
                   not recording.missing),
         Criterion('moves again', recording.recovery, recording.recovered and (
             bounds.resets or recording.recovery != 'reset'))]
+    if math.isfinite(bounds.beyond):
+        criteria.append(_small('stays within its limits', figures.beyond, bounds.beyond))
     if math.isfinite(bounds.sag):
         criteria.append(_small('sags while the fault lasts', figures.sag, bounds.sag))
     if lasted < bounds.goes_on:

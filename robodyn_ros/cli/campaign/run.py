@@ -78,7 +78,8 @@ class Runner:
     def __init__(self, stage: Stage):
         self._stage, model = stage, stage.model
         self._limits = Limits(model.effort_limit, USUAL_RATE * model.effort_limit,
-                              model.velocity_limit, stage.motion.positions[-1])
+                              model.velocity_limit, model.lower, model.upper,
+                              stage.motion.positions[-1])
 
     def run(self, case: Case, seed: int) -> Outcome:
         """Run a fault with a seed; again if the machine spoilt it."""

@@ -11,8 +11,9 @@ from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.cli.check.states import (
     judge_names, judge_numbers, judge_silence, judge_timing, mean_state, read_table)
 from robodyn_ros.cli.check.workspace import usable_limits
-from robodyn_ros.control import Loads, with_slots
-from robodyn_ros.control.takeover import check_effort, check_state
+from robodyn_ros.control import Loads, PositionLimits, with_slots
+from robodyn_ros.control.takeover import (
+    check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
@@ -60,6 +61,10 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
         check_state(model, *state[:2])
     except StateError as error:
         found.append(Finding(STOP, 'state', str(error)))
+    else:
+        q = state[0]
+        notice = recovery_notice(model, q, sides_beyond(model, q, q, PositionLimits().tolerance))
+        found += [Finding(WARNING, 'state', notice)] if notice else []
     limit = usable_limits(model)
     tolerance = np.where(np.isfinite(limit), _TOLERANCE * limit, _TOLERANCE)
     dynamics = Dynamics(with_slots(model))

@@ -12,6 +12,7 @@ from robodyn_ros.cli.check.workspace import (
     carry, Condition, condition, Payload, sample, usable_limits, weigh, Weight)
 from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.units import force_unit, joint_units, large_unit, small_unit
+from robodyn_ros.control.gain_design import joint_inertia, missing_rotors
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
@@ -28,6 +29,8 @@ class Motors(NamedTuple):
     ----------
     count, seed : int
         How many poses were drawn, and from what.
+    inertia : (nv,) array
+        Of each joint as it is usual.
 
     """
 
@@ -36,6 +39,7 @@ class Motors(NamedTuple):
     weight: Weight
     payload: Payload
     condition: Condition
+    inertia: np.ndarray
 
     @classmethod
     def examine(cls, dynamics: Dynamics, tip: str, count: int, seed: int,
@@ -43,7 +47,7 @@ class Motors(NamedTuple):
         """Return what is found in so many poses."""
         poses = sample(dynamics.model, count, seed)
         return cls(count, seed, weigh(dynamics, poses, look), carry(dynamics, tip, poses),
-                   condition(dynamics, poses))
+                   condition(dynamics, poses), joint_inertia(dynamics))
 
     def used(self, model: RobotModel) -> np.ndarray:
         """Return the largest weight as a part of the effort limit; NaN without a limit."""
@@ -54,7 +58,7 @@ class Motors(NamedTuple):
 def findings(model: RobotModel, motors: Motors) -> list[Finding]:
     """Return what is worth knowing about the motors."""
     return [*_overloads(model, motors), *_weakest(model, motors), _payload(model, motors),
-            _condition(model, motors)]
+            _condition(model, motors), *_rotors(model, motors)]
 
 
 def _overloads(model: RobotModel, motors: Motors) -> list[Finding]:
@@ -131,6 +135,11 @@ def _condition(model: RobotModel, motors: Motors) -> Finding:
         return Finding(WARNING, 'condition', text + '; accelerations lose digits: check masses '
                        'and inertias of the links it moves')
     return Finding(NOTE, 'condition', text)
+
+
+def _rotors(model: RobotModel, motors: Motors) -> list[Finding]:
+    text = missing_rotors(model, motors.inertia, np.zeros(model.nv))
+    return [Finding(WARNING, 'armature', text)] if text else []
 
 
 def limits_table(model: RobotModel, motors: Motors) -> list[str]:

@@ -71,7 +71,7 @@ class Observation:
     @property
     def collision(self) -> bool:
         """Whether a collision is not over."""
-        return bool(self._program.collision.on) and bool(self._struck.struck.any())
+        return bool(collision.present(self._struck, self._program.collision))
 
     @property
     def collisions(self) -> int:
@@ -88,10 +88,9 @@ class Observation:
         """Joint that feels a collision most, and how much; empty if there is none."""
         if not self.collision:
             return ''
-        share = np.where(self._struck.struck > 0.0,
-                         np.abs(self.unknown) / self._program.collision.threshold, 0.0)
-        j = int(np.argmax(share))
-        return self._text(j, self.unknown[j])
+        joint, torque = collision.most_affected(self._struck, self._program.collision,
+                                                self.unknown)
+        return self._text(int(joint), torque)
 
     def _text(self, joint: int, torque: float) -> str:
         event = SimpleNamespace(code=motion.COLLIDED, joint=joint, value=torque,

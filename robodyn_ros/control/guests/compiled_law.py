@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 import inspect
 
-from robodyn_ros.control.guests.own_law import told
+from robodyn_ros.control.guests.own_law import NO_TERMS, TERMS, told
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.steps import laws, motion
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.flags import above, all_of, when
 from robodyn_ros.dynamics.function import Function
 from robodyn_ros.dynamics.trace import absolute
 from robodyn_ros.exceptions import KernelError, near_matches, ParameterError
-
-_ABSURD = 1e9  # N m or N that no motor has
-_NAMES = {term.name.lower(): term for term in Term if term < Term.LIMIT}
 
 
 class CompiledLaw:
@@ -66,7 +63,7 @@ class CompiledLaw:
         def body(runtime, arrays, gains, *_):
             x = laws.quantities(arrays, gains, dimensions)
             rows = self._rows(self._law(Arm(tree, runtime, x.armature, x.gravity_scale), x), n)
-            good = all_of([above(_ABSURD, absolute(each)) for row in rows for each in row])
+            good = all_of([above(ABSURD_TORQUE, absolute(each)) for row in rows for each in row])
             return [*rows, *[[0.0] * n] * 2, when(good, 0.0, motion.OWN_LAW),
                     *[0.0] * (laws.REPORT - 1)]
 
@@ -84,11 +81,13 @@ class CompiledLaw:
         return function
 
     def _rows(self, terms, n: int) -> list[list]:
-        rows = [[0.0] * n for _ in _NAMES]
+        rows = [[0.0] * n for _ in TERMS]
+        if not terms:
+            raise ParameterError(NO_TERMS)
         for key, values in dict(terms).items():
-            term = _NAMES.get(key) if isinstance(key, str) else key
-            if term not in _NAMES.values():
-                raise ParameterError(f'there is no term {key!r}: {near_matches(str(key), _NAMES)}')
+            term = TERMS.get(key) if isinstance(key, str) else key
+            if term not in TERMS.values():
+                raise ParameterError(f'there is no term {key!r}: {near_matches(str(key), TERMS)}')
             if len(values) != n:
                 raise ParameterError(f'term {term.name.lower()!r} has {len(values)} numbers; give '
                                      f'one per joint, {n}')

@@ -16,13 +16,13 @@ import numpy as np
 
 from robodyn_ros.control.guests.protocol import LawState
 from robodyn_ros.control.guests.stopwatch import Stopwatch
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import ABSURD_TORQUE, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.trajectory import Reference
 
 TERMS = {term.name.lower(): term for term in Term if term < Term.LIMIT}
-_ABSURD = 1e9   # N m or N that no motor has
+NO_TERMS = 'it returns no terms: nothing would carry the arm; return gravity at least'
 _TRIALS = 5     # of a law before it gets an arm
 _USUAL = 1e-3   # s between two cycles of these
 
@@ -126,8 +126,8 @@ class OwnLawRunner:
             return (f'term {name!r} has shape {values.shape}; give one number per joint, '
                     f'{row.shape}')
         row[:] = values
-        if not np.abs(values).max() < _ABSURD:
-            j = int(np.argmin(np.abs(values) < _ABSURD))
+        if not np.abs(values).max() < ABSURD_TORQUE:
+            j = int(np.argmin(np.abs(values) < ABSURD_TORQUE))
             return f"term {name!r} is {values[j]:g} for joint '{self._joints[j]}'"
         return ''
 
@@ -159,6 +159,8 @@ class OwnLawRunner:
         if not problem:
             # one of them is in time, unless the law itself is too slow
             problem = min((self.answer(_USUAL * k, *case) for k in range(_TRIALS)), key=len)
+        if not problem and not self.rows.any() and dynamics.gravity(middle).any():
+            problem = f'own law {self.name}: {NO_TERMS}'
         if problem:
             raise ParameterError(f'{problem}; this was a trial with the arm at rest',
                                  law=self.name)

@@ -20,7 +20,8 @@ import math
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT)
-from robodyn_ros.control.steps.event import Event
+from robodyn_ros.control.steps import plausibility
+from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import (
     difference, element, first_where, largest, magnitudes)
 from robodyn_ros.dynamics.flags import (
@@ -51,6 +52,7 @@ class Program:
     limit: list = joints('rad/s', 'Velocity limit.')
     continuous: list = joints('', 'Flag: positions are one angle, counted on over turns.')
     lost: float = scalar('', 'Number of the last time that another commander had the arm.')
+    plausibility: plausibility.Program = part(plausibility.Program)
 
 
 @block
@@ -76,7 +78,7 @@ class Memory:
     age: float = scalar('s', 'Age of the newest state that counts.')
     complete: float = scalar('', 'Flag: there has been a state that was used.')
     q: list = joints('rad', 'Position of the last state that was used.')
-    qd: list = joints('rad/s', 'Velocity of it.')
+    qd: list = joints('rad/s', 'Velocity of it that is used.')
     effort: list = joints('N m', 'Effort of it; not a number where it has none.')
     refused: float = scalar('', 'States that were not used.')
     problem: Event = part(Event)
@@ -91,85 +93,118 @@ class Memory:
     out: float = scalar('', 'Flag: the arm is out of control since the last answer.')
     lost: float = scalar('', 'Last loss that was looked at.')
     answered: float = scalar('s', 'Arrival of the last state that was answered.')
+    turned: float = scalar('s', 'Time of the local clock at the last call.')
     law: float = scalar('s', 'Time of the law of that state.')
     predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
+    plausibility: plausibility.Memory = part(plausibility.Memory)
 
 
-def accept(state, m, p, inactive):
-    """Return the memory after a state has come, or not: with the kind of cycle that follows."""
+def accept(state, m, p, inactive, sent):
+    """
+    Return the memory after a state has come, or not: with the kind of cycle that follows.
+
+    inactive: flag that the arm is not under control. sent: last torque.
+    """
     received, now = equal(state.kind, RECEIVED), state.arrival
     # who else moves an arm that is not under control, or starts its driver anew, may do so
-    m = replace(m, way=replace(m.way, known=both(m.way.known, no(inactive))))
-    counts, m = choose(received, [lambda: (0.0, m), lambda: taken(state, m, p)])
-    measured = minimum(m.measured, now)  # a clock set back must not hide silence
+    m = replace(m, way=replace(m.way, known=both(m.way.known, no(inactive))),
+                plausibility=plausibility.begun(m.plausibility, inactive))
+    sent = [when(inactive, math.nan, t) for t in sent]
+    # a pause of this process is no silence of the states, and what has waited for it is not late
+    paused = both(finite(m.turned), above(now - m.turned, p.stop))
+    known = when(paused, m.measured + (now - m.turned), -math.inf)
+    counts, m = choose(received, [lambda: (0.0, m), lambda: taken(state, m, p, inactive, sent)])
+    # a clock set back must not hide silence
+    measured = minimum(maximum(m.measured, known), now)
     age = now - measured
     silent, moment = no(below(age, p.hold)), now - m.offset
+    repeated = all_of([received, no(flag(m.problem.code)),
+                       equal(m.remark.code, plausibility.REPEATED)])
     allowed = both(state.permitted, no(inactive))
     kind = first_of(
         (no(allowed), REQUESTS),
         (both(counts, no(silent)), FROM_STATE),
         (silent, SILENT),
-        (equal(state.kind, DUE), BETWEEN), otherwise=(REQUESTS,))[0]
+        (either(equal(state.kind, DUE), repeated), BETWEEN), otherwise=(REQUESTS,))[0]
     answers, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
     out = either(flag(m.out), no(equal(m.lost, p.lost)))
     pause = now - m.answered
     held_up = all_of([answers, no(out), above(pause, p.stop)])
-    between = equal(kind, BETWEEN)
+    between, resumes = equal(kind, BETWEEN), both(
+        answers, any_of([out, held_up, below(moment, m.law)]))
+    # where the clock of a simulation was set back the time of the law begins anew
+    ahead = both(answers, no(resumes))
     return replace(
-        m, kind=kind, now=when(answers, maximum(moment, m.predicted), moment),
-        resumes=both(answers, any_of([out, held_up, below(moment, m.law)])),
+        m, kind=kind, now=when(ahead, maximum(moment, m.predicted), moment), resumes=resumes,
         fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, lost=p.lost, out=both(no(answers), either(out, coasts)),
+        measured=measured, turned=now, lost=p.lost, out=both(no(answers), either(out, coasts)),
         answered=when(answers, now, m.answered), law=when(answers, moment, m.law),
-        predicted=when(between, moment, m.predicted))
+        predicted=when(either(between, resumes), moment, m.predicted))
 
 
-def taken(state, m, p):
-    """Return whether a state counts, and the memory that has taken note of it."""
+def usable(state, code):
+    """Return whether a state has only usable numbers, and the event of the first that is not."""
     good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
             for x, v in zip(state.q, state.qd)]
     j = first_where([no(each) for each in good])
-    spoilt = Event(NOT_FINITE, j, element(state.q, j), element(state.qd, j), 0.0)
-    return choose(all_of(good), [
+    return all_of(good), Event(code, j, element(state.q, j), element(state.qd, j), 0.0)
+
+
+def taken(state, m, p, inactive, sent):
+    """Return whether a state counts, and the memory that has taken note of it."""
+    state, seen = plausibility.completed(state, m.plausibility, p.plausibility, inactive)
+    m = replace(m, plausibility=seen)
+    good, spoilt = usable(state, NOT_FINITE)
+    return choose(good, [
         lambda: (0.0, replace(m, problem=spoilt, refused=m.refused + 1.0)),
-        lambda: continued(state, m, p)])
+        lambda: continued(state, m, p, sent)])
 
 
-def continued(state, m, p):
+def continued(state, m, p, sent):
     """Return the same for a state of finite numbers."""
     stamped = no(equal(state.stamp, 0.0))
     time = when(stamped, state.stamp, state.arrival)
     q = [when(both(c, m.complete), x - _TURN * nearest((x - old) / _TURN), x)
          for c, x, old in zip(p.continuous, state.q, m.q)]
     way, follows, jump = follow(m.way, p, time, q, state.qd)
-    fresh, after = stamp_checked(state, m, p, stamped)
-    after = replace(after, problem=Event(0.0, 0.0, 0.0, 0.0, 0.0), complete=1.0, q=q,
-                    qd=state.qd, effort=state.effort, way=way)
     # the first jump is named until states count again
     named = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
+    x = plausibility.judge(state, q, time, m, named, m.plausibility, p.plausibility, p.limit,
+                           sent)
+    fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
+    # what is not plausible does not continue the way of this arm
+    q, qd, effort, way = when(flag(x.refusal.code), [m.q, m.qd, m.effort, m.way],
+                              [q, x.qd, state.effort, way])
+    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, way=way,
+                    plausibility=when(fresh, x.used, x.seen))
     refused = replace(m, problem=when(named, replace(m.problem, code=jump.code), jump), way=way,
-                      refused=m.refused + 1.0)
+                      refused=m.refused + 1.0, plausibility=x.seen)
     return both(follows, fresh), when(follows, after, refused)
 
 
-def stamp_checked(state, m, p, stamped):
-    """Return whether stamp and clock let a state count, and the memory with its delay."""
+def stamp_checked(state, m, p, stamped, refusal):
+    """
+    Return whether a state counts, and the memory with its delay.
+
+    refusal: event of a state that is not plausible.
+    """
     delay = state.clock - state.stamp
     skewed, old = no(at_least(p.skew, absolute(delay))), no(above(state.stamp, m.stamp))
-    counts = no(both(stamped, either(skewed, old)))
-    told = when(both(stamped, finite(p.skew)), maximum(delay, 0.0), 0.0)
+    counts = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
+    age = when(both(stamped, finite(p.skew)), maximum(delay, 0.0), 0.0)
     remark = first_of(
         (both(stamped, skewed), Event(SKEWED, 0.0, delay, 0.0, 0.0)),
         (both(stamped, equal(state.stamp, m.stamp)), Event(FROZEN, 0.0, state.stamp, 0.0, 0.0)),
         (both(stamped, old), Event(BACK, 0.0, m.stamp - state.stamp, 0.0, 0.0)),
-        (at_least(told, p.hold), Event(LATE, 0.0, told, 0.0, 0.0)),
-        otherwise=(Event(UNSTAMPED, 0.0, 0.0, 0.0, 0.0),))[0]
+        (flag(refusal.code), refusal),
+        (at_least(age, p.hold), Event(LATE, 0.0, age, 0.0, 0.0)),
+        otherwise=(event(UNSTAMPED),))[0]
     after = replace(m, remark=remark, stamp=when(stamped, state.stamp, m.stamp))
-    return counts, when(counts, delayed(state, after, p, stamped, told), after)
+    return counts, when(counts, delayed(state, after, p, stamped, age), after)
 
 
-def delayed(state, m, p, stamped, told):
-    """Return the memory after a state that counts: its age, and the time of the law."""
+def delayed(state, m, p, stamped, age):
+    """Return the memory after a state that counts, of an age at its arrival: times of the law."""
     now = state.arrival
     difference_ = now - state.stamp
     grown = m.least + _DRIFT * maximum(now - m.before, 0.0)
@@ -181,7 +216,7 @@ def delayed(state, m, p, stamped, told):
     offset = when(p.simulated, when(stamped, difference_, 0.0), late)
     keeps = either(p.simulated, no(stamped))
     return replace(
-        m, measured=now - told, least=when(keeps, m.least, least),
+        m, measured=now - age, least=when(keeps, m.least, least),
         before=when(keeps, m.before, now), offset=offset,
         latest=when(p.simulated, m.latest, now - offset))
 
@@ -199,7 +234,9 @@ def follow(m, p, time, q, qd):
     places = choose(jumped, [lambda: 0.0, lambda: change_places(q, m.q, slack)])
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
     way = [old + when(each, 0.0, s) for old, each, s in zip(m.place, jumps, step)]
-    away = magnitudes(difference(q, way))
+    # where two arms report by turns the step back may just be none that jumps
+    away = [minimum(*each) for each in zip(*(magnitudes(difference(q, place))
+                                             for place in (way, m.place)))]
     near = all_of([at_least(d, a) for d, a in zip(slack, away)])
     accepted = minimum(m.accepted, time)  # time that went back begins anew
     given_up = both(above(time - accepted, p.patience), no(exchanged))

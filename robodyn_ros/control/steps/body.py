@@ -15,6 +15,7 @@ from robodyn_ros.control.contact.feedback import stable_part
 from robodyn_ros.control.contact.momentum_observer import observe
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.control.steps import predict
+from robodyn_ros.control.steps.light_joints import parts as borne_parts
 from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.flow import call
 from robodyn_ros.dynamics.nested import flatten
@@ -69,6 +70,13 @@ def _apparent_inertia(robot, runtime, q, armature):
     return [1.0 / kernels.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
 
 
+def _borne(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
+    """Return the parts of stiffness and damping that the joints bear, see `light_joints`."""
+    M, joints = _inertia(robot, runtime, q, armature), range(robot.tree.nv)
+    inverse = [kernels.solve(M, [1.0 if k == j else 0.0 for k in joints]) for j in joints]
+    return borne_parts(M, inverse, stiffness, damping, ratio, *fastest)
+
+
 def _predict(robot, runtime, *state):
     return predict.move(robot.tree, runtime, *state)
 
@@ -107,6 +115,7 @@ PARTS = {
     'gravity': Part(_gravity, (_J,), _J),
     'response': Part(_response, (_J, _J, _J), _J),
     'apparent_inertia': Part(_apparent_inertia, (_J, _J), _J),
+    'borne': Part(_borne, (_J,) * 5 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
     'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), _J, (8, _J), 2, (7, _J)), (7, _J)),
     'carried': Part(_carried, (_J, 'wrenches'), _J),

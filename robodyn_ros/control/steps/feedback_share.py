@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.control.steps.vectors import positive, smooth_step
-from robodyn_ros.dynamics.flags import above, flag, no, when
+from robodyn_ros.dynamics.flags import above, both, flag, no, when
 from robodyn_ros.dynamics.trace import maximum, minimum
 
-_DAMPED = 0.8    # of kd T, below which an error dies out without oscillation
+DAMPED = 0.8    # of kd T, below which an error dies out without oscillation
 _MEMORY = 0.1    # s in which a gap is forgotten
 _USUAL = 2.0     # s in which a distance of torques becomes the usual one
 _IRREGULAR = 3   # times the usual distance: gains are made for less than that,
@@ -59,13 +59,15 @@ def authority(m, p, now):
     return when(grown, 1.0, smooth_step(ahead / positive(p.activation_time)))
 
 
-def stable_share(m, damping, stiffness):
+def stable_share(m, damping, stiffness, delay=0.0):
     """
     Return the share of the feedback that the distance of the torques allows, in [0, 1].
 
-    damping, stiffness: the largest kd, and kp / kd, of the law (1/s).
+    damping, stiffness: the largest kd, and kp / kd, of the law (1/s). delay: of estimated
+    velocities, s; a torque that acts for T is as late as one that is T / 2 old.
     """
     usual = no(above(m.gap, minimum(_IRREGULAR * m.usual, _LATE)))
-    share = (minimum(_DAMPED / maximum(m.gap * damping, _DAMPED), 1.0)
-             * minimum(maximum(2.0 - m.gap * stiffness, 0.0), 1.0))
-    return when(usual, 1.0, share)
+    gap = when(both(usual, no(flag(delay))), 0.0, m.gap) + 2.0 * delay
+    share = (minimum(DAMPED / maximum(gap * damping, DAMPED), 1.0)
+             * minimum(maximum(2.0 - gap * stiffness, 0.0), 1.0))
+    return share

@@ -17,6 +17,7 @@ _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
 _TIME = 0.1        # s in which a joint that is moved by hand may reach its limit
 _SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake sets in
 _ROUNDING = 1e-9   # of the effort limit
+_ANY = 1e9         # N m
 _LONGEST = 0.05    # s that the rate limit credits: a pause permits no jump
 
 
@@ -41,16 +42,16 @@ def brake_speed(q, qd, lower, upper, time):
     return when(above(beyond, 0.0), -excess, excess)
 
 
-def brake(body, torque, q, qd, externally_driven):
+def brake(body, torque, q, qd, externally_driven, walls):
     """
-    Return the torque with what stops joints in front of their position limits.
+    Return the torque with what stops joints in front of their position limits, or walls beyond.
 
     The inertia is that of the joint in its present pose while the others are free, 1 over the
     diagonal of M^-1. Where something else than the reference moves the arm it begins earlier.
     """
     time = when(externally_driven, _TIME, 0.25 * _TIME)
     speeds = [brake_speed(*each, time) for each in zip(
-        q, qd, body.robot.lower, body.robot.upper)]
+        q, qd, walls.lower, walls.upper)]
 
     def braked():
         inertia = body.part('apparent_inertia', q, body.gains.armature)
@@ -72,19 +73,20 @@ class Verdict:
     value: float = scalar('N m', 'That torque.')
 
 
-def supervise(desired, fallback, sent, dt, p):
+def supervise(desired, fallback, sent, dt, p, at_once=0.0):
     """
     Return the torque to send, and what was done to it.
 
     desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
     then; a period that is not above 0 keeps the last torque. A torque above an effort limit that
-    was lowered comes down no faster than the rate allows.
+    was lowered comes down no faster than the rate allows. at_once: flag of a torque that no other
+    follows, and that the rate does not hold back.
     """
     good, second = all_finite(desired), all_finite(fallback)
     torque = when(good, desired, when(second, fallback, sent))
     bad = first_where([no(finite(each)) for each in desired])
     span = when(above(dt, 0.0), minimum(dt, _LONGEST), 0.0)
-    step = scaled(span, p.rate)
+    step = when(at_once, [_ANY for _ in sent], scaled(span, p.rate))
     slowed = [minimum(maximum(t, s - d), s + d) for t, s, d in zip(torque, sent, step)]
     bound = [maximum(most, absolute(s) - d) for most, s, d in zip(p.effort, sent, step)]
     out = [minimum(maximum(t, -most), most) for t, most in zip(slowed, bound)]

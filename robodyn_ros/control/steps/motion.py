@@ -12,14 +12,15 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
-from robodyn_ros.control.steps import path, pose_motion, stop_profile
+from robodyn_ros.control.steps import path, pose_motion, shutdown, stop_profile
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.dynamics.flags import (
-    above, any_of, at_least, both, either, equal, first_of, flag, no, when)
+    above, all_of, any_of, at_least, both, either, equal, first_of, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import absolute
 
-INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR = map(float, range(7))
+INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY = map(float, range(8))
 # what a row of a table does to the reference
 (KEEP, RELEASE, RELEASE_AT_STATE, STOP_FROM_REFERENCE, STOP_FROM_STATE, FOLLOW, AIM) = map(
     float, range(7))
@@ -33,8 +34,9 @@ SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
 
 (SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, GIVEN_UP, UNUSABLE,
  LAW_NOT_FINITE, TORQUE_NOT_FINITE, COLLIDED, AT_POSE, OUT_OF_REACH, NO_LINEAR_FEEDBACK,
- OWN_LAW) = map(float, range(1, 16))
+ OWN_LAW, UNATTENDED) = map(float, range(1, 17))
 REQUESTED = 1000.0  # codes from here on name texts of the requests
+_FASTEST = 2.0      # times the velocity limit that a joint may be fast; more is an outlier
 
 
 @block
@@ -59,6 +61,7 @@ class Program:
     current: path.Path = part(path.Path)
     upcoming: path.Path = part(path.Path)
     pose: pose_motion.Program = part(pose_motion.Program)
+    shutdown: shutdown.Program = part(shutdown.Program)
     deceleration: list = joints('rad/s^2', 'Largest deceleration of a stop.')
 
 
@@ -77,11 +80,12 @@ class Memory:
     path: path.Memory = part(path.Memory)
     stop: stop_profile.Memory = part(stop_profile.Memory)
     pose: pose_motion.Memory = part(pose_motion.Memory)
+    shutdown: shutdown.Memory = part(shutdown.Memory)
 
 
 def free(m):
     """Return whether nothing is asked of the joints."""
-    return either(equal(m.mode, FLOAT), equal(m.mode, INACTIVE))
+    return any_of([equal(m.mode, FLOAT), equal(m.mode, INACTIVE), equal(m.mode, CARRY)])
 
 
 def externally_driven(m):
@@ -111,10 +115,11 @@ def decide(m, p, what):
     def asked(kind):
         return both(new, equal(p.kind, kind))
 
-    inactive = equal(m.mode, INACTIVE)
+    inactive, healthy = equal(m.mode, INACTIVE), no(m.fault.code)
     text = event(p.code)
     moving = moves(m, p)
-    begins = both(pending(m, p), at_least(what.now, p.upcoming.moment))
+    led = both(moving, no(equal(m.mode, FLOAT)))
+    begins = all_of([pending(m, p), healthy, at_least(what.now, p.upcoming.moment)])
     given_up = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(GIVEN_UP),
                     m.message)
     return first_of(
@@ -123,35 +128,47 @@ def decide(m, p, what):
         (asked(TO_TAKE_OVER),                    STOP,     STOP_FROM_STATE,     NOTHING),
         (asked(TO_GIVE_UP),                      INACTIVE, RELEASE,             m.message),
         (inactive,                               INACTIVE, KEEP,                m.message),
+        (what.too_fast,                          STOP,     STOP_FROM_STATE,     what.failure),
         (both(what.fails, moving),               STOP,     STOP_FROM_REFERENCE, what.failure),
         (both(what.resumes, equal(m.mode, FLOAT)), FLOAT,  KEEP,                m.message),
+        (both(what.resumes, equal(m.mode, CARRY)), CARRY,  KEEP,                m.message),
         (what.resumes,                           STOP,     STOP_FROM_STATE,     given_up),
         (asked(TO_REST),                         STOP,     STOP_FROM_REFERENCE, text),
         (asked(TO_FLOAT),                        FLOAT,    RELEASE,             text),
         (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, what.silence),
+        (both(what.unattended, led),             STOP,     STOP_FROM_REFERENCE, event(UNATTENDED)),
         (both(what.hit, what.hit_floats),        FLOAT,    RELEASE_AT_STATE,    what.collision),
         (what.hit,                               STOP,     STOP_FROM_STATE,     what.collision),
-        (asked(TO_REACH),                        REACH,    AIM,                 NOTHING),
+        (what.swings,                            STOP,     STOP_FROM_STATE,     m.message),
+        (what.settled,                           CARRY,    RELEASE,             m.message),
+        (both(asked(TO_REACH), healthy),         REACH,    AIM,                 NOTHING),
         (begins,                                 TRACK,    FOLLOW,              NOTHING),
         otherwise=(m.mode, KEEP, when(asked(TO_FOLLOW), NOTHING, m.message)))
+
+
+def off(outcome, position, velocity):
+    """Return the event of a tolerance that is violated, with the code of position or velocity."""
+    return Event(when(outcome.velocity, velocity, position), outcome.joint, outcome.error,
+                 outcome.tolerance, outcome.time)
+
+
+def off_goal(outcome):
+    """Return the event of a tolerance at the goal that is not met."""
+    return off(outcome, OFF_GOAL, OFF_GOAL_SPEED)
 
 
 def conclude(m, p, outcome):
     """Return the next mode once the reference has moved on: mode, action, message, result."""
     track, reach = equal(m.mode, TRACK), equal(m.mode, REACH)
-    seen = [outcome.joint, outcome.error, outcome.tolerance, outcome.time]
-    off_path, off_goal = (
-        Event(when(outcome.velocity, speed, position), *seen)
-        for position, speed in ((OFF_PATH, OFF_PATH_SPEED), (OFF_GOAL, OFF_GOAL_SPEED)))
     rests = at_least(m.stop.elapsed, m.stop.duration)
     return first_of(
         # condition                                              mode  action
         (both(track, equal(outcome.kind, path.REACHED)),         HOLD, KEEP,
          event(AT_GOAL), when(pending(m, p), m.result, SUCCESSFUL)),
         (both(track, equal(outcome.kind, path.PATH_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
-         off_path, PATH_TOLERANCE_VIOLATED),
+         off(outcome, OFF_PATH, OFF_PATH_SPEED), PATH_TOLERANCE_VIOLATED),
         (both(track, equal(outcome.kind, path.GOAL_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
-         off_goal, GOAL_TOLERANCE_VIOLATED),
+         off_goal(outcome), GOAL_TOLERANCE_VIOLATED),
         (both(reach, equal(m.pose.outcome, pose_motion.REACHED)), STOP, STOP_FROM_REFERENCE,
          event(AT_POSE), m.result),
         (both(reach, equal(m.pose.outcome, pose_motion.OUT_OF_REACH)), STOP,
@@ -164,7 +181,7 @@ def conclude(m, p, outcome):
 
 def act(robot, m, p, mode, action, message, q, qd):
     """Return the memory after a row of a table has done what it does to the reference."""
-    reaching = equal(m.mode, REACH)
+    reaching, measured = equal(m.mode, REACH), either(free(m), externally_driven(m))
     m = replace(m, mode=mode, message=message)
     here = Reference(q, qd, zeros(q), zeros(q))
 
@@ -172,7 +189,11 @@ def act(robot, m, p, mode, action, message, q, qd):
         return replace(m, interruptions=m.interruptions + 1.0, reference=reference,
                        dropped=p.upcoming.number, path=path.Memory(0.0, 0.0, 0.0))
 
-    def stopped(reference):
+    def stopped(reference, measured):
+        # a stop from an outlier of the measured velocity would lead the arm far away
+        qd = [when(both(measured, above(absolute(v), _FASTEST * most)), 0.0, v)
+              for v, most in zip(reference.qd, robot.speeds)]
+        reference = replace(reference, qd=qd)
         return replace(broken_off(reference), stop=stop_profile.plan(
             reference, p.deceleration, robot.lower, robot.upper))
 
@@ -189,8 +210,8 @@ def act(robot, m, p, mode, action, message, q, qd):
         lambda: m,
         lambda: broken_off(m.reference),
         lambda: broken_off(here),
-        lambda: stopped(m.reference),
-        lambda: stopped(here),
+        lambda: stopped(m.reference, measured),
+        lambda: stopped(here, 1.0),
         followed,
         aimed])
 
@@ -217,10 +238,10 @@ def advance(body, reach, table, m, p, now, dt, q, qd):
     def driven():
         return replace(m, reference=Reference(q, qd, zeros(q), zeros(q))), running
 
-    # inactive, hold, float, track, stop, reach, linear feedback
+    # inactive, hold, float, track, stop, reach, linear feedback, carry
     nothing = (m, running)
     return choose(m.mode, [driven, lambda: nothing, driven, tracked, stopping, reaching,
-                           lambda: nothing])
+                           lambda: nothing, driven])
 
 
 def seen(m, p):
@@ -229,6 +250,12 @@ def seen(m, p):
     follows = both(new, equal(p.kind, TO_FOLLOW))
     return replace(m, request=p.request, fault_request=p.fault, reset=p.reset,
                    result=when(follows, RUNNING, m.result))
+
+
+def torque_failure(verdict):
+    """Return the event of a torque that was not finite, see `limits.Verdict`."""
+    code = when(above(verdict.not_finite, 1.5), TORQUE_NOT_FINITE, LAW_NOT_FINITE)
+    return Event(code, verdict.joint, verdict.value, 0.0, 0.0)
 
 
 def latched(m, fails, failure):

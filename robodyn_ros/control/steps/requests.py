@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
     acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion,
-    observer, predict, reflection, transition, wrenches)
+    observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.vectors import element, first_where, zeros
+from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
 from robodyn_ros.dynamics.flags import (
-    above, all_of, any_of, below, both, either, equal, flag, no, when)
+    above, any_above, any_of, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum
 from robodyn_ros.safety import ABSURD
@@ -49,7 +49,7 @@ def take_over(robot, functions, asked, state, m, p):
     forgets = no(equal(p.learning.forget, m.learning.forget))
     loads_ = loads.requested(m.loads, p.loads, forgets)
     # an arm that floats goes on floating
-    anew = either(begins, both(asked.resumes, no(equal(m.motion.mode, motion.FLOAT))))
+    anew = either(begins, both(asked.resumes, no(motion.free(m.motion))))
     springs = law_state.requested(m.springs, p.springs, p.gains.stiffness,
                                   p.transition.duration)
     springs = law_state.refilled(law_state.arrived(springs, anew), p.tank, anew)
@@ -68,7 +68,8 @@ def take_over(robot, functions, asked, state, m, p):
     begun = when(begins, weight, p.start_torque)
     begun = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
              for t, most in zip(begun, p.limits.effort)]
-    share = feedback_share.growing(m.share, now, anew)
+    back = both(located, above(m.share.since, now))  # the clock was set back
+    share = feedback_share.growing(m.share, now, either(anew, back))
     return replace(
         m, acceptance=acceptance.begun(m.acceptance, state, begins), before=now, q=q,
         qd=qd, coasting=when(located, 0.0, m.coasting),
@@ -84,39 +85,65 @@ def take_over(robot, functions, asked, state, m, p):
         # of joints without Ki nothing stays
         integral=[when(both(flag(ki), no(anew)), i, 0.0)
                   for ki, i in zip(p.gains.ki, m.integral)], springs=springs,
-        sent=when(either(begins, asked.start), begun, m.sent), start=p.start)
+        sent=when(either(begins, asked.start), begun, m.sent), start=p.start,
+        walls=walls.found(robot, m.walls, p.walls, q, located))
 
 
 def judge(robot, state, m, p, asked, stops, silence):
     """
     Return what kind of cycle it is, and what is wrong with the state, as flags.
 
-    stops: flag of a silence that is a fault. silence: event of a silence.
+    stops: flag of a fault of what is measured, or of its absence. silence: event of that.
     """
     measured = equal(state.kind, FROM_STATE)
-    good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
-            for x, v in zip(state.q, state.qd)]
-    usable = all_of(good)
+    usable, unusable = acceptance.usable(state, motion.UNUSABLE)
     due = no(equal(state.kind, REQUESTS))
     now = when(due, state.now, m.before)
-    j = first_where([no(each) for each in good])
-    unusable = motion.Event(motion.UNUSABLE, j, element(state.q, j),
-                            element(state.qd, j), 0.0)
     spoiled = both(measured, no(usable))
+    # what is left is carried, whatever is measured of it
+    stops = both(stops, no(equal(m.motion.mode, motion.CARRY)))
     return SimpleNamespace(
+        unattended=flag(state.unattended),
         now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
         silent=either(equal(state.kind, SILENT), spoiled), resumes=asked.resumes,
+        too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
         fails=any_of([asked.fault, spoiled, stops]),
         failure=when(asked.fault, motion.event(p.motion.fault_code), when(
             spoiled, unusable, silence)), silence=silence)
+
+
+def end(asked, seen, state, m, p):
+    """Return the memory of a shutdown, and add to `seen` what it makes the arm do, as flags."""
+    off = any_of([asked.to.take_over, asked.to.give_up, equal(m.motion.mode, motion.INACTIVE)])
+    before = shutdown.requested(m.motion.shutdown, p.motion.shutdown, off)
+
+    def idle():
+        return before, 0.0, 0.0
+
+    def ending():
+        mode = m.motion.mode
+        rests = either(equal(mode, motion.HOLD), equal(mode, motion.FLOAT))
+        moves = both(seen.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
+        carries = equal(mode, motion.CARRY)
+        after = shutdown.advance(before, seen.dt, rests, carries, moves,
+                                 transition.under_way(m.transition),
+                                 any_of(m.verdict.rate_limited))
+        settled = both(no(carries), shutdown.has_settled(
+            after, rests, seen.silent, m.motion.stop.duration))
+        swings = shutdown.swings(before, after, moves)
+        return shutdown.entered(after, settled, swings), settled, swings
+
+    after, seen.settled, seen.swings = choose(flag(before.attempt), [idle, ending])
+    return after
 
 
 def decide(robot, asked, seen, state, m, p):
     """Return the memory in the mode that requests, state and collisions ask for."""
     before = m.motion
     cleared = either(asked.reset, asked.to.take_over)
-    what = replace(before, fault=when(cleared, motion.NOTHING, before.fault),
+    ending = end(asked, seen, state, m, p)
+    what = replace(before, shutdown=ending, fault=when(cleared, motion.NOTHING, before.fault),
                    message=when(asked.reset, motion.NOTHING, before.message))
     what = motion.latched(what, seen.fails, seen.failure)
     touched = m.collision.joint
@@ -128,13 +155,17 @@ def decide(robot, asked, seen, state, m, p):
     q, qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])
     after = motion.seen(motion.act(robot, what, p.motion, mode, action, message, q, qd),
                         p.motion)
+    # what was asked for before a fault does not begin after it
+    after = replace(after, dropped=when(
+        flag(after.fault.code), p.motion.upcoming.number, after.dropped))
     floats = equal(before.mode, motion.FLOAT)
     begins = any_of([
         asked.switch, asked.to.take_over, both(asked.to.float, no(floats)),
         both(asked.to.follow, floats),
         both(asked.to.reach, motion.externally_driven(before)), both(seen.silent, no(m.coasting)),
+        seen.settled, seen.swings,
         both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
-    cancelled = either(seen.hit, both(asked.resumes, no(floats)))
+    cancelled = either(seen.hit, both(asked.resumes, no(motion.free(before))))
     blended = transition.begin(m.transition, p.transition, begins)
     guest = external_law.disabled(m.external_law, either(seen.fails, asked.disables_all),
                                   when(seen.fails, seen.failure.code, p.motion.code))

@@ -6,12 +6,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, external_law, law_state, laws, learning, motion, observer, reflection, schedule,
-    transition, wrenches)
-from robodyn_ros.control.steps.vectors import added, difference, product, zeros
-from robodyn_ros.control.terms import Term
+    collision, external_law, law_state, laws, learning, light_joints, motion, observer, reflection,
+    schedule, shutdown, transition, wrenches)
+from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
+from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.flags import (
-    all_of, any_above, both, either, equal, flag, no, when)
+    all_of, any_above, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import absolute
 
@@ -95,11 +95,22 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
     used = schedule.scaled(body.robot.schedule, m.schedule,
                            replace(p.gains, stiffness=m.springs.value))
+    # what was learned may be an inertia that is not there
+    used, task, light = light_joints.borne(replace(body, runtime=m.loads.known), m.light, row, q,
+                                           used, p.task, m.share.gap
+                                           + 2.0 * m.acceptance.plausibility.delay)
     terms, report = laws.answer(
         functions.laws, row, body, x, laws.coasting(used, silent),
-        replace(p.task, stiffness=m.task_springs.value), part_, p.limits.effort)
-    return (replace(m, reflection=reflected, target=target), terms,
+        replace(task, stiffness=m.task_springs.value), part_, p.limits.effort)
+    return (replace(m, reflection=reflected, target=target, light=light), terms,
             when(cartesian, report, m.report))
+
+
+def carry(body, q, terms, m, p):
+    """Return the terms, which are those of the weight alone at the end of a shutdown."""
+    part_ = shutdown.part(m.shutdown, p.motion.shutdown)
+    return choose(equal(m.mode, motion.CARRY), [lambda: terms, lambda: compose(
+        body.nv, {Term.GRAVITY: scaled(part_, body.safe_gravity(q))}, p.limits.effort)])
 
 
 def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
@@ -140,13 +151,15 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
         *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)
           for x in terms[term]],
         # the error has to be that of the whole weight
-        *[equal(x, 1.0) for x in p.gains.gravity_scale]])
+        *[equal(x, 1.0) for x in p.gains.gravity_scale],
+        # and what is learned of a joint that hardly follows could be anything
+        *[at_least(x, 0.9) for x in m.light.borne]])
     kept = replace(m.learning, active=learns), m.loads.learned
     learned, parameters = kept if robot.slot is None else choose(learns, [
         lambda: kept, lambda: learning.advance(
             functions.learning, body, kept[0], p.learning, dt,
-            [q, qd, reference.q, reference.qd, reference.qdd, p.gains.sliding], kept[1],
-            robot.slot)])
+            [q, qd, reference.q, reference.qd, reference.qdd,
+             p.gains.sliding], kept[1], robot.slot)])
     factor = schedule.advance(robot.schedule, m.schedule, p.gains, dt, q)
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
                     loads=replace(m.loads, learned=parameters), schedule=factor)

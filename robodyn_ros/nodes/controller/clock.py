@@ -69,6 +69,11 @@ class ControllerClock:
         """Return the time of the law at a time of the cycle, by default at this one."""
         return (self.now() if now is None else now) - float(self._offset)
 
+    def latency(self, measured: float, wall: float) -> float:
+        """Return the time from a stamp, 0 if there was none, to one of the wall clock, in s."""
+        # the clock of a simulation stands while it waits
+        return wall - measured if measured and not self.simulated else 0.0
+
     def wall(self) -> float:
         """Return the time of stamps."""
         if self.lockstep:

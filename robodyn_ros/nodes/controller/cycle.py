@@ -15,16 +15,17 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.state import FROM_STATE, SILENT
+from robodyn_ros.control.state import COAST, FROM_STATE, SILENT
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.native import HELD_UP, NativeControl
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
 
-COAST = 0.005     # s between torques while no state arrives
+_STANDSTILL = 0.5  # s without a step of the simulation
 _SMOOTHING = 0.1  # part by which a gap between states moves their expected one
 
 
@@ -48,6 +49,10 @@ class ControlCycle:
         Of the node.
     rate : float
         Torques per second where states come more slowly, in Hz; 0: a torque per state.
+    native : NativeControl, optional
+        Runs the cycle in place of this while the arm is under control.
+    reason : str
+        Why there is none.
 
     Attributes
     ----------
@@ -55,6 +60,8 @@ class ControlCycle:
         Whether states are answered; to be ended by who leaves the arm in good order.
     coasting : bool
         Whether the arm is brought to rest by the model alone, because its states are silent.
+    sent : bool
+        Whether the last torque was sent; after a pause of this process it is held back.
     statistics : CycleStatistics
         How long answers take.
 
@@ -62,10 +69,11 @@ class ControlCycle:
 
     def __init__(self, controller: ArmController, states: StateInput, output: TorqueOutput,
                  guard: GuardLink, clock: ControllerClock, log: RcutilsLogger,
-                 rate: float = 0.0):
+                 rate: float = 0.0, native: NativeControl | None = None, reason: str = ''):
+        self._native, self._reason = native, reason
         self._controller, self._states, self._output = controller, states, output
         self._guard, self._clock, self._log = guard, clock, log
-        self.active = self.coasting = self._commands = False
+        self.active = self.coasting = self.sent = self._commands = False
         self.statistics = CycleStatistics()
         self._begun = 0.0
         self._period = 1.0 / rate if rate else math.inf
@@ -78,16 +86,44 @@ class ControlCycle:
         clock, states, controller = self._clock, self._states, self._controller
         now = clock.now()
         controller.activate(clock.moment(now), states.q, states.qd, now)
-        self._take_back()
+        self._guard.take_back(controller)
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
         self._due = math.inf
         if clock.lockstep:  # the simulation waits for the answer to a state that was read before
             torque, _ = controller.update(clock.moment(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
+        if self._native is not None:
+            try:
+                self._reason = self._native.start(self.statistics)
+            except Exception:
+                self.end()
+                controller.deactivate()
+                raise
+        self._log.info('loop: ' + (f'python, because {self._reason}' if self._reason
+                                   else 'native'))
+
+    @property
+    def loop(self) -> str:
+        """Return which loop there is, with the reason, for diagnostics."""
+        return f'python: {self._reason}' if self._reason else 'native'
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the loop is a thread in machine code while the arm is under control."""
+        return self._native is not None
+
+    @property
+    def refused(self) -> int:
+        """Return how many messages the native loop could not read."""
+        return self._native.refused if self._native is not None else 0
 
     def turn(self) -> None:
         """Answer the next joint state, or act on its absence."""
+        if self._native is not None and self._native.running:
+            self._native.turn()
+            self.coasting, self.sent = self._native.coasting, self._native.sent
+            return
         sample = self._states.wait(self._patience())
         self._begun = time.monotonic()
         clock = self._clock
@@ -118,8 +154,15 @@ class ControlCycle:
     @property
     def next_state(self) -> float:
         """Time of the steady clock at which the next state is expected, in s."""
-        # in lockstep states wait for their answers
-        return math.inf if self._clock.lockstep or not self.active else self._came + self._gap
+        # in lockstep states wait for their answers, and the native loop has others to wait for
+        free = self._clock.lockstep or not self.active or (
+            self._native is not None and self._native.running)
+        return math.inf if free else self._came + self._gap
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the simulation in lockstep with this cycle makes no steps."""
+        return self._clock.lockstep and time.monotonic() - self._came > _STANDSTILL
 
     def run(self, until: Callable[[], bool], timeout: float) -> None:
         """Go on until a condition holds, at most `timeout` seconds; from inside a callback."""
@@ -127,12 +170,19 @@ class ControlCycle:
         while not until() and time.monotonic() < end:
             self.turn()
 
-    def resume(self) -> None:
-        """Let the law go on from where the arm was seen last."""
-        self._controller.resume(self._clock.moment(), self._states.q, self._states.qd)
+    def halt(self) -> None:
+        """End the native loop, if it runs: what is sent comes from Python from now on."""
+        if self._native is not None:
+            self._native.stop()
+
+    def close(self) -> None:
+        """Give back what the native loop has."""
+        if self._native is not None:
+            self._native.close()
 
     def end(self) -> None:
         """Answer no more states; the guard is told that nobody is needed."""
+        self.halt()
         self.active = self._commands = False
         self._guard.beat(False)
 
@@ -147,21 +197,15 @@ class ControlCycle:
             self._controller.lose()
             self.coasting, self._commands = True, False
         elif permitted:
-            self._take_back()
+            self._guard.take_back(self._controller)
         return permitted
-
-    def _take_back(self) -> None:
-        """Begin with the last torque of a guard that gives the arm back."""
-        torque = self._guard.handed_over()
-        if torque is not None:
-            self._controller.start_from(torque)
 
     def _answer(self, torque: np.ndarray, sample: JointStateSample | None, now: float) -> None:
         """Send what the cycle returned for a state, or for its absence."""
         seen = self._controller.states
         if seen.kind == FROM_STATE:
             if seen.pause:
-                self._log.warning(f'this process was held up for {float(seen.pause):.3f} s')
+                self._log.warning(HELD_UP.format(float(seen.pause)))
             if seen.resumes:
                 self.statistics.restart()
             self.coasting = False
@@ -176,14 +220,13 @@ class ControlCycle:
         self._send(torque)
 
     def _account(self, measured: float, now: float) -> None:
-        # the clock of a simulation stands while it waits
-        told = measured and not self._clock.simulated
-        self.statistics.add(measured or now, time.time() - measured if told else 0.0,
+        self.statistics.add(measured or now, self._clock.latency(measured, time.time()),
                             time.monotonic() - self._begun)
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Let a torque out; `stamp` is that of the state it answers in ns, if any."""
-        if self._guard.paused() and not self._clock.lockstep:
+        self.sent = self._clock.lockstep or not self._guard.paused()
+        if not self.sent:
             return
         self._torque, self._commands = torque, True
         self._clock.answer()

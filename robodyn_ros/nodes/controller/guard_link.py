@@ -8,15 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, Header
 
+from robodyn_ros.control import ArmController
+from robodyn_ros.control.permission import Deference
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.heartbeat import Heartbeat
 from robodyn_ros.nodes.conversions import nanoseconds
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import Deference, GuardState
+from robodyn_ros.safety import GuardState
 
 _LOOK = 0.005   # s between looks at what the guard says
 _WORDS = {state.value: state for state in GuardState}
@@ -41,6 +44,10 @@ class GuardLink:
     ----------
     name : str
         Of the guard, with its namespace.
+    heartbeat : Heartbeat
+        What it listens to.
+    deference : Deference
+        What is known of it.
 
     """
 
@@ -48,8 +55,8 @@ class GuardLink:
         self._node, self._topic, self._reader = node, topic, reader
         self._words = _words(node, values.guard_name)  # may be refused
         self.name = self._words.topic.rpartition('/')[0]
-        self._heartbeat = Heartbeat(node)
-        self._deference = Deference(
+        self.heartbeat = Heartbeat(node)
+        self.deference = Deference(
             values.guard_required, values.guard_timeout,
             expected=values.guard_expected or values.guard_required)
         self._commands: PolledSubscription | None = None
@@ -58,34 +65,34 @@ class GuardLink:
 
     def destroy(self) -> None:
         """Close the topics."""
-        self._heartbeat.destroy()
+        self.heartbeat.destroy()
         self._words.destroy()
         self._stop_listening()
 
     @property
     def commands(self) -> bool:
         """Whether the guard commands the arm."""
-        return self._deference.deferring
+        return self.deference.deferring
 
     @property
     def complaint(self) -> str:
         """Return why the arm must not move; empty if it may."""
-        return self._deference.complaint
+        return self.deference.complaint
 
     @property
     def refusal(self) -> str:
         """Return why the arm cannot be taken over; empty if it can."""
-        return self._deference.refusal
+        return self.deference.refusal
 
     @property
     def silent(self) -> bool:
         """Whether a guard that was there is silent."""
-        return self._deference.silent
+        return self.deference.silent
 
     @property
     def summary(self) -> str:
         """Tell what is known of the guard, for diagnostics."""
-        deference = self._deference
+        deference = self.deference
         if deference.silent:
             return 'silent'
         return 'none' if deference.word is None else deference.word.value
@@ -96,37 +103,56 @@ class GuardLink:
         if now - self._looked >= _LOOK:
             self._looked = now
             self._look(now)
-        permitted = self._deference.may_command(now)
+        permitted = self.deference.may_command(now)
         self._tell()
         return permitted
 
     def paused(self) -> bool:
         """Whether the process was held up since it was asked whether it may command."""
-        return self._deference.paused(time.monotonic())
+        return self.deference.paused(time.monotonic())
 
     def beat(self, commands: bool) -> None:
         """Let the guard know that the controller lives, and whether it commands."""
-        self._deference.beaten(self._heartbeat.beat(
-            self._deference.phase(time.monotonic(), commands)))
+        stamp = self.heartbeat.next_stamp()
+        self.heartbeat.send(stamp, self.deference.beat(time.monotonic(), commands, stamp))
 
     def handed_over(self) -> np.ndarray | None:
         """Return the last torque of a guard that gives the arm back, once; None if none does."""
-        if self._commands is None or self._deference.deferring:
+        if self._commands is None or self.deference.deferring:
             return None
         message = self._commands.take()
         self._stop_listening()
         good = message is not None and self._reader.read_array(message)
         return self._reader.torque if good else None
 
+    def take_back(self, controller: ArmController) -> None:
+        """Let a controller go on from the last torque of a guard that gives the arm back."""
+        torque = self.handed_over()
+        if torque is not None:
+            controller.start_from(torque)
+
     def look(self) -> None:
         """Find out whether a guard listens; to be called now and then."""
-        self._heartbeat.look()
+        self.heartbeat.look()
+
+    @property
+    def words(self) -> Subscription:
+        """Return the subscription of its state; for a loop that listens in place of this."""
+        return self._words.subscription
+
+    def follow(self) -> None:
+        """Log what has changed, and listen to what it commands; to be called now and then."""
+        self._listen()
+        self._tell()
 
     def _look(self, now: float) -> None:
         message = self._words.take()
         if message is not None and message.frame_id in _WORDS:
-            self._deference.told(now, _WORDS[message.frame_id], nanoseconds(message.stamp))
-        if self._deference.word is GuardState.COMMANDING and self._commands is None:
+            self.deference.told(now, _WORDS[message.frame_id], nanoseconds(message.stamp))
+        self._listen()
+
+    def _listen(self) -> None:
+        if self.deference.word is GuardState.COMMANDING and self._commands is None:
             self._commands = PolledSubscription(
                 self._node, Float64MultiArray, self._topic, qos.newest())
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from rclpy.node import Node, PublisherEventCallbacks
+from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 
+from robodyn_ros.control.permission import SPACING
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.safety import Phase
-
-_SPACING = 4_000_000  # ns between two heartbeats that say the same
 
 
 class Heartbeat:
@@ -32,7 +33,7 @@ class Heartbeat:
                                                 event_callbacks=PublisherEventCallbacks(
                                                     use_default_callbacks=False))
         self._message = Header()
-        self._stamp = self._sent = 0
+        self._stamp, self._sent = 0, -math.inf
         self._phase: Phase | None = None
         self._heard = False
 
@@ -40,24 +41,34 @@ class Heartbeat:
         """Close the topic."""
         self._node.destroy_publisher(self._publisher)
 
+    @property
+    def publisher(self) -> Publisher:
+        """Return the publisher; for a loop that sends in place of this."""
+        return self._publisher
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens."""
+        return self._heard
+
     def look(self) -> None:
         """Find out whether somebody listens; to be called now and then."""
         self._heard = self._publisher.get_subscription_count() > 0
 
-    def beat(self, phase: Phase) -> int:
-        """
-        Publish, if the last one is not quite fresh or said something else.
-
-        Returns
-        -------
-        stamp : int
-            A time in ns, later than that of all before and not later than that of all to come.
-
-        """
+    def next_stamp(self) -> int:
+        """Return a time in ns, later than all before and not later than all to come."""
         self._stamp = max(self._stamp + 1, time.time_ns())
-        if self._heard and (phase is not self._phase or self._stamp - self._sent >= _SPACING):
-            self._sent, self._phase = self._stamp, phase
-            set_stamp(self._message.stamp, self._stamp)
+        return self._stamp
+
+    def go_on(self, stamp: int) -> None:
+        """Go on from the stamp of a loop that has sent in place of this."""
+        self._stamp, self._phase = max(stamp, self._stamp), None
+
+    def send(self, stamp: int, phase: Phase) -> None:
+        """Publish, if the last one is not quite fresh or said something else."""
+        now = time.monotonic()  # the clock of the stamps may be set back
+        if self._heard and (phase is not self._phase or now - self._sent >= SPACING):
+            self._sent, self._phase = now, phase
+            set_stamp(self._message.stamp, stamp)
             self._message.frame_id = phase.value
             self._publisher.publish(self._message)
-        return self._stamp

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from rclpy.executors import SingleThreadedExecutor
 
+from robodyn_ros.control.state import COAST
 from robodyn_ros.nodes.containment import contained, serve_once
-from robodyn_ros.nodes.controller.cycle import COAST
 from robodyn_ros.nodes.process import StopRequest
 from robodyn_ros.nodes.tasks import CallbackProbe
 
@@ -32,7 +32,11 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
     try:
         _loop(node, executor, stop)
     finally:
-        node.leave()
+        try:
+            node.leave()
+        finally:
+            if node.wiring is not None:
+                node.wiring.cycle.halt()  # before anything is destroyed that it uses
         _part(node, executor)
         executor.shutdown(timeout_sec=1.0)
 

@@ -107,7 +107,7 @@ class ControllerNode(LifecycleNode):
     def _configure(self) -> None:
         wiring = Wiring(self, self._table)
         try:
-            be_on_time(self, self.values)
+            be_on_time(self, self.values, python=not wiring.cycle.is_native)
         except RobodynError:
             wiring.destroy()
             raise
@@ -116,6 +116,8 @@ class ControllerNode(LifecycleNode):
         model = wiring.controller.model
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
+        if missing := wiring.controller.missing_rotors:
+            self.get_logger().warning(missing)
 
     def _activate(self) -> None:
         self.wiring.activation.take_over()

@@ -8,7 +8,7 @@ from robodyn_ros.control import (
     ArmController, CycleSettings, Gains, make_gains, Mode, ReflectionSettings)
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.programming import EXTERNAL_LAWS
-from robodyn_ros.control.settings import Bounds, StateSettings
+from robodyn_ros.control.settings import Bounds, PositionLimits, StateSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -19,6 +19,8 @@ from robodyn_ros.nodes.controller.cartesian_parameters import (
     CARTESIAN_PARAMETERS, reach_from, task_gains_from, TASK_NAMES)
 from robodyn_ros.nodes.controller.guest_parameters import GUEST_PARAMETERS, linear_from
 from robodyn_ros.nodes.controller.observer_parameters import observer_from, OBSERVER_PARAMETERS
+from robodyn_ros.nodes.controller.plausibility_parameters import (
+    plausibility_from, PLAUSIBILITY_PARAMETERS)
 from robodyn_ros.nodes.description import ROBOT_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
@@ -45,6 +47,12 @@ PARAMETERS = (
               'a simulator in lockstep: the torques are then a function of the states alone. '
               'Publishes named efforts, too. Silence of the states goes unnoticed: never with a '
               'real arm.', read_only=True),
+    Parameter('loop', 'string', 'auto', 'Loop from joint state to torque: native (a thread in '
+              'machine code, which waits for no Python), python, or auto: native where it can.',
+              choices=('auto', 'native', 'python'), read_only=True),
+    Parameter('loop_patience', 'double', 0.5, 'Time without a sign of the Python side after which '
+              'the native loop stops a motion and holds.', 's', minimum=0.05, maximum=60.0,
+              read_only=True),
     Parameter('fixed_rate', 'double', 0.0, 'Torques per second where states come more slowly: '
               'between two states, for the one that the model predicts. 0: a torque per state. In '
               'real time only.', 'Hz', minimum=0.0, maximum=2000.0, read_only=True),
@@ -117,12 +125,23 @@ PARAMETERS = (
               's', minimum=0.0, maximum=10.0, read_only=True),
     Parameter('stop_time', 'double', 0.3, 'In which a joint comes to rest from its velocity '
               'limit.', 's', minimum=0.05, maximum=5.0, read_only=True),
+    Parameter('position_limits.tolerance', 'double', 0.01, 'Distance beyond a position limit '
+              'that counts as inside: where the arm is, not where it is to go.', 'rad or m',
+              minimum=0.0, maximum=0.1, read_only=True),
+    Parameter('position_limits.recovery', 'double', 0.2, 'Largest distance beyond a position '
+              'limit from which an arm at rest is taken over, for motion inwards only; 0: it is '
+              'refused beyond the tolerance.', 'rad or m', minimum=0.0, maximum=1.0,
+              read_only=True),
+    Parameter('position_limits.recovery_speed', 'double', 0.1, 'Largest speed at which a '
+              'joint beyond its limit is led inwards.',
+              'rad/s or m/s', minimum=0.001, maximum=1.0, read_only=True),
     Parameter('stale.hold', 'double', 0.05, 'Silence of the joint states after which the arm is '
               'brought to rest by the model alone.', 's', minimum=0.002, maximum=1.0,
               read_only=True),
     Parameter('stale.stop', 'double', 0.25, 'Silence after which a fault is latched.', 's',
               minimum=0.004, maximum=10.0, read_only=True),
     *STATE_PARAMETERS,
+    *PLAUSIBILITY_PARAMETERS,
     Parameter('guard.name', 'string', 'guard', 'Node that takes over the arm if this one falls '
               'silent; it alone may publish torques as well.', read_only=True),
     Parameter('guard.expected', 'bool', False, 'Whether to wait for it before the arm is taken '
@@ -134,7 +153,8 @@ PARAMETERS = (
     Parameter('shutdown_effort', 'string', 'hold', 'What is sent last at deactivation and '
               'shutdown: the weight of the arm, or a ramp to zero.',
               choices=('hold', 'release')),
-    Parameter('release_time', 'double', 2.0, 'Duration of that ramp.', 's', minimum=0.1,
+    Parameter('release_time', 'double', 2.0, 'Time in which the weight ramps to '
+              'zero with shutdown_effort release.', 's', minimum=0.1,
               maximum=60.0),
     Parameter('allow_partial_joints_goal', 'bool', False, 'Whether a trajectory may leave '
               'joints out; they stay.'),
@@ -223,10 +243,14 @@ def settings_from(values: SimpleNamespace, model: RobotModel,
         longest_pause=values.stale_stop, observer=observer_from(values),
         linear=linear_from(values), reach=reach_from(values),
         reflection=ReflectionSettings(values.reflection_gain, values.reflection_limit),
+        position_limits=PositionLimits(
+            values.position_limits_tolerance, values.position_limits_recovery,
+            values.position_limits_recovery_speed),
         guest=values.mode if values.mode in EXTERNAL_LAWS else '',
         states=StateSettings(
             values.stale_hold, values.stale_stop, values.stale_max_skew, values.stale_jump,
-            values.stale_stop + _BELIEVED, values.lockstep or simulated))
+            values.stale_stop + _BELIEVED, values.lockstep or simulated,
+            plausibility_from(values)))
 
 
 def tolerances_from(values: SimpleNamespace, model: RobotModel) -> Tolerances:

@@ -8,10 +8,11 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes.controller.company import Company
+from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.statistics import CycleStatistics, diagnostic_array
+from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
@@ -31,8 +32,8 @@ class ControllerReport:
         Of which it tells.
     states : StateInput
         What it knows of the arm.
-    statistics : CycleStatistics
-        How long its answers take.
+    cycle : ControlCycle
+        Where it runs, and how long its answers take.
     inputs : Inputs
         What it was told.
     guard : GuardLink
@@ -45,12 +46,15 @@ class ControllerReport:
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 statistics: CycleStatistics, inputs: Inputs, guard: GuardLink,
+                 cycle: ControlCycle, inputs: Inputs, guard: GuardLink,
                  trajectories: TrajectoryInterfaces, company: Company):
         self._node, self._controller, self._states = node, controller, states
-        self._statistics, self._inputs, self._guard = statistics, inputs, guard
+        self._cycle, self._inputs, self._guard = cycle, inputs, guard
         self._trajectories, self._company = trajectories, company
         self._told, self._collisions = '', 0
+        self._light: set[str] = set()
+        self._recovers = False
+        self._unreported: list[str] = []
         self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
 
@@ -70,16 +74,53 @@ class ControllerReport:
                 log.warning(f'motion aborted: {text}')
             elif text:
                 log.info(text)
+        self._tell_velocities()
         trajectory, _ = controller.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
             self._unmet = trajectory
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
+        self._tell_light_joints()
+        self._tell_recovery()
         seen = controller.observation
         if seen.collisions != self._collisions:
             self._collisions = seen.collisions
             if not controller.fault:
                 log.warning(f'collision: {seen.last_collision}')
+
+    def _tell_light_joints(self) -> None:
+        """Log once for each law which joints do not bear their gains."""
+        controller = self._controller
+        law, light = controller.law_at_work, controller.gains_not_borne
+        if light and law not in self._light:
+            self._light.add(law)
+            self._node.get_logger().warning(
+                f'{law}: feedback of {_percentages(light)} is reduced by that much here: with '
+                'torques this far apart such light joints would shake under it; set armature if '
+                'rotors are missing in the model, lower the gains of these joints, or raise the '
+                'rate of the joint states')
+
+    def _tell_recovery(self) -> None:
+        """Log once that joints are beyond their limits, and that they are inside again."""
+        recovery, log = self._controller.recovery, self._node.get_logger()
+        if bool(recovery) == self._recovers:
+            return
+        self._recovers = bool(recovery)
+        if recovery:
+            log.warning(f'{recovery}, by a slow trajectory, or by hand while the arm floats')
+        else:
+            log.info('recovery is over: all joints are within their limits')
+
+    def _tell_velocities(self) -> None:
+        """Log which joints report no velocity, once each time that others do not."""
+        found = self._controller.unreported_velocities
+        new = set(found) - set(self._unreported)
+        self._unreported = found
+        if new and self._controller.estimated_velocities:
+            self._node.get_logger().warning(
+                f'velocity of {", ".join(sorted(new))} is not reported, or is zero while '
+                'positions change: it is estimated from positions, feedback is lowered where '
+                'its delay requires it; mend the driver, or set velocity_source to estimated')
 
     def _unmet_goal(self) -> str:
         """Return which goal tolerance is not met some time after the last point, or ''."""
@@ -105,6 +146,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, states.reason
         if self._guard.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
+        if recovery := controller.recovery:
+            return DiagnosticStatus.WARN, recovery
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
         if self._company.complaint:
@@ -115,20 +158,30 @@ class ControllerReport:
         controller, model = self._controller, self._controller.model
         return {
             'mode': controller.mode.value, 'law': controller.law_at_work,
-            'fault': controller.fault, 'guard': self._guard.summary,
+            'fault': controller.fault, 'recovery': controller.recovery,
+            'guard': self._guard.summary, 'loop': self._cycle.loop,
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',
-            'states refused': str(self._states.refused), **self._statistics.summary(),
+            'states refused': str(self._states.refused + self._cycle.refused),
+            **self._cycle.statistics.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
+            'feedback reduced at most': _percentages(controller.gains_not_borne),
+            'velocities estimated': ', '.join(controller.estimated_velocities),
+            'velocity outliers': str(controller.velocity_outliers),
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
             **self._company.summary(),
             **controller.observation.summary(), **task_summary(controller)}
+
+
+def _percentages(parts: dict[str, float]) -> str:
+    """Return names with parts in percent."""
+    return ', '.join(f"'{name}' ({100.0 * part:.0f} %)" for name, part in parts.items())
 
 
 def task_summary(controller: ArmController) -> dict[str, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from rclpy.subscription import Subscription
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.cdr import JointStateSample
+from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateLayout, JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import Freshness, StaleVerdict
+from robodyn_ros.safety import Freshness, freshness, StaleVerdict
 
 
 class StateInput:
@@ -22,6 +23,8 @@ class StateInput:
     ----------
     subscription : PolledSubscription
         Of joint states; its messages are samples.
+    decoder : JointStateDecoder
+        Makes samples of them.
     controller : ArmController
         Gets the complete states.
     clock : ControllerClock
@@ -36,14 +39,33 @@ class StateInput:
 
     """
 
-    def __init__(self, subscription: PolledSubscription, controller: ArmController,
-                 clock: ControllerClock):
-        self.topic = subscription.topic
+    def __init__(self, subscription: PolledSubscription, decoder: JointStateDecoder,
+                 controller: ArmController, clock: ControllerClock):
+        self.topic, self._decoder = subscription.topic, decoder
         self._subscription, self._clock, self._controller = subscription, clock, controller
         self._seen, state = controller.states, controller.host.state
         self.q, self.qd, self.effort = self._seen.q, self._seen.qd, self._seen.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
-                                              state.effort)
+                                              state.effort, controller.needs_velocity)
+
+    @property
+    def subscription(self) -> Subscription:
+        """Return the subscription; for a loop that takes its messages in place of this."""
+        return self._subscription.subscription
+
+    @property
+    def layouts(self) -> list[JointStateLayout]:
+        """Return the layouts of the messages that came."""
+        return self._decoder.layouts
+
+    def inspect(self, data: bytes) -> tuple[JointStateLayout, str]:
+        """
+        Return the layout of a message that is not used, and what it lacks.
+
+        Raises ArgumentError if it cannot be read.
+        """
+        self._assembler.read(self._decoder.decode(data))
+        return self._decoder.layout(data), self._assembler.problem
 
     def destroy(self) -> None:
         """Close the topic."""
@@ -66,23 +88,10 @@ class StateInput:
         """Return the torque that is due although no state has come, if any."""
         return self._controller.wait(now, permitted, due, self._unreadable)
 
-    def read_waiting(self) -> bool:
-        """Take all that waits; return whether that makes a complete, new and fresh state."""
-        before = float(self._seen.measured)
-        for sample in self._subscription.waiting():
-            self.receive(sample, self._clock.now(sample), False)
-        return (float(self._seen.measured) != before
-                and self.verdict().level is Freshness.FRESH)
-
     @property
     def complete(self) -> bool:
         """Whether there has been a state that was used."""
         return bool(self._seen.complete)
-
-    @property
-    def fastest(self) -> float:
-        """Largest speed of a joint."""
-        return float(np.abs(self.qd).max())
 
     @property
     def refused(self) -> int:
@@ -104,7 +113,6 @@ class StateInput:
         settings = self._controller.settings.states
         now = self._clock.now() if now is None else now
         age = now - min(float(self._seen.measured), now)
-        level = (Freshness.FRESH if age < settings.hold else
-                 Freshness.HOLD if age < settings.stop else Freshness.STOP)
+        level = freshness(age, settings.hold, settings.stop)
         fresh = level is Freshness.FRESH
         return StaleVerdict(level, age, '' if fresh else self._controller.silence(age))

@@ -53,6 +53,11 @@ class Telemetry:
         self._efforts = JointStateWriter(joint_names, only='effort')
         self._listened: list = []
 
+    @property
+    def listened(self) -> bool:
+        """Whether somebody listens to what is published of each cycle."""
+        return bool(self._listened) or self._tool.listened
+
     def destroy(self) -> None:
         """Close the topics."""
         self._tool.destroy()

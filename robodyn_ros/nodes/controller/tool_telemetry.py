@@ -38,9 +38,14 @@ class ToolTelemetry:
         """Find out who listens; to be called now and then."""
         self._heard = [publisher.get_subscription_count() > 0 for publisher in self._publishers]
 
+    @property
+    def listened(self) -> bool:
+        """Whether somebody listens."""
+        return any(self._heard)
+
     def publish(self, stamp: int, controller: ArmController) -> None:
         """Publish one cycle; arguments as for `Telemetry.publish`."""
-        if not any(self._heard):
+        if not self.listened:
             return
         for publisher, heard, pose in zip(self._publishers, self._heard, controller.tool_poses()):
             if heard:

@@ -58,6 +58,30 @@ class TorqueOutput:
         self.topic: str = self._publisher.topic_name
         self._telemetry = Telemetry(node, controller.model.joint_names, named)
 
+    @property
+    def publisher(self) -> Publisher:
+        """Return the publisher; for a loop that sends in place of this."""
+        return self._publisher
+
+    @property
+    def message(self) -> bytes:
+        """Return a serialized message of torques; its last numbers are those."""
+        return self._writer.write(np.zeros(self._controller.model.nv))
+
+    @property
+    def order(self) -> np.ndarray:
+        """Return the joint of the model of each of these numbers."""
+        return self._writer.order
+
+    @property
+    def listened(self) -> bool:
+        """Whether somebody listens to more than the torques."""
+        return self._telemetry.listened
+
+    def tell(self, torque: np.ndarray, stamp: int) -> None:
+        """Publish all but the torque, which was sent elsewhere."""
+        self._telemetry.publish(stamp, self._controller, torque)
+
     def destroy(self) -> None:
         """Close the topics."""
         self._telemetry.destroy()

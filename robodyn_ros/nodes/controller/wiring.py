@@ -23,6 +23,7 @@ from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.guest_parameters import own_law_from
 from robodyn_ros.nodes.controller.inputs import Inputs
+from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.parameters import (
     check_rate, gains_from, JOINT_PARAMETERS, settings_from)
 from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
@@ -101,7 +102,7 @@ class Wiring:
         self._connect(node, values)
         self._listen(node, values)
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
-        self.report = ControllerReport(node, self.controller, self.states, self.cycle.statistics,
+        self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
                                        self.company)
         self.tasks = self._periodic()
@@ -121,18 +122,20 @@ class Wiring:
             node, controller, writer, values.effort_command_topic,
             values.publish_joint_commands or values.lockstep, clock)
         # in lockstep every state is waited for on the other side
+        decoder = JointStateDecoder()
         subscription = PolledSubscription(node, JointState, 'joint_states',
                                           qos.reliable(5) if values.lockstep else qos.newest(),
-                                          JointStateDecoder().decode)
-        self.states = states = StateInput(subscription, controller, clock)
+                                          decoder.decode)
+        self.states = states = StateInput(subscription, decoder, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command_joints), values)
+        native, reason = open_native(node, controller, states, output, guard, clock, values)
         self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
-                                          values.fixed_rate)
+                                          values.fixed_rate, native, reason)
         self.company = Company(node, output.topic, states.topic, guard.name)
         self.activation = Activation(node, controller, cycle, states, guard, self.company,
                                      values.driver_compensates_gravity)
-        self.shutdown = Shutdown(controller, cycle, states, output, guard, clock, log)
+        self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
     def _listen(self, node: LifecycleNode, values: SimpleNamespace) -> None:
         """Open the topics of those who ask something of the arm."""
@@ -145,6 +148,7 @@ class Wiring:
     def destroy(self) -> None:
         """Close the topics."""
         self.controller.close()
+        self.cycle.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
                      self._estimate, self._contract, self.report):
             part.destroy()

@@ -24,6 +24,7 @@ from robodyn_ros.safety import (
 
 _BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
 _REACH = 0.1     # s in which a joint may reach its limit
+_SLACK = 1e-3    # rad or m that a wall stays outside of a joint beyond its limit
 
 
 class GuardTorque:
@@ -60,7 +61,9 @@ class GuardTorque:
         self._configured = effort * margin, rate
         nv = dynamics.nv
         self.armature = np.zeros(nv)
-        self._anchor = Anchor(dynamics.model.lower, dynamics.model.upper)
+        # position limits, or where the arm is beyond; they move inwards with it
+        self._walls = np.array([dynamics.model.lower, dynamics.model.upper], dtype=float)
+        self._anchor = Anchor(*self._walls)
         (self._q, self._still, self._qdd, self._brake, self._weight, self._hold,
          self._torque) = np.zeros((7, nv))
         self._before = 0.0
@@ -99,6 +102,7 @@ class GuardTorque:
     def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
         """Begin at the torque that was sent last, if it is known, else at the weight."""
         self._q[:], self._before = q, now
+        self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
         self._anchor.drop(q, qd, self._damping)
         self._hold.fill(0.0)
         self._supervisor.reset(self._own * self._dynamics.gravity(q) if torque is None
@@ -107,15 +111,21 @@ class GuardTorque:
     def moving(self, now: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Return the torque for a fresh state; overwritten by the next call."""
         self._q[:] = q
+        self._follow_inwards(q)
         self._dynamics.gravity(q, out=self._weight)
         self._hold_fast(q, qd)
-        brake_at_limits(q, qd, self._model.lower, self._model.upper, _BRAKE, _REACH,
-                        out=self._brake)
+        brake_at_limits(q, qd, *self._walls, _BRAKE, _REACH, out=self._brake)
         np.multiply(qd, -self._damping, out=self._qdd)
         self._qdd += self._brake
         self._accelerate(self._qdd, self._torque)
         self._torque += self._hold
         return self._supervised(now)
+
+    def _follow_inwards(self, q: np.ndarray) -> None:
+        """Let the walls of joints beyond their limits follow them inwards."""
+        model, (lower, upper) = self._model, self._walls
+        np.minimum(model.lower, np.maximum(lower, q - _SLACK), out=lower)
+        np.maximum(model.upper, np.minimum(upper, q + _SLACK), out=upper)
 
     def blind(self, now: float) -> np.ndarray:
         """Return the torque while no state comes: what held the arm where it was seen last."""

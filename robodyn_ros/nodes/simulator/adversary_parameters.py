@@ -59,8 +59,9 @@ FAULT_PARAMETERS = (
     Parameter('faults', 'string_array', (), 'What goes wrong, each as START KIND [JOINT ...] '
               'DURATION [AMOUNT], such as "2.0 silence 0.1" or "now freeze joint2 0.5". START is '
               'simulated time since the last reset, or now; DURATION may be inf. KIND is one of '
-              f'{", ".join(KINDS)}; clock_jump and delay have an AMOUNT in seconds. A new list '
-              'takes the place of the old one.', 's'),
+              f'{", ".join(KINDS)}; clock_jump and delay have an AMOUNT in seconds, '
+              'velocity_scale has a factor, velocity_outliers a velocity, second_arm a distance. '
+              'A new list takes the place of the old one.', 's'),
     Parameter('fault_campaign.rate', 'double', 0.0, 'How many faults begin at random in a '
               'simulated second, on average; 0: none.', '1/s', minimum=0.0, maximum=1000.0),
     Parameter('fault_campaign.longest', 'double', 0.2, 'They last up to this time.', 's',

@@ -21,6 +21,7 @@ from robodyn_ros.nodes.conversions import trajectory_points
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 _AT_ONCE = 300       # points whose check, about 3 ms, fits between two states
+_LEADS = 0.0, 0.2, 1.0  # s until the begin of a motion that is checked at once, attempt by attempt
 _LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s that a check may take; the machine may be busy
 _ATTEMPTS = 4        # each with twice the time; then the cycle has to wait
 
@@ -87,13 +88,14 @@ class Acceptance:
 
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
-        departure = controller.departure()
-        trajectory = controller.plan(
-            departure, message.joint_names, trajectory_points(message), request.zero)
-        if not controller.begin(departure, trajectory, request.tolerances):
-            raise StateError('the arm went elsewhere while the trajectory was checked; send it '
-                             'again')
-        self._accept(request, trajectory)
+        for lead in _LEADS:
+            departure = controller.departure(lead)
+            trajectory = controller.plan(
+                departure, message.joint_names, trajectory_points(message), request.zero)
+            if controller.begin(departure, trajectory, request.tolerances):
+                self._accept(request, trajectory)
+                return
+        raise StateError('the arm went elsewhere while the trajectory was checked; send it again')
 
     def _accept(self, request: Request, trajectory: Trajectory) -> None:
         self._newest = request

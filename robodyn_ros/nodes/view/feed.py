@@ -25,7 +25,7 @@ _SILENT = 2.5    # s without diagnostics, which come once a second, after which 
 _FORGET = 0.5    # s without a reference after which the controller asks for nothing
 _PUSHED = 0.3    # s that a push is shown
 _LOOK = 1.0      # s between two looks at who is there
-_TOLD = ('law', 'last motion', 'saturated joints')  # of the controller's diagnostics
+_TOLD = ('law', 'recovery', 'last motion', 'saturated joints')  # of the controller's diagnostics
 
 
 class Feed:

@@ -1,0 +1,307 @@
+"""
+Plausibility of what is measured: velocity against position, repeated states, speed.
+
+Reported velocity is compared with the change of position, joint by joint, over a leaky window.
+Both pass the same filter, so that they differ only by the lag of the velocity, at most
+`lag` times the speed. A joint whose velocity disagrees is in doubt: its velocity is estimated from
+positions until the reported one agrees again. What is reported meanwhile shows the cause: nothing,
+which is remarked; another sign or unit, or a velocity of a joint that stands still, which are
+faults.
+
+A velocity that contradicts position and estimate in one state is an outlier; the estimate takes
+its place. The estimate is that of a fading-memory filter, critically damped; its delay is twice
+its time constant. Positions that hop faster than the joint moves are not differentiated. A state
+that hops is not used, unless the next ones go on from there. Several are those of two arms on one
+topic: a fault, and the arm is stopped by the states of the one that was there first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+from robodyn_ros.control.blocks import block, joints, part, scalar
+from robodyn_ros.control.steps.event import Event, event, NOTHING
+from robodyn_ros.control.steps.vectors import (
+    difference, element, first_where, largest, positive)
+from robodyn_ros.dynamics.flags import (
+    above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+
+# codes of `messages`
+REPEATED, HOPPING, OVERSPEED, CONTRADICTED, STANDING = map(float, range(120, 125))
+AUTO, MEASURED, ESTIMATED = 0.0, 1.0, 2.0
+_WINDOW = 0.15    # s in which motion is forgotten
+_GAP = 0.1        # s between two states after which all begins anew
+_LATE = 2.5       # periods that a velocity may lag in any case: differentiated, a sample late
+_UNPROVEN = 0.2   # of the lag, that is granted to a velocity that has not agreed yet
+_SHOWN = 3.0      # times `motion` from which on a ratio is measured
+_SMALL = 0.25     # ratio of velocity and change of position below which it is not reported
+_AGREES = 2.0     # largest ratio, and 1 over the least, that agrees
+_ANSWERED = 0.05  # s after which a live effort shows a change of torque
+_STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
+_NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
+_FAST = 1.5       # times the velocity limit, that is no hop
+_JITTER = 5e-3    # s by which the time between two states may be wrong
+_HOPS = 2.5       # hops within the window, that are of two arms
+_CONFIRMED = 3.0  # states in a row, that an encoder has slipped
+_TRIPPED = 1e6    # s, that stand for a joint that was too fast for too long
+_MOST = 100.0     # times the velocity limit, that a velocity counts at most
+
+
+@block
+class Program:
+    source: float = scalar('', 'Source of velocities: 0 measured or, where that is not '
+                           'plausible, estimated; 1 measured; 2 estimated.')
+    smoothing: float = scalar('s', 'Time constant of the estimated velocity.')
+    motion: float = scalar('rad', 'Motion that positions show in spite of resolution and noise; '
+                           'infinite: velocities are not judged.')
+    lag: float = scalar('s', 'Lag of measured velocities at most.')
+    repeated: float = scalar('rad', 'Motion that repeated states may hide; infinite: not judged.')
+    overspeed: float = scalar('', 'Part of the velocity limit that is too fast; infinite: none.')
+    overspeed_time: float = scalar('s', 'Time for which a joint may be that fast.')
+    speed: list = joints('rad/s', 'Velocity limit, or what is usual where there is none.')
+    torque: list = joints('N m', 'Change of torque that a live measured effort shows.')
+
+
+@block
+class Memory:
+    known: float = scalar('', 'Flag: there is a state to go on from.')
+    time: float = scalar('s', 'Time of the last state that was used.')
+    place: list = joints('rad', 'Position, filtered.')
+    estimate: list = joints('rad/s', 'Velocity, estimated from positions.')
+    rate: list = joints('rad/s', 'Reported velocity, without single outliers.')
+    outlying: list = joints('', 'Flag: that velocity was an outlier.')
+    outliers: float = scalar('', 'Velocities that were replaced by the estimate.')
+    change: list = joints('rad', 'Change of position of late.')
+    integral: list = joints('rad', 'Integral of the reported velocity of late.')
+    proven: list = joints('', 'Flag: the velocity has agreed since activation.')
+    doubted: list = joints('', 'Flag: the velocity disagrees.')
+    unreported: list = joints('', 'Flag: it is not reported, but zero or nearly.')
+    absent: list = joints('', 'Flag: it is not a number, and was none at activation.')
+    same: float = scalar('s', 'Time for which states were the same.')
+    unanswered: float = scalar('s', 'Time for which a change of torque is not in the effort.')
+    lively: float = scalar('', 'Flag: the measured effort has changed since activation.')
+    torque: list = joints('N m', 'Torque sent when states and efforts began to be the same; not a '
+                          'number before the arm was taken over.')
+    elsewhere: list = joints('rad', 'Position of the last state that hopped.')
+    waiting: float = scalar('', 'States in a row that went on from there.')
+    hops: float = scalar('', 'Hops of late.')
+    two: float = scalar('', 'Flag: that are the states of two arms.')
+    over: float = scalar('s', 'Time for which a joint was too fast.')
+    delay: float = scalar('s', 'Delay of the velocities that are used.')
+    fault: Event = part(Event)
+
+
+def begun(m, inactive):
+    """Return the memory before a state or its absence; of an arm that is not under control."""
+    return replace(m, fault=NOTHING, over=when(inactive, 0.0, m.over),
+                   proven=[both(each, no(inactive)) for each in m.proven])
+
+
+def completed(state, m, p, inactive):
+    """
+    Return the state with estimates where no velocity is reported, and the memory.
+
+    Which joints these are is found out before the arm is taken over; a velocity that ceases to be
+    a number later is unusable.
+    """
+    estimates = no(equal(p.source, MEASURED))
+    absent = [both(estimates, when(inactive, no(at_least(float('inf'), absolute(v))), was))
+              for v, was in zip(state.qd, m.absent)]
+    qd = [when(both(each, no(finite(v))), e, v)
+          for each, e, v in zip(absent, m.estimate, state.qd)]
+    return replace(state, qd=qd), replace(m, absent=absent)
+
+
+def judge(state, q, time, before, jumped, m, p, limit, sent):
+    """
+    Return what is found out about a state.
+
+    q, time: of the state. before: memory of `acceptance`. jumped: flag that its last position was
+    not used. limit: velocity limits, huge where there is none. sent: last torque, not a number if
+    the arm is not under control.
+    Of the result, `used` is the memory if the state is used, `seen` if it is not; `qd` are the
+    velocities to use; `refusal` is the event of a state that is not to be used.
+    """
+    repetition, m = repeated(state, q, time, before, m, p, sent)
+    dt = time - m.time
+    anew = any_of([no(m.known), above(dt, _GAP), jumped, no(above(dt, 0.0))])
+    dt = when(anew, _GAP, dt)
+    # who else moves an arm that is not under control may do so
+    hops, foreign, m = hopped(q, state.qd, before, anew, finite(sent[0]), dt, m, p, limit)
+    refusal = when(flag(repetition.code), repetition, when(foreign, event(HOPPING), NOTHING))
+    x = estimated(q, state.qd, dt, anew, hops, before.q, m, p, limit)
+    after = compared(x, dt, either(anew, hops), m, p)
+    after = too_fast(x.qd, dt, after, p, limit)
+    # what its stamp keeps from being used leaves a gap, but for one that is sent twice
+    seen = replace(m, known=both(m.known, either(flag(refusal.code), equal(time, m.time))))
+    return SimpleNamespace(used=replace(after, known=1.0, time=time), seen=seen, qd=x.qd,
+                           refusal=refusal)
+
+
+def repeated(state, q, time, before, m, p, sent):
+    """Return the event of a state that should have changed since the last, and the memory."""
+    way = before.way
+    same = all_of([
+        m.known, finite(sent[0]), *[equal(x, old) for x, old in zip(q, way.q)],
+        *[either(a, equal(v, old)) for a, v, old in zip(m.absent, state.qd, way.qd)]])
+    passed = maximum(time - way.time, 0.0)
+    still = both(same, all_of([equal(e, old) for e, old in zip(state.effort, before.effort)]))
+    torque = when(still, m.torque, sent)
+
+    def alike():
+        # an arm that is blocked repeats its state as well, but not its effort
+        changed = any_of([above(absolute(t - s), d) for t, s, d in zip(torque, sent, p.torque)])
+        waits = all_of([still, m.lively, either(above(m.unanswered, _ANSWERED), changed)])
+        time = when(waits, m.unanswered + passed, 0.0)
+        span = m.same + passed
+        hidden = [when(a, 0.0, absolute(v)) * span for a, v in zip(m.absent, state.qd)]
+        dead = both(finite(p.repeated), above(time, _ANSWERED))
+        j = largest(hidden)
+        return when(either(any_above(hidden, p.repeated), dead), Event(
+            REPEATED, j, element(state.qd, j), 0.0, 0.0), NOTHING), span, time
+
+    changes = any_of([above(absolute(e - old), 0.0)
+                      for e, old in zip(state.effort, before.effort)])
+    lively = both(finite(sent[0]), either(m.lively, both(m.known, changes)))
+    found, span, time = choose(same, [lambda: (NOTHING, 0.0, 0.0), alike])
+    # a state that is not used is not passed: the next one is compared with the same as this one
+    span = when(flag(found.code), m.same, span)
+    return found, replace(m, same=span, torque=torque, lively=lively, unanswered=time)
+
+
+def hopped(q, qd, before, anew, judged, dt, m, p, limit):
+    """
+    Return whether a position has hopped, whether it is to be used, and the memory.
+
+    before: memory of the last state that was used, `dt` ago. judged: flag that hops are not used.
+    One that the next states go on from is of an encoder; others are states of another arm. An arm
+    that is thrown is as fast as it reports.
+    """
+    room = [p.motion + _FAST * most * maximum(dt, _JITTER) for most in limit]
+    step = difference(q, before.q)
+    hops = both(no(anew), any_of([
+        both(above(absolute(s), d), above(absolute(s - 0.5 * dt * (v + old)), d))
+        for s, d, v, old in zip(step, room, qd, before.qd)]))
+
+    def hopping():
+        goes_on = all_of([at_least(d, absolute(x - other))
+                          for x, other, d in zip(q, m.elsewhere, room)])
+        return when(goes_on, m.waiting, 0.0) + 1.0, q
+
+    waiting, elsewhere = choose(hops, [lambda: (0.0, m.elsewhere), hopping])
+    foreign = all_of([judged, hops, below(waiting, _CONFIRMED)])
+    count = m.hops * (_WINDOW / (_WINDOW + dt)) + when(
+        both(foreign, below(waiting, 1.5)), 1.0, 0.0)
+
+    def fault():
+        part_ = [absolute(s) - d for s, d in zip(step, room)]
+        j = largest(part_)
+        return Event(HOPPING, j, absolute(element(step, j)), 0.0, 0.0)
+
+    begins = both(above(count, _HOPS), no(m.two))
+    return hops, foreign, replace(
+        m, elsewhere=elsewhere, waiting=waiting, hops=count,
+        two=above(count, when(m.two, 1.0, _HOPS)),
+        fault=choose(begins, [lambda: NOTHING, fault]))
+
+
+def estimated(q, reported, dt, anew, hops, before, m, p, limit):
+    """Return the filtered position, its velocity, outliers, and the velocity to use."""
+    time = maximum(p.smoothing, dt)
+    kept = time / (time + dt)
+    gain, slope = 1.0 - kept * kept, (1.0 - kept) * (1.0 - kept) / dt
+    result = SimpleNamespace(place=[], estimate=[], outlying=[], qd=[], step=[], reported=reported,
+                             delay=0.0)
+    from_positions = equal(p.source, ESTIMATED)
+    for x, v, old, place, rate, speed, most, doubted, absent in zip(
+            q, reported, before, m.place, m.estimate, p.speed, limit, m.doubted, m.absent):
+        ahead = place + rate * dt
+        error, step = x - ahead, x - old
+        error = when(hops, 0.0, error)
+        rate = minimum(maximum(rate + slope * error, -2.0 * most), 2.0 * most)
+        unknown = any_of([absent, doubted, from_positions])
+        rate = when(anew, when(unknown, 0.0, v), rate)
+        outlying = all_of([
+            no(anew), no(absent), no(doubted), equal(p.source, AUTO),
+            above(absolute(v - rate), _STEP * speed + _NOISE * p.motion / time),
+            either(hops, below(absolute(step - rate * dt), absolute(step - v * dt)))])
+        replaced = both(no(equal(p.source, MEASURED)), unknown)
+        result.place.append(when(either(anew, hops), x, ahead + gain * error))
+        result.estimate.append(rate)
+        result.outlying.append(outlying)
+        result.step.append(step)
+        result.qd.append(when(either(replaced, outlying), rate, v))
+        result.delay = when(replaced, 2.0 * when(anew, p.smoothing, time), result.delay)
+    return result
+
+
+def compared(x, dt, anew, m, p):
+    """Return the memory with what velocities and positions show of each other."""
+    judged = both(finite(p.motion), no(equal(p.source, ESTIMATED)))
+    left = when(anew, 0.0, _WINDOW / (_WINDOW + dt))
+    shown, lag = _SHOWN * p.motion, maximum(p.lag, _LATE * dt)
+    rows = []
+    for j, speed in enumerate(p.speed):
+        most = _MOST * speed
+        single = both(x.outlying[j], no(m.outlying[j]))
+        rate = when(single, x.estimate[j], minimum(maximum(x.reported[j], -most), most))
+        before = when(anew, rate, m.rate[j])
+        change = left * m.change[j] + when(anew, 0.0, x.step[j])
+        integral = left * m.integral[j] + when(anew, 0.0, 0.5 * dt * (rate + before))
+        gap, size = absolute(integral - change), absolute(change)
+        bound = p.motion + lag * speed
+        product, square = integral * change, change * change
+        moved = above(size, shown)
+        agrees = all_of([moved, above(product, square / _AGREES), below(
+            absolute(integral), _AGREES * size), below(gap, bound)])
+        off = both(judged, no(m.absent[j]))
+        doubted, proven = m.doubted[j], either(m.proven[j], agrees)
+        begins = all_of([off, no(doubted), above(gap, when(
+            m.proven[j], bound, p.motion + _UNPROVEN * lag * speed))])
+        far = both(off, both(doubted, above(gap, 2.0 * bound)))
+        contradicts = all_of([far, moved, either(
+            below(product, -_SMALL * square), above(absolute(integral), _AGREES * size))])
+        stands = all_of([far, above(gap, 4.0 * bound), below(size, 0.5 * p.motion)])
+        silent = all_of([off, doubted, moved, above(gap, bound),
+                         below(absolute(product), _SMALL * square)])
+        # what is shown from here on has no part in it of what was before
+        clears = any_of([begins, contradicts, stands])
+        rate = when(begins, x.reported[j], rate)
+        rows.append((rate, when(clears, 0.0, change), when(clears, 0.0, integral), proven,
+                     both(off, either(begins, both(doubted, no(agrees)))),
+                     both(either(m.unreported[j], silent), no(agrees)), contradicts, stands,
+                     product, square))
+    (rate, change, integral, proven, doubted, unreported, contradicts, stands, products,
+     squares) = (list(column) for column in zip(*rows))
+    wrong = any_of(contradicts)
+
+    def found():
+        j = first_where(when(wrong, contradicts, stands))
+        ratio = element(products, j) / positive(element(squares, j))
+        return when(wrong, Event(CONTRADICTED, j, ratio, 0.0, 0.0),
+                    Event(STANDING, j, element(rate, j), 0.0, 0.0))
+
+    fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
+    return replace(
+        m, place=x.place, estimate=x.estimate, rate=rate, outlying=x.outlying, change=change,
+        integral=integral, proven=proven, doubted=doubted, unreported=unreported, fault=fault,
+        outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying), delay=x.delay)
+
+
+def too_fast(qd, dt, m, p, limit):
+    """Return the memory with the event of a joint that is too fast for too long."""
+    over, far_over = (any_of([above(absolute(v), factor * most) for v, most in zip(qd, limit)])
+                      for factor in (p.overspeed, 2.0 * p.overspeed - 1.0))
+    # what is twice as much too fast must not last as long; a brake does not begin again and again
+    trips = all_of([over, m.over, below(m.over, _TRIPPED), either(
+        at_least(m.over + dt, p.overspeed_time), far_over)])
+
+    def fault():
+        j = largest([absolute(v) / most for v, most in zip(qd, limit)])
+        return Event(OVERSPEED, j, element(qd, j), element(limit, j), 0.0)
+
+    return replace(m, over=when(over, when(trips, _TRIPPED, m.over + dt), 0.0),
+                   fault=choose(trips, [lambda: m.fault, fault]))

@@ -1,0 +1,94 @@
+"""
+Walls: how far out a joint may be, at a position limit or beyond it.
+
+A joint is found beyond its limit after a fall, or a push. Its wall is then where it is, and moves
+inwards with it until it is the limit again. Brakes act at the wall, so that nothing pushes in a
+joint that rests. The reference stays behind a wall beyond a limit. Within the tolerance that
+is all. Further out the joint is in recovery: torque above the weight acts outwards only as far as
+the joint moves inwards, to damp that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import difference
+from robodyn_ros.dynamics.flags import above, any_of, both, either, when
+from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.trace import maximum, minimum
+
+_SLACK = 1e-3     # rad or m that the wall stays outside of the joint: noise does not move it
+_DAMPING = 160.0  # 1/s, of inward motion, per unit of the joint's inertia
+
+
+@block
+class Program:
+    tolerance: float = scalar('rad', 'Distance beyond a limit that counts as inside.')
+    furthest: float = scalar('rad', 'Largest distance beyond a limit of a wall.')
+    speed: float = scalar('rad/s', 'Largest speed of a wall.')
+
+
+@block
+class Memory:
+    lower: list = joints('rad', 'Lower wall.')
+    upper: list = joints('rad', 'Upper wall.')
+
+
+def found(robot, m, p, q, located):
+    """Return the walls of an arm that is found at `q`, where a flag holds."""
+    return when(located, Memory(
+        [maximum(minimum(x, low), low - p.furthest) for x, low in zip(q, robot.lower)],
+        [minimum(maximum(x, high), high + p.furthest) for x, high in zip(q, robot.upper)]), m)
+
+
+def advance(robot, m, p, q, dt, fresh):
+    """Return the walls after `dt` seconds, for a measured position; they move inwards only."""
+    step = p.speed * dt
+    after = Memory(
+        [minimum(low, minimum(wall + step, maximum(wall, x - _SLACK)))
+         for x, low, wall in zip(q, robot.lower, m.lower)],
+        [maximum(high, maximum(wall - step, minimum(wall, x + _SLACK)))
+         for x, high, wall in zip(q, robot.upper, m.upper)])
+    return when(fresh, after, m)
+
+
+def recovering(robot, m, p):
+    """Return flags of joints beyond the tolerance: below their lower, above their upper limit."""
+    return ([above(low - p.tolerance, wall) for low, wall in zip(robot.lower, m.lower)],
+            [above(wall, high + p.tolerance) for high, wall in zip(robot.upper, m.upper)])
+
+
+def any_recovering(robot, m, p):
+    """Return whether any joint is in recovery."""
+    return any_of(sum(recovering(robot, m, p), []))
+
+
+def confined(robot, m, reference):
+    """Return the reference behind the walls that are beyond a limit."""
+    rows = [_confined(*each) for each in zip(
+        reference.q, reference.qd, reference.qdd, robot.lower, m.lower, robot.upper, m.upper)]
+    q, qd, qdd = (list(column) for column in zip(*rows))
+    return replace(reference, q=q, qd=qd, qdd=qdd)
+
+
+def _confined(q, qd, qdd, low, lower, high, upper):
+    past = either(both(above(low, lower), above(lower, q)),
+                  both(above(upper, high), above(q, upper)))
+    return when(past, (minimum(maximum(q, lower), upper), 0.0, 0.0), (q, qd, qdd))
+
+
+def inwards(body, torque, q, qd, m, p):
+    """Return the torque that does not push joints in recovery outwards, but damps."""
+    below, beyond = recovering(body.robot, m, p)
+
+    def bounded():
+        weight = body.safe_gravity(q)
+        inertia = body.part('apparent_inertia', q, body.gains.armature)
+        damping = [_DAMPING * i * v for i, v in zip(inertia, qd)]
+        least = [w - maximum(d, 0.0) for w, d in zip(weight, damping)]
+        most = difference(weight, [minimum(d, 0.0) for d in damping])
+        return [when(low, maximum(t, a), when(high, minimum(t, b), t))
+                for t, a, b, low, high in zip(torque, least, most, below, beyond)]
+
+    return choose(any_of(below + beyond), [lambda: list(torque), bounded])

@@ -1,0 +1,141 @@
+"""The functions of rcl that the native loop calls, by address, and the structures they take."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int32, c_size_t, c_void_p
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.exceptions import RobodynError
+
+OK, TIMEOUT = 0, 2
+_MAPS = Path('/proc/self/maps')
+
+
+class NativeLoopError(RobodynError):
+    """The native loop cannot run here."""
+
+
+class _Allocator(ctypes.Structure):
+    """`rcutils_allocator_t`."""
+
+    _fields_ = [(name, c_void_p) for name in (
+        'allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')]
+
+
+class SerializedMessage(ctypes.Structure):
+    """`rcutils_uint8_array_t`: bytes of a message."""
+
+    _fields_ = [('buffer', c_void_p), ('length', c_size_t), ('capacity', c_size_t),
+                ('allocator', _Allocator)]
+
+
+class WaitSet(ctypes.Structure):
+    """`rcl_wait_set_t`."""
+
+    _fields_ = [(f'{kind}{word}', c_void_p) for kind in (
+        'subscriptions', 'guard_conditions', 'timers', 'clients', 'services', 'events')
+        for word in ('', '_size')] + [('impl', c_void_p)]
+
+
+class Rcl:
+    """
+    The functions of the one librcl of this process.
+
+    Raises
+    ------
+    NativeLoopError
+        There is not exactly one, or it lacks a function.
+
+    """
+
+    ADDRESSES = {'clear': 'rcl_wait_set_clear',
+                 'add_subscription': 'rcl_wait_set_add_subscription',
+                 'add_guard_condition': 'rcl_wait_set_add_guard_condition', 'wait': 'rcl_wait',
+                 'take': 'rcl_take_serialized_message',
+                 'publish': 'rcl_publish_serialized_message'}
+
+    def __init__(self) -> None:
+        found = sorted({line.split()[-1] for line in _MAPS.read_text().splitlines()
+                        if Path(line.split()[-1]).name.startswith('librcl.so')})
+        if len(found) != 1:
+            raise NativeLoopError(f'this process has {len(found)} librcl.so; needed is one')
+        library = ctypes.CDLL(found[0])
+        try:
+            self.addresses = {name: ctypes.cast(getattr(library, symbol), c_void_p).value
+                              for name, symbol in self.ADDRESSES.items()}
+            self._zero, self._init, self._fini = (getattr(library, f'rcl_{name}') for name in (
+                'get_zero_initialized_wait_set', 'wait_set_init', 'wait_set_fini'))
+            default = library.rcutils_get_default_allocator
+            self._names = {kind: getattr(library, f'rcl_{kind}_get_topic_name')
+                           for kind in ('publisher', 'subscription')}
+            self._publish, self._take = (getattr(library, self.ADDRESSES[name])
+                                         for name in ('publish', 'take'))
+            self._make, self._free = (getattr(library, f'rcutils_uint8_array_{name}')
+                                      for name in ('init', 'fini'))
+        except AttributeError as error:
+            raise NativeLoopError(f'librcl.so lacks a function: {error}') from error
+        default.restype, self._zero.restype = _Allocator, WaitSet
+        self._init.argtypes = [c_void_p, *[c_size_t] * 6, c_void_p, _Allocator]
+        self._fini.argtypes = self._free.argtypes = [c_void_p]
+        self._make.argtypes = [c_void_p, c_size_t, c_void_p]
+        self._publish.argtypes, self._take.argtypes = [c_void_p] * 3, [c_void_p] * 4
+        for each in self._names.values():
+            each.argtypes, each.restype = [c_void_p], ctypes.c_char_p
+        for each in (self._init, self._fini, self._make, self._free, self._publish, self._take):
+            each.restype = c_int32
+        self._allocator = default()
+        libc = ctypes.CDLL(None)
+        self.addresses.update({name: ctypes.cast(getattr(libc, name), c_void_p).value
+                               for name in ('clock_gettime', 'usleep')})
+
+    def wait_set(self, context, subscriptions: int) -> WaitSet:
+        """Return a wait set for subscriptions and one guard condition; to be given to `close`."""
+        made = self._zero()
+        self.fill_wait_set(made, context, subscriptions)
+        return made
+
+    def fill_wait_set(self, made: WaitSet, context, subscriptions: int) -> None:
+        """Make the wait set in a structure of zeros."""
+        if self._init(ctypes.byref(made), subscriptions, 1, 0, 0, 0, 0, context.handle.pointer,
+                      self._allocator) != OK:
+            raise NativeLoopError('rcl makes no wait set')
+
+    def buffer(self, capacity: int) -> SerializedMessage:
+        """Return a message to receive into; to be given to `close`."""
+        message = SerializedMessage()
+        self.fill_buffer(message, capacity)
+        return message
+
+    def fill_buffer(self, message: SerializedMessage, capacity: int) -> None:
+        """Make the buffer in a structure of zeros."""
+        if self._make(ctypes.byref(message), capacity, ctypes.byref(self._allocator)) != OK:
+            raise NativeLoopError(f'no memory for a message of {capacity} bytes')
+
+    def topic_name(self, kind: str, pointer: int) -> str:
+        """Return the topic of a publisher or subscription."""
+        return self._names[kind](pointer).decode()
+
+    def publish(self, publisher: int, message: SerializedMessage) -> None:
+        """Publish a serialized message."""
+        if self._publish(publisher, ctypes.byref(message), None) != OK:
+            raise NativeLoopError('rcl publishes no serialized message')
+
+    def take(self, subscription: int, message: SerializedMessage) -> bool:
+        """Take a serialized message; return whether there was one."""
+        return self._take(subscription, ctypes.byref(message), None, None) == OK
+
+    def message(self, data: np.ndarray) -> SerializedMessage:
+        """Return a message to send, of bytes that the caller keeps."""
+        return SerializedMessage(data.ctypes.data, data.nbytes, data.nbytes, self._allocator)
+
+    def close(self, owned) -> None:
+        """Give back a wait set, or a message that was received into."""
+        (self._fini if isinstance(owned, WaitSet) else self._free)(ctypes.byref(owned))
+
+
+def address_of(structure: ctypes.Structure) -> int:
+    """Return where a structure is."""
+    return ctypes.addressof(structure)

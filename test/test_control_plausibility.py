@@ -1,0 +1,279 @@
+"""Sensors that lie: what the arm does, what is said of it, and that honest ones are not blamed."""
+
+from closed_loop import BENT
+from lying_arm import LyingArm, path_of, SPRINT
+import numpy as np
+import pytest
+from robodyn_ros.control import Mode
+from robodyn_ros.control.settings import PlausibilitySettings
+from robodyn_ros.control.state import BETWEEN, FROM_STATE
+from robodyn_ros.exceptions import ParameterError
+
+ROBOTS = [pytest.param(robot, sprint, id=name, marks=pytest.mark.skipif(
+    path_of(robot) is None, reason='no example-robot-data')) for name, robot, sprint in (
+        ('robodyn7', 'robodyn7', SPRINT), ('panda', 'panda', SPRINT),
+        ('panda without rotors', 'panda', np.inf))]
+GOAL = 'the goal is reached'
+DEGREES = 'reports a velocity that is 57.3 times the change of its position; it seems to be in deg'
+OPPOSITE = 'reports a velocity that is -1.00 times the change of its position; its sign is opp'
+HOPS = 'hops to and fro by 0.05'
+REPEATED = 'no good data for 0.250 s: the same state is repeated, at '
+# of each fault: how it is written, and what is said of it; motion begins at 0.65 s
+LIES = {
+    'velocity zero': ('0 velocity_zero inf', GOAL),
+    'velocity of one joint zero': ('0 velocity_zero {joint} inf', GOAL),
+    'velocity zero at speed': ('1.35 velocity_zero inf', GOAL),
+    'sign': ('0 velocity_scale inf -1', OPPOSITE),
+    'sign of one joint': ('0 velocity_scale {joint} inf -1', OPPOSITE),
+    'sign at speed': ('1.35 velocity_scale inf -1', OPPOSITE),
+    'sign of one joint at speed': ('1.35 velocity_scale {joint} inf -1', OPPOSITE),
+    'degrees': ('0 velocity_scale inf 57.29578', DEGREES),
+    'degrees of one joint': ('0 velocity_scale {joint} inf 57.29578', DEGREES),
+    'degrees at speed': ('1.35 velocity_scale inf 57.29578', DEGREES),
+    'states repeated at speed': ('1.35 repeat 0.4', REPEATED),
+    'outliers': ('0.7 velocity_outliers {joint} inf 1e5', GOAL),
+    'small outliers': ('0.7 velocity_outliers {joint} inf 30', GOAL),
+    'second arm': ('1.35 second_arm inf 0.05', HOPS)}
+
+
+def lying(robot, entry, **options):
+    """Return an arm with a fault, after a motion, and what is said of that."""
+    joint = 'panda_joint4' if robot == 'panda' else 'joint4'
+    arm = LyingArm(robot, [entry.format(joint=joint)], **options).run(0.65)
+    refused = arm.go(1.6)
+    arm.run(3.0)
+    return arm, refused or arm.control.fault or arm.control.message
+
+
+@pytest.mark.parametrize('robot, sprint', ROBOTS)
+@pytest.mark.parametrize('name', LIES)
+def test_a_lie_moves_no_arm_out_of_bounds_and_is_named(robot, sprint, name):
+    entry, words = LIES[name]
+    arm, text = lying(robot, entry, sprint=sprint)
+    assert words in text
+    assert arm.speed < 1.5 and arm.beyond < 0.02 and arm.torque_step < 1.0 + 1e-9
+    # at rest, damped, where it should be
+    assert arm.swing() < 2e-3 and arm.control.mode is Mode.HOLD
+    assert np.abs(arm.plant.q - arm.control.reference.q).max() < 5e-3
+    assert bool(arm.control.fault) == (words != GOAL)
+
+
+@pytest.mark.parametrize('entry, unreported', [
+    ('0 velocity_zero inf', range(7)), ('0 velocity_zero joint3 inf', [2]),
+    ('0 nan_velocity inf', range(7)), ('0 nan_velocity joint3 joint5 inf', [2, 4])])
+def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
+    arm, text = lying('robodyn7', entry)
+    names = [f'joint{j + 1}' for j in unreported]
+    assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.7
+    assert arm.control.unreported_velocities == arm.control.estimated_velocities == names
+    assert arm.control.velocity_outliers == 0
+    # kd is 40/s, its velocity 10 ms late: 2 (delay) + period instead of the period
+    assert arm.control.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
+
+
+def test_velocity_that_is_no_number_any_more_is_silence():
+    arm, text = lying('robodyn7', '1.35 nan_velocity joint2 inf')
+    assert "(joint 'joint2' reports position" in text and 'velocity nan' in text
+
+
+def test_velocity_that_is_reported_again_is_used_again():
+    arm, text = lying('robodyn7', '0 velocity_zero 1.4')
+    assert text == GOAL and not arm.control.estimated_velocities
+    assert arm.control.feedback_part == 1.0
+
+
+@pytest.mark.parametrize('source', ['measured', 'estimated'])
+def test_the_source_of_velocities_can_be_chosen(source):
+    arm, text = lying('robodyn7', '0.6 freeze joint1 0', velocity_source=source)
+    assert text == GOAL and arm.swing() < 2e-3
+    estimated = list(arm.model.joint_names) if source == 'estimated' else []
+    assert arm.control.estimated_velocities == estimated
+    np.testing.assert_array_equal(arm.seen.delay, 0.01 if estimated else 0.0)
+    # what is not used cannot lie, and what is used is not replaced
+    arm, text = lying('robodyn7', '0 velocity_scale inf -1', velocity_source=source)
+    assert (OPPOSITE in text) == (source == 'measured')
+    assert (arm.speed < 0.7) == (source == 'estimated')
+
+
+def test_without_velocities_measured_ones_are_missed():
+    arm = LyingArm(faults=['0.1 nan_velocity inf'], velocity_source='measured').run(0.5)
+    assert 'velocity nan' in arm.control.fault and arm.control.needs_velocity
+
+
+def test_a_wrong_sign_is_a_fault_again_after_the_reset():
+    arm, _ = lying('robodyn7', '0 velocity_scale inf -1')
+    arm.control.reset_fault()
+    assert arm.go(1.0) == ''
+    arm.run(2.0)
+    assert OPPOSITE in arm.control.fault and arm.speed < 1.0 and arm.swing() < 2e-3
+
+
+def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
+    """Protects from a velocity that stays as it was, or an encoder that stands still."""
+    arm = LyingArm(faults=['0.7 velocity_outliers joint4 0.3 0'], gains={'natural_frequency': 5.0})
+    arm.run(0.6)
+    lie, receive = np.zeros(7), arm._reports
+
+    def reports():
+        return [type(each)(each.names, each.position, each.velocity + lie, each.effort, 0)
+                for each in receive()]
+
+    arm._reports, lie[3] = reports, 3.0
+    arm.run(0.3)
+    assert arm.control.fault == ("joint 'joint4' reports velocity 3, and its position stands "
+                                 'still; check its encoder')
+    assert np.abs(arm.column(2)).max() < 0.2
+
+
+# --- repeated states ----------------------------------------------------------------------------
+
+def test_repeated_states_are_answered_by_the_prediction_until_they_are_silence():
+    arm = LyingArm(faults=['1.35 repeat 0.04']).run(0.65)
+    arm.go(1.6)
+    arm.run(2.5)
+    kinds = {kind: np.count_nonzero(arm.column(4) == kind) for kind in (FROM_STATE, BETWEEN)}
+    assert kinds[BETWEEN] == pytest.approx(0.037 / 0.002, abs=3)
+    assert arm.control.message == GOAL and arm.speed < 0.62
+
+
+def test_states_at_twice_the_rate_of_the_encoders_spoil_nothing():
+    once, twice = (LyingArm(rate=rate, twice=rate > 500.0).run(0.65) for rate in (500.0, 1000.0))
+    for arm in (once, twice):
+        assert arm.go(1.2, 0.9) == ''
+        arm.run(2.0)
+        assert arm.control.message == GOAL
+    assert np.abs(once.plant.q - twice.plant.q).max() < 1e-5
+    assert twice.control.velocity_outliers == 0 and twice.torque_step < 0.3
+
+
+def test_a_dead_bus_at_rest_is_silence_once_the_torque_should_have_shown():
+    arm = LyingArm(faults=['0.7 repeat inf']).run(0.75)
+    arm.go(1.0, 0.9)
+    arm.run(0.8)
+    assert 'the same state is repeated' in arm.control.fault
+    assert arm.torque_step < 1.0
+
+
+def test_an_arm_that_its_friction_holds_from_activation_on_has_no_dead_bus():
+    """Protects an arm whose effort under brakes is the weight, as is the first torque."""
+    arm = LyingArm(plant={'friction': None, 'damping': None}, sprint=np.inf, rate=250.0,
+                   pose=np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])).run(2.0)
+    assert not arm.control.fault and (arm.column(4) != BETWEEN).all()
+    assert float(arm.seen.same) > 1.0, 'the same state all the time'
+
+
+@pytest.mark.parametrize('effort', [1.0, 0.0, np.nan])
+def test_an_arm_that_is_blocked_has_no_dead_bus(effort):
+    """Protects an arm at a wall, whose coarse encoders repeat, from being taken for silent."""
+    wall = {'upper': BENT + 0.05, 'lower': BENT - 0.05}
+    arm = LyingArm(plant=wall, effort=effort, sensors={
+        'resolution': 2.0 * np.pi / 4096, 'differentiate': True}).run(0.65)
+    arm.go(1.2)
+    arm.run(2.5)
+    assert not arm.control.fault and not arm.seen.doubted.any()
+    assert np.abs(arm.plant.q - BENT).max() < 0.06, 'blocked'
+    assert np.abs(arm.torque).max() > 40.0, 'in vain'
+
+
+# --- speed --------------------------------------------------------------------------------------
+
+def test_a_joint_that_is_too_fast_is_braked_and_that_is_a_fault():
+    arm = LyingArm(floating=True).run(0.65)
+    link = arm.model.body_names[-1]
+    arm.plant.push(link, np.array([0.0, 120.0, 0.0, 0.0, 0.0, 0.0]))
+    while not arm.control.fault and arm.time < 5.0:
+        arm.run(0.002)
+    arm.plant.push(link, None)
+    joint = arm.control.fault.split("'")[1]
+    assert arm.control.fault.startswith(f"joint '{joint}' moves at ")
+    assert '% of its velocity limit' in arm.control.fault and arm.control.mode is Mode.STOP
+    assert 1.2 < arm.speed < 1.5
+    arm.run(1.5)
+    assert arm.control.mode is Mode.HOLD and arm.swing() < 2e-3
+    assert 'fault is latched' in arm.go(1.0)
+    arm.control.reset_fault()
+    assert arm.go(1.0) == ''
+
+
+def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
+    arm = LyingArm(overspeed=1.05).run(0.1)
+    arm.control.deactivate()
+    arm.plant.qd[:] = 2.0 * arm.model.velocity_limit
+    arm.run(0.1)
+    assert not arm.control.fault and not arm.seen.fault.code
+
+
+def test_outliers_are_replaced_and_counted():
+    honest, _ = lying('robodyn7', '0 reorder 0')
+    arm, text = lying('robodyn7', '0.7 velocity_outliers joint4 inf -40')
+    assert text == GOAL and arm.control.velocity_outliers == pytest.approx(2.95 * 500 / 50, abs=2)
+    assert arm.torque_step < honest.torque_step + 0.05
+    assert np.abs(arm.column(1) - honest.column(1)).max() < 1e-3
+
+
+# --- no false alarms ----------------------------------------------------------------------------
+
+COARSE = {'resolution': 2.0 * np.pi / 4096, 'differentiate': True, 'velocity_cutoff': 16.0}
+HONEST = {
+    'perfect': {}, 'of 12 bits': {'sensors': {'resolution': 2.0 * np.pi / 4096}},
+    'differentiated': {'sensors': {'resolution': 1e-4, 'differentiate': True}},
+    'coarse and filtered': {'sensors': COARSE},
+    'coarse and slow': {'sensors': {**COARSE, 'velocity_cutoff': 8.0}},
+    'filtered for 20 ms': {'lag': 0.02},
+    'noisy': {'sensors': {'resolution': 1e-5, 'position_noise': 2e-4, 'velocity_noise': 0.05}},
+    'with lost states': {'sensors': {'dropout': 0.05, 'resolution': 1e-4}},
+    'reported twice': {'sensors': COARSE, 'twice': True}}
+
+
+@pytest.mark.parametrize('name', HONEST)
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0, 1000.0])
+def test_honest_sensors_are_not_blamed(name, rate):
+    slow = rate == 50.0
+    arm = LyingArm(rate=rate, jitter=0.1 if slow and name == 'reported twice' else 1.0,
+                   **HONEST[name], gains={'natural_frequency': 10.0 if slow else 20.0}).run(0.65)
+    assert arm.go(1.2, 0.95) == ''
+    arm.run(1.8)
+    assert arm.control.message == GOAL and not arm.control.fault
+    assert not arm.control.unreported_velocities and not arm.control.velocity_outliers
+    assert not arm.control.estimated_velocities
+    assert np.abs(arm.plant.q - arm.control.reference.q).max() < 0.01
+
+
+@pytest.mark.parametrize('name', HONEST)
+@pytest.mark.parametrize('event', ['drop', 'wall', 'wrap'])
+def test_honest_sensors_are_not_blamed_for_what_happens_to_the_arm(name, event):
+    turning = ('joint1', 'joint7') if event == 'wrap' else ()
+    pose = np.where(np.isin(np.arange(7), (0, 6)), [3.0, 0, 0, 0, 0, 0, -3.0], BENT)
+    wall = {'upper': BENT + 0.25, 'lower': BENT - 0.25} if event == 'wall' else {}
+    arm = LyingArm(**HONEST[name], jitter=0.5, plant=wall, continuous=turning,
+                   pose=pose if turning else BENT)
+    link = arm.model.body_names[-1]
+    arm.run(0.65)
+    if event == 'drop':
+        arm.plant.push(link, np.array([0.0, 0.0, -50.0, 0.0, 0.0, 0.0]))
+        arm.run(0.5)
+    goal = arm.plant.q + np.array([0.7, 0, 0, 0, 0, 0, -0.8])
+    assert (arm.follow(goal, 1.0) if turning else arm.go(1.2, 0.8)) == ''
+    arm.run(0.6)
+    arm.plant.push(link, None)
+    arm.run(1.2)
+    assert not arm.control.fault
+    assert not arm.control.unreported_velocities and not arm.control.estimated_velocities
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('name, value', [
+    ('velocity_source', 'guessed'), ('velocity_filter', 0.0), ('motion', -1.0),
+    ('velocity_lag', 0.0), ('repeated', 0.0), ('overspeed', 1.0), ('overspeed_time', 0.0)])
+def test_settings_out_of_range_are_refused(name, value):
+    with pytest.raises(ParameterError, match=name):
+        PlausibilitySettings(**{name: value})
+
+
+def test_checks_can_be_switched_off():
+    off = {name: np.inf for name in ('motion', 'repeated', 'overspeed')}
+    arm, text = lying('robodyn7', '1.35 velocity_outliers joint4 0.4 30', **off)
+    assert text == GOAL and arm.control.velocity_outliers == 0
+    arm, _ = lying('robodyn7', '0.7 repeat 0.3', **off)
+    assert not np.any(arm.column(4) == BETWEEN)

@@ -9,6 +9,7 @@ import numpy as np
 from robodyn_ros.control import ArmController, CycleSettings, make_gains
 from robodyn_ros.control.settings import PlausibilitySettings, StateSettings
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import FaultSchedule, parse_fault, Plant, Sensors, SensorSettings
@@ -37,7 +38,7 @@ def dynamics_of(robot, continuous=()):
     for joint in continuous:
         text = text.replace(f'<joint name="{joint}" type="revolute">',
                             f'<joint name="{joint}" type="continuous">')
-    return Dynamics(RobotModel.from_urdf(text, locked=_LOCKED[robot]))
+    return Dynamics(with_slots(RobotModel.from_urdf(text, locked=_LOCKED[robot])))
 
 
 class LyingArm:
@@ -70,6 +71,8 @@ class LyingArm:
         Of the controller, and physics of the joints.
     effort : float
         Factor of the efforts that are reported; not a number: none are.
+    cycle : dict
+        Of `CycleSettings`.
     **plausible
         Of `PlausibilitySettings`.
 
@@ -77,7 +80,7 @@ class LyingArm:
 
     def __init__(self, robot='robodyn7', faults=(), rate=500.0, jitter=0.0, sensors=None, lag=0.0,
                  twice=False, continuous=(), pose=None, sprint=SPRINT, gains=None, plant=None,
-                 effort=1.0, floating=False, **plausible):
+                 effort=1.0, floating=False, cycle=None, **plausible):
         dynamics = dynamics_of(robot, continuous)
         self.model = model = dynamics.model
         armature = model.effort_limit / sprint
@@ -85,7 +88,7 @@ class LyingArm:
             dynamics, make_gains(dynamics, **{'armature': armature, 'friction_scale': 0.0,
                                               **(gains or {})}),
             CycleSettings(start_floating=floating, states=StateSettings(
-                jump=0.06, plausibility=PlausibilitySettings(**plausible))))
+                jump=0.06, plausibility=PlausibilitySettings(**plausible)), **(cycle or {})))
         self.plant = Plant(model, STEP, armature=armature,
                            **{'friction': 0.0, 'damping': 0.0, **(plant or {})})
         self.plant.reset(POSES[robot] if pose is None else pose, brakes=True)

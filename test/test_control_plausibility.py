@@ -1,13 +1,15 @@
 """Sensors that lie: what the arm does, what is said of it, and that honest ones are not blamed."""
 
 from closed_loop import BENT
-from lying_arm import LyingArm, path_of, SPRINT
+from lying_arm import dynamics_of, LyingArm, path_of, SPRINT
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
+from robodyn_ros.control.contact.settings import CollisionSettings, ObserverSettings
 from robodyn_ros.control.settings import PlausibilitySettings
 from robodyn_ros.control.state import BETWEEN, FROM_STATE
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.control.steps import laws
+from robodyn_ros.exceptions import ParameterError, StateError
 
 ROBOTS = [pytest.param(robot, sprint, id=name, marks=pytest.mark.skipif(
     path_of(robot) is None, reason='no example-robot-data')) for name, robot, sprint in (
@@ -69,6 +71,37 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
     assert arm.control.velocity_outliers == 0
     # kd is 40/s, its velocity 10 ms late: 2 (delay) + period instead of the period
     assert arm.control.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
+
+
+@pytest.mark.parametrize('robot, sprint', ROBOTS[::2])
+@pytest.mark.parametrize(
+    'law', sorted(laws.ROWS.keys() - {'gravity_compensation', 'computed_torque'}))
+@pytest.mark.parametrize('name', ['velocity zero', 'sign'])
+def test_a_lie_moves_no_arm_out_of_bounds_under_any_law(law, name, robot, sprint):
+    entry, words = LIES[name]
+    arm, text = lying(robot, entry, sprint=sprint, cycle={'tracking': law})
+    assert words in text
+    assert arm.speed < 1.5 and arm.beyond < 0.02 and arm.torque_step < 1.0 + 1e-9
+    # gains that act on torques are reduced, most of all those of light wrists: these creep
+    assert arm.swing() < (0.2 if robot == 'panda' else 0.02)
+
+
+@pytest.mark.parametrize('factor', [0.3, 0.5, 1.5, 1.8])
+@pytest.mark.parametrize('joint', ['', 'joint4 '])
+def test_a_velocity_of_about_the_right_size_is_estimated_and_its_ratio_found(factor, joint):
+    arm, text = lying('robodyn7', f'0 velocity_scale {joint}inf {factor}')
+    assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.8
+    found = arm.control.contradicted_velocities
+    assert list(found) == ['joint4'] if joint else len(found) >= 5
+    np.testing.assert_allclose(list(found.values()), factor, rtol=0.02)
+    assert not arm.control.unreported_velocities
+
+
+def test_a_velocity_that_is_reported_as_zero_is_no_collision():
+    limit = dynamics_of('robodyn7').model.effort_limit
+    arm, text = lying('robodyn7', '0 velocity_zero inf', cycle={'observer': ObserverSettings(
+        collision=CollisionSettings(0.1 * limit))})
+    assert text == GOAL and arm.control.estimated_velocities
 
 
 def test_velocity_that_is_no_number_any_more_is_silence():
@@ -277,3 +310,35 @@ def test_checks_can_be_switched_off():
     assert text == GOAL and arm.control.velocity_outliers == 0
     arm, _ = lying('robodyn7', '0.7 repeat 0.3', **off)
     assert not np.any(arm.column(4) == BETWEEN)
+
+
+# --- before the arm is taken over ---------------------------------------------------------------
+
+def moved_by_hand(arm, seconds=0.5, speed=0.6):
+    """Let somebody move the joints of an arm that is not under control."""
+    for _ in range(round(seconds * 500)):
+        arm.plant.q += 0.002 * speed
+        arm.plant.qd[:] = speed
+        arm._steps += 4
+        arm._receive(permitted=False)
+
+
+@pytest.mark.parametrize('factor, words', [
+    (-1.0, OPPOSITE), (57.29578, DEGREES), (1.0, ''), (0.0, '')])
+def test_a_contradiction_that_is_seen_before_activation_refuses_it(factor, words):
+    arm = LyingArm(faults=[f'0 velocity_scale joint4 inf {factor}'])
+    arm.control.deactivate()
+    moved_by_hand(arm)
+    seen = arm.control.states
+    rest = np.array(seen.q), np.zeros(7)
+    if not words:
+        arm.control.check_state(*rest)
+        assert arm.control.unreported_velocities == ([] if factor else ['joint4'])
+        return
+    with pytest.raises(StateError) as error:
+        arm.control.check_state(*rest)
+    assert words in str(error.value) and error.value.evidence['joint'] == 'joint4'
+    # a driver that is started anew is judged anew
+    arm._steps += 1000
+    arm._receive(permitted=False)
+    arm.control.check_state(*rest)

@@ -12,6 +12,7 @@ from robodyn_ros.dynamics.loads import with_slots  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
 from robodyn_ros.nodes.guard.torque import GuardTorque  # noqa: E402
+from robodyn_ros.safety import PlausibleVelocity  # noqa: E402
 from robodyn_ros.simulation import Plant  # noqa: E402
 from robodyn_ros.simulation.mismatch import mismatched  # noqa: E402
 from ros_process import ROOT  # noqa: E402
@@ -30,6 +31,8 @@ class Held:
     ----------
     masses : float
         Those of the arm, as a share of those that the guard reckons with.
+    report : callable
+        Of the velocities that are reported for the true ones.
     **values
         Parameters of the guard.
 
@@ -37,27 +40,32 @@ class Held:
 
     dynamics = Dynamics(with_slots(MODEL))
 
-    def __init__(self, masses=1.0, **values):
+    def __init__(self, masses=1.0, report=np.copy, **values):
         self.values = {row.name.replace('.', '_'): row.default for row in PARAMETERS} | values
         model = MODEL if masses == 1.0 else mismatched(MODEL, masses)
         self.plant = Plant(model, STEP, damping=0.0, friction=0.0)
         self.guard = GuardTorque(self.dynamics, SimpleNamespace(**self.values))
+        self.report, self.velocity = report, PlausibleVelocity(MODEL.velocity_limit)
         self.track, self.torques = [], []
 
     def take_over(self, q=HOME, qd=0.0):
         plant = self.plant
         plant.reset(q)
         plant.qd[:] = qd
-        self.guard.start(0.0, plant.q, plant.qd, None)
+        self.guard.start(0.0, plant.q, self.seen(0.0), None)
         self.torques = [self.guard.last] * LATE
         return self
+
+    def seen(self, now):
+        """Return the velocity that is used."""
+        return self.velocity.of(now, self.plant.q, self.report(self.plant.qd))
 
     def run(self, duration, push=None, blind=False):
         plant, first = self.plant, len(self.torques)
         for k in range(first, first + round(duration / STEP)):
             now = STEP * (k - LATE + 1)
             torque = (self.guard.blind(now) if blind else
-                      self.guard.moving(now, plant.q.copy(), plant.qd.copy()))
+                      self.guard.moving(now, plant.q.copy(), self.seen(now)))
             self.torques.append(torque.copy())
             plant.step(self.torques[-LATE] + (0.0 if push is None else push))
             self.track.append(plant.q.copy())
@@ -184,3 +192,32 @@ def test_an_arm_beyond_its_limits_is_held_there_and_led_inwards_only(side):
     held.run(1.0, push)
     edge = max(inner, MODEL.upper[joint])
     assert side * held.plant.q[joint] < edge + 1e-2, 'what was gained is not lost'
+
+
+@pytest.mark.parametrize('factor', [0.0, -1.0, np.degrees(1.0)])
+def test_an_arm_whose_velocities_are_wrong_comes_to_rest_all_the_same(factor):
+    # before it commands, the guard has seen the arm in motion for a while
+    held = Held(report=lambda qd: factor * qd)
+    held.plant.reset(HOME)
+    held.plant.qd[:] = SPEED
+    for k in range(100):
+        held.velocity.of(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, factor * SPEED)
+    held.take_over(qd=SPEED).run(1.5)
+    assert np.abs(held.plant.qd).max() < 0.01
+    honest = Held().take_over(qd=SPEED).run(1.5)
+    assert np.abs(np.array(held.track) - np.array(honest.track)).max() < 0.03
+
+
+def test_honest_velocities_are_used_as_they_are():
+    rng, velocity = np.random.default_rng(1), PlausibleVelocity(MODEL.velocity_limit)
+    for k in range(2000):
+        t = 0.002 * k
+        q, qd = 0.5 * np.sin(2.0 * t) * np.ones(7), np.cos(2.0 * t) * np.ones(7)
+        q = np.round((q + 1e-4 * rng.standard_normal(7)) / 1.5e-3) * 1.5e-3  # 12 bits
+        np.testing.assert_array_equal(velocity.of(t, q, qd), qd)
+
+
+def test_a_velocity_after_a_pause_is_the_reported_one():
+    velocity = PlausibleVelocity(MODEL.velocity_limit)
+    for t in (1.0, 1.002, 3.0):
+        np.testing.assert_array_equal(velocity.of(t, t + HOME, SPEED), SPEED)

@@ -33,6 +33,7 @@ from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
+from robodyn_ros.control.steps.plausibility import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.control.takeover import (
     check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.terms import Term
@@ -363,6 +364,11 @@ class ArmController:
         if problem:
             raise StateError(f'{problem}; bring the arm to where it weighs less, or raise '
                              'effort_margin or effort_limit')
+        for name, ratio in self.contradicted_velocities.items():
+            if not -SMALL < ratio < WRONG:
+                raise StateError(self._messages.text(SimpleNamespace(
+                    code=CONTRADICTED, joint=self.model.joint_names.index(name), value=ratio,
+                    bound=0.0, time=0.0)), joint=name, value=ratio)
 
     def check_effort(self, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
                      driver_compensates_gravity: bool = False) -> str:
@@ -1023,16 +1029,20 @@ class ArmController:
     @property
     def estimated_velocities(self) -> list[str]:
         """Joints whose velocity is estimated from positions now."""
-        seen = self._m.acceptance.plausibility
-        source = self.settings.states.plausibility.velocity_source
-        return self._names((source == 'estimated') | (source == 'auto') & (
-            (seen.absent > 0.0) | (seen.doubted > 0.0)))
+        return self._names(self._m.acceptance.plausibility.replaced > 0.0)
 
     @property
     def unreported_velocities(self) -> list[str]:
         """Joints that report no velocity, or nearly zero while they move."""
         seen = self._m.acceptance.plausibility
-        return self._names((seen.absent > 0.0) | (seen.unreported > 0.0))
+        return self._names((seen.absent > 0.0) | (np.abs(seen.mismatch + 1.0) < SMALL))
+
+    @property
+    def contradicted_velocities(self) -> dict[str, float]:
+        """Ratio of velocity and change of position, of joints where they disagree."""
+        return {name: 1.0 + float(each) for name, each in zip(
+            self.model.joint_names, self._m.acceptance.plausibility.mismatch)
+            if each and abs(each + 1.0) >= SMALL}
 
     @property
     def velocity_outliers(self) -> int:

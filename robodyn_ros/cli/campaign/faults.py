@@ -55,7 +55,7 @@ _UNTOUCHED = Bounds(goes_on=math.inf, resets=False)
 _ENDS = Bounds()
 _LIMITED = Bounds(beyond=0.02)
 _BLIND = Bounds(beyond=0.02, goes_on=math.inf, resets=False)
-_ESTIMATED = 'it is estimated from positions'
+_ESTIMATED = 'estimated from positions'
 _LONG = 0.5  # s of motion that show what is wrong with a velocity
 
 CASES = (
@@ -139,6 +139,9 @@ CASES = (
     Case('velocity in degrees', 'velocities of all joints are in degrees per second',
          acts.faulty('velocity_scale', amount='positive'), _LIMITED, 'the same',
          ((_LONG, 'it seems to be in degrees per second'),), (0.3, 1.2), (57.29578, 57.29578)),
+    Case('velocity off', 'velocities of all joints are too small or too large by a factor',
+         acts.faulty('velocity_scale', amount='positive'), _BLIND, 'estimated from positions '
+         'where that shows, with the ratio; the motion goes on', (), (0.3, 1.2), (0.3, 1.8)),
     Case('velocity outliers', 'one velocity of fifty of a joint is wrong, by up to 100 rad/s',
          acts.faulty('velocity_outliers', 1, 'signed'), _BLIND, 'replaced by estimates, and the '
          'motion goes on', (), (0.3, 1.2), (20.0, 100.0)),

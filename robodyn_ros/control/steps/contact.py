@@ -8,7 +8,7 @@ from robodyn_ros.control.steps import (
     collision, laws, loads, mean_torque, motion, observer, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.terms import rows_of
-from robodyn_ros.dynamics.flags import above, all_of, both, either, flag, no
+from robodyn_ros.dynamics.flags import above, all_of, either, flag, no
 from robodyn_ros.dynamics.flow import choose
 
 
@@ -18,7 +18,9 @@ def observe(robot, functions, seen, state, m, p):
 
     def observed():
         elapsed, torque, given = mean_torque.finished(m.given, seen.now - m.before, m.sent)
-        usual = both(above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)))
+        # a velocity from another source is no momentum
+        usual = all_of([above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)),
+                        no(m.acceptance.plausibility.switched)])
         known = wrenches.known_torque(body, state.q, p.external, m.before)
         blending = either(no(loads.settled(m.loads)), laws.one_of(p.law, laws.ADAPT))
         after = observer.advance(

@@ -28,6 +28,7 @@ from robodyn_ros.dynamics.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.safety import fading_memory
 
 # codes of `messages`
 REPEATED, HOPPING, OVERSPEED, CONTRADICTED, STANDING = map(float, range(120, 125))
@@ -37,8 +38,10 @@ _GAP = 0.1        # s between two states after which all begins anew
 _LATE = 2.5       # periods that a velocity may lag in any case: differentiated, a sample late
 _UNPROVEN = 0.2   # of the lag, that is granted to a velocity that has not agreed yet
 _SHOWN = 3.0      # times `motion` from which on a ratio is measured
-_SMALL = 0.25     # ratio of velocity and change of position below which it is not reported
-_AGREES = 2.0     # largest ratio, and 1 over the least, that agrees
+SMALL = 0.25      # ratio of velocity and change of position below which it is not reported
+WRONG = 2.0       # largest ratio, and 1 over the least, that may be due to a lag
+_AGREES = 1.25    # the same, that ends a doubt,
+_CLEARED = 0.2    # s of motion without a larger difference later
 _ANSWERED = 0.05  # s after which a live effort shows a change of torque
 _STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
 _NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
@@ -78,7 +81,9 @@ class Memory:
     integral: list = joints('rad', 'Integral of the reported velocity of late.')
     proven: list = joints('', 'Flag: the velocity has agreed since activation.')
     doubted: list = joints('', 'Flag: the velocity disagrees.')
-    unreported: list = joints('', 'Flag: it is not reported, but zero or nearly.')
+    agreed: list = joints('s', 'Time for which a velocity in doubt has agreed, in motion.')
+    mismatch: list = joints('', 'Ratio of velocity and change of position, less 1, since they '
+                            'disagree; 0: not found yet.')
     absent: list = joints('', 'Flag: it is not a number, and was none at activation.')
     same: float = scalar('s', 'Time for which states were the same.')
     unanswered: float = scalar('s', 'Time for which a change of torque is not in the effort.')
@@ -90,6 +95,8 @@ class Memory:
     hops: float = scalar('', 'Hops of late.')
     two: float = scalar('', 'Flag: that are the states of two arms.')
     over: float = scalar('s', 'Time for which a joint was too fast.')
+    replaced: list = joints('', 'Flag: the estimate is used.')
+    switched: float = scalar('', 'Flag: that has changed with this state.')
     delay: float = scalar('s', 'Delay of the velocities that are used.')
     fault: Event = part(Event)
 
@@ -129,10 +136,12 @@ def judge(state, q, time, before, jumped, m, p, limit, sent):
     dt = time - m.time
     anew = any_of([no(m.known), above(dt, _GAP), jumped, no(above(dt, 0.0))])
     dt = when(anew, _GAP, dt)
-    # who else moves an arm that is not under control may do so
-    hops, foreign, m = hopped(q, state.qd, before, anew, finite(sent[0]), dt, m, p, limit)
+    # who else moves an arm that is not under control may do so, and mend its driver
+    controlled = finite(sent[0])
+    hops, foreign, m = hopped(q, state.qd, before, anew, controlled, dt, m, p, limit)
     refusal = when(flag(repetition.code), repetition, when(foreign, event(HOPPING), NOTHING))
     x = estimated(q, state.qd, dt, anew, hops, before.q, m, p, limit)
+    m = replace(m, doubted=[both(each, no(both(anew, no(controlled)))) for each in m.doubted])
     after = compared(x, dt, either(anew, hops), m, p)
     after = too_fast(x.qd, dt, after, p, limit)
     # what its stamp keeps from being used leaves a gap, but for one that is sent twice
@@ -211,10 +220,9 @@ def hopped(q, qd, before, anew, judged, dt, m, p, limit):
 def estimated(q, reported, dt, anew, hops, before, m, p, limit):
     """Return the filtered position, its velocity, outliers, and the velocity to use."""
     time = maximum(p.smoothing, dt)
-    kept = time / (time + dt)
-    gain, slope = 1.0 - kept * kept, (1.0 - kept) * (1.0 - kept) / dt
-    result = SimpleNamespace(place=[], estimate=[], outlying=[], qd=[], step=[], reported=reported,
-                             delay=0.0)
+    gain, slope = fading_memory(time, dt)
+    result = SimpleNamespace(place=[], estimate=[], outlying=[], qd=[], step=[], replaced=[],
+                             reported=reported, delay=0.0)
     from_positions = equal(p.source, ESTIMATED)
     for x, v, old, place, rate, speed, most, doubted, absent in zip(
             q, reported, before, m.place, m.estimate, p.speed, limit, m.doubted, m.absent):
@@ -233,6 +241,7 @@ def estimated(q, reported, dt, anew, hops, before, m, p, limit):
         result.estimate.append(rate)
         result.outlying.append(outlying)
         result.step.append(step)
+        result.replaced.append(replaced)
         result.qd.append(when(either(replaced, outlying), rate, v))
         result.delay = when(replaced, 2.0 * when(anew, p.smoothing, time), result.delay)
     return result
@@ -255,27 +264,30 @@ def compared(x, dt, anew, m, p):
         bound = p.motion + lag * speed
         product, square = integral * change, change * change
         moved = above(size, shown)
-        agrees = all_of([moved, above(product, square / _AGREES), below(
-            absolute(integral), _AGREES * size), below(gap, bound)])
+        agrees, like = (all_of([moved, below(gap, bound), above(product, square / factor),
+                                below(product, factor * square)])
+                        for factor in (_AGREES, WRONG))
         off = both(judged, no(m.absent[j]))
-        doubted, proven = m.doubted[j], either(m.proven[j], agrees)
+        doubted, proven = m.doubted[j], either(m.proven[j], like)
+        agreed = when(agrees, m.agreed[j] + dt, when(above(gap, bound), 0.0, m.agreed[j]))
+        doubtful = both(off, both(doubted, below(agreed, _CLEARED)))
         begins = all_of([off, no(doubted), above(gap, when(
             m.proven[j], bound, p.motion + _UNPROVEN * lag * speed))])
         far = both(off, both(doubted, above(gap, 2.0 * bound)))
         contradicts = all_of([far, moved, either(
-            below(product, -_SMALL * square), above(absolute(integral), _AGREES * size))])
+            below(product, -SMALL * square), above(absolute(integral), WRONG * size))])
         stands = all_of([far, above(gap, 4.0 * bound), below(size, 0.5 * p.motion)])
-        silent = all_of([off, doubted, moved, above(gap, bound),
-                         below(absolute(product), _SMALL * square)])
+        measured = all_of([off, doubted, moved, above(gap, bound)])
         # what is shown from here on has no part in it of what was before
         clears = any_of([begins, contradicts, stands])
         rate = when(begins, x.reported[j], rate)
         rows.append((rate, when(clears, 0.0, change), when(clears, 0.0, integral), proven,
-                     both(off, either(begins, both(doubted, no(agrees)))),
-                     both(either(m.unreported[j], silent), no(agrees)), contradicts, stands,
+                     either(begins, doubtful), when(doubtful, agreed, 0.0),
+                     when(doubtful, when(measured, product / positive(square) - 1.0,
+                                         m.mismatch[j]), 0.0), contradicts, stands,
                      product, square))
-    (rate, change, integral, proven, doubted, unreported, contradicts, stands, products,
-     squares) = (list(column) for column in zip(*rows))
+    (rate, change, integral, proven, doubted, agreed, mismatch, contradicts, stands,
+     products, squares) = (list(column) for column in zip(*rows))
     wrong = any_of(contradicts)
 
     def found():
@@ -287,8 +299,11 @@ def compared(x, dt, anew, m, p):
     fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
     return replace(
         m, place=x.place, estimate=x.estimate, rate=rate, outlying=x.outlying, change=change,
-        integral=integral, proven=proven, doubted=doubted, unreported=unreported, fault=fault,
-        outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying), delay=x.delay)
+        integral=integral, proven=proven, doubted=doubted, agreed=agreed,
+        mismatch=mismatch, fault=fault,
+        outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying),
+        replaced=x.replaced, switched=any_of(
+            [no(equal(*each)) for each in zip(x.replaced, m.replaced)]), delay=x.delay)
 
 
 def too_fast(qd, dt, m, p, limit):

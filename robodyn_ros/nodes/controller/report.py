@@ -54,7 +54,7 @@ class ControllerReport:
         self._told, self._collisions = '', 0
         self._light: set[str] = set()
         self._recovers = False
-        self._unreported: list[str] = []
+        self._doubted: dict[str, str] = {}
         self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
 
@@ -112,15 +112,21 @@ class ControllerReport:
             log.info('recovery is over: all joints are within their limits')
 
     def _tell_velocities(self) -> None:
-        """Log which joints report no velocity, once each time that others do not."""
-        found = self._controller.unreported_velocities
-        new = set(found) - set(self._unreported)
-        self._unreported = found
-        if new and self._controller.estimated_velocities:
-            self._node.get_logger().warning(
-                f'velocity of {", ".join(sorted(new))} is not reported, or is zero while '
-                'positions change: it is estimated from positions, feedback is lowered where '
-                'its delay requires it; mend the driver, or set velocity_source to estimated')
+        """Log the joints whose velocity is not plausible, once each time that others are not."""
+        controller = self._controller
+        found = dict.fromkeys(controller.unreported_velocities, 'zero, or not reported')
+        found |= {name: f'{ratio:.2f} times the change of position'
+                  for name, ratio in controller.contradicted_velocities.items()}
+        new = found.keys() - self._doubted.keys()
+        self._doubted = found
+        if not new:
+            return
+        named = ', '.join(f'{name} ({found[name]})' for name in sorted(new))
+        self._node.get_logger().warning(f'velocity of {named}: ' + (
+            'used all the same, as velocity_source is measured; mend the driver'
+            if controller.needs_velocity else
+            'estimated from positions, feedback is lowered where the delay of that requires it; '
+            'mend the driver, or set velocity_source to estimated'))
 
     def _unmet_goal(self) -> str:
         """Return which goal tolerance is not met some time after the last point, or ''."""

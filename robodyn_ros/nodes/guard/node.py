@@ -140,7 +140,7 @@ class GuardNode(Node):
         log.error(f'the guard commands the arm: {guard.reason}')
         if before is GuardState.ARMED:
             reader = self.sight.reader
-            self.torque.start(now, reader.q, reader.qd, self._hearing.torque)
+            self.torque.start(now, reader.q, self.sight.qd, self._hearing.torque)
             self._fallback.switch()
 
     def _command(self, new: bool, now: float) -> None:
@@ -148,7 +148,7 @@ class GuardNode(Node):
         reader = self.sight.reader
         fresh = self.sight.verdict().level is Freshness.FRESH
         if new and fresh:
-            self._voice.command(self.torque.moving(now, reader.q, reader.qd), reader.q)
+            self._voice.command(self.torque.moving(now, reader.q, self.sight.qd), reader.q)
         elif not fresh:
             self._voice.command(self.torque.blind(now), reader.q)
 

@@ -22,7 +22,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import (
-    Continuity, Guard, GuardState, Phase, StaleMonitor, StaleVerdict)
+    Continuity, Guard, GuardState, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
 _QUEUE = 4       # states that can wait; of arm and gripper, say
@@ -112,6 +112,8 @@ class Sight:
     ----------
     reader : JointStateReader
         Has the last complete state.
+    qd : (nv,) array
+        Its velocity, estimated where positions contradict the reported one.
 
     """
 
@@ -122,6 +124,8 @@ class Sight:
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
         self.reader = JointStateReader(model.joint_names, model.continuous, Continuity(
             model.joint_names, model.velocity_limit, values.stale_jump, _BELIEVED))
+        self.qd = self.reader.qd
+        self._velocity = PlausibleVelocity(model.velocity_limit)
 
     def look(self, patience: float = 0.0) -> bool:
         """Take what has come, wait for it at most so long; return whether there is a new state."""
@@ -139,7 +143,11 @@ class Sight:
         if not self.reader.read(sample):
             return False
         clock = time.time() if self._ros is None else 1e-9 * self._ros.now().nanoseconds
-        return self._stale.received(time.monotonic(), in_seconds(sample.stamp), clock)
+        now, stamp = time.monotonic(), in_seconds(sample.stamp)
+        fresh = self._stale.received(now, stamp, clock)
+        if fresh:
+            self.qd = self._velocity.of(stamp or now, self.reader.q, self.reader.qd)
+        return fresh
 
 
 class Voice:

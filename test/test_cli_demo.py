@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.cli import domain, processes
-from robodyn_ros.cli.demo.evaluation import drift, match, percentiles
+from robodyn_ros.cli.demo.evaluation import drift, match
 from robodyn_ros.cli.demo.findings import Findings
 from robodyn_ros.cli.demo.take import Take
 from robodyn_ros.cli.main import main, USER_MISTAKE
@@ -29,11 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 Log = namedtuple('Log', 'stamp sent position velocity effort')
 
 
-def log(stamps, positions, delay=0):
+def log(stamps, positions):
     """Return a log of one joint."""
     stamps = np.array(stamps, dtype=np.int64)
     position = np.array(positions, dtype=float)[:, None]
-    return Log(stamps, stamps + delay, position, 0.0 * position, 10.0 * position)
+    return Log(stamps, stamps, position, 0.0 * position, 10.0 * position)
 
 
 # --- the command -------------------------------------------------------------------------------
@@ -101,10 +101,9 @@ def test_without_ros_it_says_what_to_do(tmp_path):
 
 def test_states_are_matched_by_their_stamps():
     tracking = match(log([10, 20, 30, 40], [0.0, 0.1, 0.2, 0.3]),
-                     log([0, 10, 30, 50], [9.0, 0.5, 0.6, 9.0], delay=7), np.array([False]))
+                     log([0, 10, 30, 50], [9.0, 0.5, 0.6, 9.0]), np.array([False]))
     assert (tracking.states, tracking.missed) == (4, 2)
     np.testing.assert_allclose(tracking.error[:, 0], [0.5, 0.4])
-    np.testing.assert_allclose(tracking.latency, 7e-9)
     np.testing.assert_allclose(tracking.time, [0.0, 2e-8])
     np.testing.assert_allclose(tracking.rms, np.sqrt((0.25 + 0.16) / 2))
     np.testing.assert_allclose(tracking.peak_torque, 6.0)
@@ -121,10 +120,6 @@ def test_errors_of_continuous_joints_go_the_short_way():
 def test_nothing_in_common_is_an_error():
     with pytest.raises(StateError, match='2 states and 1 references'):
         match(log([1, 2], [0.0, 0.0]), log([3], [0.0]), np.array([False]))
-
-
-def test_percentiles():
-    assert percentiles(np.arange(101.0)) == (50.0, 99.0, 100.0)
 
 
 # --- text --------------------------------------------------------------------------------------

@@ -21,8 +21,6 @@ class Tracking(NamedTuple):
         Stamps of the states, in seconds since then.
     q, qd, reference, reference_velocity, torque, error
         The error is reference minus position, for continuous joints the short way.
-    latency : (N,) array
-        From the stamp of a state until its torque and reference were sent, in seconds.
     states : int
         States in the same time, answered or not.
 
@@ -36,7 +34,6 @@ class Tracking(NamedTuple):
     reference_velocity: np.ndarray
     torque: np.ndarray
     error: np.ndarray
-    latency: np.ndarray
     states: int
 
     @property
@@ -82,13 +79,12 @@ def match(states, references, continuous: np.ndarray) -> Tracking:
         raise StateError(f'{len(states.stamp)} states and {len(references.stamp)} references were '
                          'recorded, but none of the same stamp: did simulator or controller stop?')
     q, reference = states.position[ours], references.position[theirs]
-    latency = 1e-9 * (references.sent[theirs] - stamps)
     origin = int(states.stamp[0])
     return Tracking(
         origin=origin, time=1e-9 * (stamps - origin), q=q, qd=states.velocity[ours],
         reference=reference, reference_velocity=references.velocity[theirs],
         torque=references.effort[theirs],
-        error=short_way(reference - q, continuous), latency=latency, states=len(states.stamp))
+        error=short_way(reference - q, continuous), states=len(states.stamp))
 
 
 def short_way(difference: np.ndarray, continuous: np.ndarray) -> np.ndarray:
@@ -100,9 +96,3 @@ def short_way(difference: np.ndarray, continuous: np.ndarray) -> np.ndarray:
 def drift(positions: np.ndarray, continuous: np.ndarray) -> np.ndarray:
     """Return how far each joint went at most from where it was at first; (nv,)."""
     return np.abs(short_way(positions - positions[0], continuous)).max(axis=0)
-
-
-def percentiles(values: np.ndarray) -> tuple[float, float, float]:
-    """Return median, 99th percentile and maximum."""
-    p50, p99, top = np.percentile(values, (50, 99, 100))
-    return float(p50), float(p99), float(top)

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from robodyn_ros.cli.demo.evaluation import percentiles, Tracking
+from robodyn_ros.cli.demo.evaluation import Tracking
 from robodyn_ros.cli.demo.take import Take
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.report import Criterion, number, table, WIDTH
@@ -142,15 +142,12 @@ class Findings:
         lines = [f'states {tracking.states} in {span:.2f} s, '
                  f'{tracking.states / span:.0f} per second; answered {len(tracking.time)}, '
                  f'missed {tracking.missed}']
-        rows = [('state stamped until torque sent', *(number(1e6 * value) for value
-                                                      in percentiles(tracking.latency)))]
-        computation = self._diagnosed('controller', 'computation {} (us)')
-        if computation:
-            rows.append(('of it inside the callback', *computation))
-        delay = self._diagnosed('simulation', 'delay {} (us)')
-        if delay:
-            rows.append(('simulator late for a step', *delay))
-        lines += table(('microseconds', 'p50', 'p99', 'max'), rows)
+        found = ((text, self._diagnosed(who, key)) for text, who, key in (
+            ('state stamped until torque sent', 'controller', 'latency {} (us)'),
+            ('of it inside the controller', 'controller', 'computation {} (us)'),
+            ('simulator late for a step', 'simulation', 'delay {} (us)')))
+        lines += table(('microseconds', 'p50', 'p99', 'max'),
+                       [(text, *figures) for text, figures in found if figures])
         lines.append('processor, of one core: ' + ', '.join(
             f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
         return lines

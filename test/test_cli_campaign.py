@@ -7,6 +7,7 @@ from pathlib import Path
 import subprocess
 import sys
 
+from expected_loop import LOOP
 import numpy as np
 import pytest
 from robodyn_ros.cli.campaign import command as campaign
@@ -160,6 +161,7 @@ def test_faults_are_survived(run, tmp_path):
     broken = [text for log in sorted((tmp_path / 'logs').iterdir())
               if 'Traceback' in (text := log.read_text(errors='replace'))]
     assert code == 0, '\n'.join([output, *broken])
+    assert f'loop: {LOOP}' in output
     runs = json.loads((tmp_path / 'runs.json').read_text())['runs']
     assert [each['fault'] for each in runs] == [case.name for case in campaign.chosen(SLICE)]
     assert all(each['passed'] is not False for each in runs)

@@ -201,8 +201,8 @@ def findings():
     found.hold = found.floating = found.left = np.full(model.nv, 1e-5)
     found.terms = {name: (path.times, path.q) for name in ('gravity', 'feedback')}
     found.cpu = {'controller': 0.5, 'others': 0.9}
-    found.diagnostics = [('/arm: controller', {f'computation {p} (us)': '250'
-                                               for p in ('p50', 'p99', 'max')})]
+    found.diagnostics = [('/arm: controller', {'loop': 'native', **{
+        f'computation {p} (us)': '250' for p in ('p50', 'p99', 'max')}})]
     return found
 
 
@@ -211,7 +211,7 @@ def test_tables_fit_a_terminal(findings):
              *findings.notes()]
     assert all(len(line) <= 100 for line in lines)
     text = '\n'.join(lines)
-    for expected in (*findings.model.joint_names, 'mrad', '250', 'other programs'):
+    for expected in (*findings.model.joint_names, 'mrad', '250', 'loop: native', 'other programs'):
         assert expected in text
 
 

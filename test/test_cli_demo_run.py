@@ -10,6 +10,7 @@ import sys
 import time
 
 from bag_of_joints import contents
+from expected_loop import LOOP
 import numpy as np
 import pytest
 
@@ -86,6 +87,7 @@ def test_demo(demo):
     for words in ('hold: error', 'float: drift', 'motion: below 1 % of the states saturated',
                   'Ctrl-C', 'left:'):
         assert f'pass  {words}' in output, output
+    assert f'\nloop: {LOOP}' in output, output
     with np.load(folder / 'robodyn_demo.npz') as saved:
         errors = [np.sqrt(np.mean((saved[kind + 'reference'] - saved[kind + 'q']) ** 2))
                   for kind in ('', 'without_gravity_')]

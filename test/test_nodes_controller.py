@@ -13,6 +13,7 @@ from controller_node import (  # noqa: E402
     ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, set_in_motion, simulator,
     trajectory, wait_for_goal, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from expected_loop import LOOP  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
@@ -171,6 +172,10 @@ def test_what_is_told_about_the_torque(probe, arm, controller, follow):
     np.testing.assert_allclose(reference[-1].position, arm.q, atol=STICKING)
     values = {pair.key: pair.value for pair in report().values}
     assert values['mode'] == 'hold' and values['fault'] == ''
+    assert values['loop'].startswith(LOOP)
+    if LOOP == 'native':
+        wrong = 'torques withheld', 'errors of the middleware', 'cycles not reported'
+        assert [values[key] for key in wrong] == ['0'] * 3
     assert int(values['cycles']) > 1000
     assert float(values['state rate (Hz)']) > 100.0
 

@@ -177,7 +177,8 @@ class Campaign:
                 return None
             stage = stack.enter_context(Stage(*self._what, network=wire))
             stage.start()
-            step.result = 'on two hosts' if network else f'on ROS_DOMAIN_ID={stage.domain}'
+            where = 'two hosts' if network else f'ROS_DOMAIN_ID={stage.domain}'
+            step.result = f'on {where}; {stage.loop}'
         return Runner(stage)
 
     def _one(self, runner: Runner, case: Case, seed: int) -> Outcome:
@@ -197,8 +198,9 @@ def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
     from robodyn_ros.cli.campaign.stage import Stage
     with Stage(robot, model, motion, logs, settings={
             'constraints.trajectory': [0.0]}) as stage:
-        with steps('start simulator, guard and controller'):
+        with steps('start simulator, guard and controller') as step:
             stage.start()
+            step.result = stage.loop
         with steps(f'move for {options.soak:g} minutes') as step:
             wear = soak(stage, options.soak, options.seed, steps)
             step.result = f'{wear.motions} motions'

@@ -263,6 +263,13 @@ class Stage(Session):
                 self.recorder.call(f'{guard.NAME}/reset')
         return reset
 
+    @property
+    def loop(self) -> str:
+        """Return which loop the controller said last that it has."""
+        said = [text for _, text in self.nodes['controller'].messages()
+                if text.startswith('loop: ')]
+        return said[-1] if said else 'loop: unknown'
+
     def _last_words(self) -> str:
         said = self.nodes['controller'].messages()
         return said[-1][1] if said else 'nothing'

@@ -148,6 +148,9 @@ class Findings:
             ('simulator late for a step', 'simulation', 'delay {} (us)')))
         lines += table(('microseconds', 'p50', 'p99', 'max'),
                        [(text, *figures) for text, figures in found if figures])
+        loops = [values['loop'] for name, values in self.diagnostics
+                 if name.endswith('controller') and 'loop' in values]
+        lines += [f'loop: {each}' for each in loops[-1:]]
         lines.append('processor, of one core: ' + ', '.join(
             f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
         return lines

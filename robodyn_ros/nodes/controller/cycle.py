@@ -118,6 +118,11 @@ class ControlCycle:
         """Return how many messages the native loop could not read."""
         return self._native.refused if self._native is not None else 0
 
+    def summary(self) -> dict[str, str]:
+        """Return how long answers take, and what the native loop missed, for diagnostics."""
+        missed = self._native.summary() if self._native is not None else {}
+        return {**self.statistics.summary(), **missed}
+
     def turn(self) -> None:
         """Answer the next joint state, or act on its absence."""
         if self._native is not None and self._native.running:

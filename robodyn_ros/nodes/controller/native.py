@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from rclpy.node import Node
 
-from robodyn_ros.control import ArmController
+from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
 from robodyn_ros.nodes.controller.clock import ControllerClock
@@ -22,7 +22,8 @@ from robodyn_ros.nodes.realtime import bring_on_time, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 HELD_UP = 'this process was held up for {:.3f} s'
-_PERIOD = 0.002  # s between two looks at what the loop has done
+# s between two looks at what the loop has done: while somebody waits for what comes of them, else
+_SOON, _SELDOM = 0.002, 0.005
 
 
 class NativeControl:
@@ -126,7 +127,7 @@ class NativeControl:
         errors = loop.block['errors']
         if errors != self._errors:
             self._errors = errors
-            self._log.error('the middleware has refused to wait or to publish, '
+            self._log.error('the middleware has refused to wait, to take or to publish, '
                             f'{errors} times so far', throttle_duration_sec=1.0)
         self.sent = not loop.block['unsent']
         guard.follow()
@@ -136,12 +137,20 @@ class NativeControl:
             self._give_way()
         self._read_strange()
         loop.submit_changes()
-        time.sleep(_PERIOD)
+        waited = self._output.listened or controller.mode is Mode.LINEAR_FEEDBACK
+        time.sleep(_SOON if waited else _SELDOM)
 
     @property
     def refused(self) -> int:
         """Return how many messages the loop could not read."""
         return self._loop.block['refused']
+
+    def summary(self) -> dict[str, str]:
+        """Return what went wrong since the configuration, for diagnostics."""
+        block = self._loop.block
+        return {'torques withheld': str(block['withheld']),
+                'errors of the middleware': str(block['errors']),
+                'cycles not reported': str(self._loop.missed)}
 
     def _read_all(self) -> None:
         rows = self._loop.rows()

@@ -173,7 +173,7 @@ class ControllerReport:
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.refused),
-            **self._cycle.statistics.summary(),
+            **self._cycle.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
             'feedback reduced at most': _percentages(controller.gains_not_borne),
             'velocities estimated': ', '.join(controller.estimated_velocities),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
-             'clock_gettime', 'usleep', 'hear', 'begin', 'check', 'beat', 'cycle')
+             'forget_error', 'clock_gettime', 'usleep', 'hear', 'begin', 'check', 'beat', 'cycle')
 WORDS = (
     # Python sets them before the loop begins
     *FUNCTIONS, 'wait_set', 'wake', 'states', 'words', 'torques', 'heartbeats',
@@ -23,6 +23,7 @@ WORDS = (
     # machine code sets them
     'using', 'used', 'count', 'strange', 'strange_bytes', 'strange_length', 'refused', 'errors',
     'commands', 'sent', 'failures', '~due', 'beat_stamp', '~beat_time', 'beat_phase', 'unsent',
+    'withheld',
     # the programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code

@@ -98,6 +98,25 @@ class _Writer:
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return self.b.call(self.b.inttoptr(self.word(name), kind.as_pointer()), arguments)
 
+    def fail(self) -> None:
+        """Count an error of rcl; kept, it would be printed by this thread when another comes."""
+        self.count_up('errors')
+        self.call('forget_error', result=ir.VoidType())
+
+    def ask(self, name: str, *arguments, other: int = rcl.OK):
+        """Call a function of rcl, which fails unless it returns OK or another code."""
+        b, code = self.b, self.call(name, *arguments)
+        good = b.icmp_signed('==', code, I32(rcl.OK))
+        with b.if_then(b.not_(b.or_(good, b.icmp_signed('==', code, I32(other))))):
+            self.fail()
+        return good
+
+    def take(self, subscription: str, message):
+        """Take a message; return whether there was one."""
+        none = I64(0)
+        return self.ask('take', self.word(subscription), message, none, none,
+                        other=rcl.NOTHING_TO_TAKE)
+
     def copy(self, target, source, size) -> None:
         """Copy bytes."""
         move = self.b.module.declare_intrinsic('llvm.memcpy', [
@@ -250,11 +269,10 @@ def _read(w: _Writer, x: Mapping, data) -> None:
 def _hear(w: _Writer, _functions) -> None:
     """Take note of a word of the guard, if one has come."""
     b = w.b
-    message, none = w.word('word_message'), I64(0)
+    message = w.word('word_message')
     with b.if_then(b.icmp_signed('==', w.word('words'), I64(0))):
         b.ret_void()
-    code = w.call('take', w.word('words'), message, none, none)
-    with b.if_then(b.icmp_signed('!=', code, I32(rcl.OK))):
+    with b.if_then(b.not_(w.take('words', message))):
         b.ret_void()
     data, length = w.load(message, _BUFFER), w.load(message, _LENGTH)
     with w.each(w.word('word_count')) as index:
@@ -280,18 +298,19 @@ def _send(w: _Writer, _functions) -> None:
                 joint = w.load(b.add(w.word('order'), b.mul(j, I64(8))))
                 torque = w.load(b.add(w.word('torque'), b.mul(joint, I64(8))), kind=F64)
                 w.store(torque, b.add(w.word('torque_data'), b.mul(j, I64(8))))
-            code = w.call('publish', w.word('torques'), w.word('torque_message'), I64(0))
-            with b.if_else(b.icmp_signed('==', code, I32(rcl.OK))) as (published, failed):
+            good = w.ask('publish', w.word('torques'), w.word('torque_message'), I64(0))
+            with b.if_else(good) as (published, failed):
                 with published:
                     w.put('commands', 1)
                     w.count_up('sent')
                     w.put('failures', 0)
                     w.put('unsent', 0)
                 with failed:  # the guard is to take over if that goes on
-                    w.count_up('errors')
                     w.count_up('failures')
+                    w.count_up('withheld')
                     w.put('unsent', 1)
         with late:
+            w.count_up('withheld')
             w.put('unsent', 1)
 
 
@@ -317,9 +336,7 @@ def _beat(w: _Writer, _functions) -> None:
         data, second = w.load(message, _BUFFER), I64(1_000_000_000)
         w.store(b.trunc(b.sdiv(stamp, second), I32), data, _STAMP)
         w.store(b.trunc(b.srem(stamp, second), I32), data, _STAMP + 4)
-        code = w.call('publish', w.word('heartbeats'), message, I64(0))
-        with b.if_then(b.icmp_signed('!=', code, I32(rcl.OK))):
-            w.count_up('errors')
+        w.ask('publish', w.word('heartbeats'), message, I64(0))
 
 
 def _keep(w: _Writer, _functions) -> None:
@@ -352,21 +369,20 @@ def _turn(w: _Writer, functions: Mapping) -> None:
     wait = b.select(b.fcmp_ordered('<', wait, F64(COAST)), wait, F64(COAST))
     wait = b.select(b.fcmp_ordered('>', wait, F64(0.0)), wait, F64(0.0))
     wait_set, none = w.word('wait_set'), I64(0)
-    w.call('clear', wait_set)
-    w.call('add_subscription', wait_set, w.word('states'), none)
+    w.ask('clear', wait_set)
+    w.ask('add_subscription', wait_set, w.word('states'), none)
     with b.if_then(b.icmp_signed('!=', w.word('words'), I64(0))):
-        w.call('add_subscription', wait_set, w.word('words'), none)
-    w.call('add_guard_condition', wait_set, w.word('wake'), none)
+        w.ask('add_subscription', wait_set, w.word('words'), none)
+    w.ask('add_guard_condition', wait_set, w.word('wake'), none)
     code = w.call('wait', wait_set, b.fptosi(b.fmul(wait, F64(1e9)), I64))
     with b.if_then(b.and_(b.icmp_signed('!=', code, I32(rcl.OK)),
                           b.icmp_signed('!=', code, I32(rcl.TIMEOUT)))):
-        w.count_up('errors')
+        w.fail()
         w.call('usleep', I32(_REST))
     b.call(functions['hear_guard'], [w.block])
     # what has come
-    code = w.call('take', w.word('states'), w.word('state_message'), none, none)
     received = w.variable()
-    with b.if_then(b.icmp_signed('==', code, I32(rcl.OK))):
+    with b.if_then(w.take('states', w.word('state_message'))):
         b.store(b.call(functions['decode'], [w.block]), received)
     came = b.icmp_signed('!=', b.load(received), I64(0))
     now = w.now()

@@ -85,12 +85,11 @@ class Row:
     __slots__ = ('stamp', 'arrival', 'wall', 'end', 'sent', 'kind', 'memory', 'permission')
 
     def __init__(self, words: np.ndarray, kind_place: int, permission_size: int):
-        numbers, head = words.view(np.float64), len(ROW)
-        self.stamp, self.sent = int(words[1]), int(words[5])
-        self.arrival, self.wall, self.end = (float(x) for x in numbers[2:5])
-        self.permission = numbers[head:head + permission_size]
-        self.memory = numbers[head + permission_size:]
-        self.kind = float(self.memory[kind_place])
+        numbers, begin = words.view(np.float64), len(ROW) + permission_size
+        _, self.stamp, *_, self.sent = words[:len(ROW)].tolist()
+        self.arrival, self.wall, self.end = numbers[2:5].tolist()
+        self.permission, self.memory = numbers[len(ROW):begin], numbers[begin:]
+        self.kind = self.memory.item(kind_place)
 
 
 class NativeLoop:
@@ -114,6 +113,11 @@ class NativeLoop:
         Seconds between torques without a state; infinite: none.
     patience : float
         Seconds without a sign of Python after which a motion is stopped.
+
+    Attributes
+    ----------
+    missed : int
+        Turns that were written over before `rows` was called.
 
     Raises
     ------
@@ -160,7 +164,7 @@ class NativeLoop:
         block['words'] = 0 if wires.words is None else wires.words.handle.pointer
         self._thread: Thread | None = None
         self._held = ExitStack()
-        self._read = self._number = 0
+        self._read = self._number = self.missed = 0
 
     def _probe(self, wires: Wires) -> None:
         handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
@@ -327,8 +331,7 @@ class NativeLoop:
 
     def submit_changes(self) -> None:
         """Let the loop use the program of the host, if that has changed."""
-        if not np.array_equal(self._programs[self.block['current']], self._host.bound.program,
-                              equal_nan=True):
+        if self._programs[self.block['current']].tobytes() != self._host.bound.program.tobytes():
             self._put()
 
     def _put(self) -> int:
@@ -349,9 +352,11 @@ class NativeLoop:
     def rows(self) -> list[Row]:
         """Return what the turns since the last call have seen and done, as far as it is kept."""
         count = self.block['count']
-        numbers = range(max(self._read, count - ROWS + 1), count)
+        rows = map(self._row, range(max(self._read, count - ROWS + 1), count))
+        kept = [row for row in rows if row is not None]
+        self.missed += count - self._read - len(kept)
         self._read = count
-        return [row for row in map(self._row, numbers) if row is not None]
+        return kept
 
     def _row(self, number: int) -> Row | None:
         """Return a turn by its number; None if the loop has written over it meanwhile."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import RobodynError
 
-OK, TIMEOUT = 0, 2
+OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401
 _MAPS = Path('/proc/self/maps')
 
 
@@ -55,7 +55,8 @@ class Rcl:
                  'add_subscription': 'rcl_wait_set_add_subscription',
                  'add_guard_condition': 'rcl_wait_set_add_guard_condition', 'wait': 'rcl_wait',
                  'take': 'rcl_take_serialized_message',
-                 'publish': 'rcl_publish_serialized_message'}
+                 'publish': 'rcl_publish_serialized_message',
+                 'forget_error': 'rcutils_reset_error'}
 
     def __init__(self) -> None:
         found = sorted({line.split()[-1] for line in _MAPS.read_text().splitlines()

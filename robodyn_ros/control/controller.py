@@ -1050,6 +1050,8 @@ class ArmController:
         return int(self._m.acceptance.plausibility.outliers)
 
     def _names(self, chosen) -> list[str]:
+        if not np.any(chosen):  # as nearly always, and often asked for
+            return []
         return [name for name, each in zip(
             self.model.joint_names, np.broadcast_to(chosen, self.model.nv)) if each]
 

@@ -133,6 +133,8 @@ class Messages:
         return self._rendered(PROBLEMS.get(float(event.code), ''), event)
 
     def _rendered(self, template: str, event: SimpleNamespace) -> str:
+        if not template:  # as nearly always, and often asked for
+            return ''
         value, bound, joint = float(event.value), float(event.bound), int(event.joint)
         return template.format(
             joint=self._model.joint_names[joint], unit=self._model.effort_units[joint],

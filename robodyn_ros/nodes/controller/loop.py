@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.node import ControllerNode
 
 _SERVE = 0.01    # s between looks at services and trajectories
+_MANY = 0.02     # s for requests in a row, where no torque waits for Python
+_TURNS = 2       # of an executor for a request: the one after it finds that nothing is left
 _ATTEMPT = 0.1   # s between two attempts to activate
 _PART = 0.2      # s in which the end of a goal is passed on
 
@@ -65,9 +67,12 @@ def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: Callba
     """Pass on how motions stand, and call back for requests that wait."""
     trajectories, log = node.wiring.trajectories, node.get_logger()
     contained(log, trajectories.look)
-    turns = trajectories.turns()
-    for _ in range(turns if turns or not probe.ready() else 1):
-        serve_once(executor, log)
+    end = time.monotonic() + _MANY * node.wiring.cycle.is_native
+    turns = trajectories.turns() or _TURNS * probe.ready()
+    while turns:
+        for _ in range(turns):
+            serve_once(executor, log)
+        turns = _TURNS * probe.ready() if time.monotonic() < end else 0
 
 
 def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:

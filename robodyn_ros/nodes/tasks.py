@@ -90,17 +90,27 @@ class CallbackProbe:
         Its services, clients, timers and guard conditions are looked at, and its subscriptions
         that an executor serves.
 
+    Attributes
+    ----------
+    found : bool
+        Whether a callback waited to be called, at the last look.
+
     """
 
     _KINDS = ('subscription', 'guard_condition', 'timer', 'client', 'service')
 
     def __init__(self, node: Node):
-        self._node = node
+        self._node, self.found = node, False
         self._sizes: list[int] = []
         self._wait_set: WaitSet | None = None
 
     def ready(self) -> bool:
         """Return whether a callback waits to be called."""
+        self.wait(0.0)
+        return self.found
+
+    def wait(self, patience: float) -> None:
+        """Wait until a callback waits to be called, at most `patience` seconds."""
         node = self._node
         entities = (
             [each for each in node.subscriptions if each.callback_group.can_execute(each)],
@@ -115,5 +125,5 @@ class CallbackProbe:
             add = getattr(wait_set, f'add_{kind}')
             for entity in group:
                 add(entity.handle)
-        wait_set.wait(0)
-        return any(wait_set.get_ready_entities(kind) for kind in self._KINDS)
+        wait_set.wait(int(1e9 * patience))
+        self.found = any(wait_set.get_ready_entities(kind) for kind in self._KINDS)

@@ -123,10 +123,19 @@ class ControlCycle:
         missed = self._native.summary() if self._native is not None else {}
         return {**self.statistics.summary(), **missed}
 
-    def turn(self) -> None:
-        """Answer the next joint state, or act on its absence."""
+    def turn(self, wait: Callable[[float], None] = time.sleep) -> None:
+        """
+        Answer the next joint state, or act on its absence.
+
+        Parameters
+        ----------
+        wait : callable
+            Lets at most so many seconds pass, where no torque waits for Python.
+
+        """
         if self._native is not None and self._native.running:
             self._native.turn()
+            wait(self._native.pause)
             self.coasting, self.sent = self._native.coasting, self._native.sent
             return
         sample = self._states.wait(self._patience())

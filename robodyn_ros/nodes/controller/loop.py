@@ -51,11 +51,12 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
         if wiring is None:
             serve_once(executor, node.get_logger(), _SERVE)
             continue
-        wiring.cycle.turn()
+        probe.found = False
+        wiring.cycle.turn(probe.wait)
         wiring.inputs.poll_feedback()
         wiring.tasks.run(wiring.cycle.next_state)
         now = time.monotonic()
-        if now >= serve or wiring.trajectories.called:
+        if now >= serve or wiring.trajectories.called or probe.found:
             serve = now + _SERVE
             _serve(node, executor, probe)
         if node.starting and now >= attempt:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from types import SimpleNamespace
 
 from rclpy.node import Node
@@ -118,7 +117,7 @@ class NativeControl:
         self._loop.close()
 
     def turn(self) -> None:
-        """Read what the loop has done, act on what it leaves to Python, and wait a moment."""
+        """Read what the loop has done, and act on what it leaves to Python."""
         loop, guard, controller = self._loop, self._guard, self._controller
         loop.attend()
         loop.block['heard'] = guard.heartbeat.heard
@@ -137,8 +136,12 @@ class NativeControl:
             self._give_way()
         self._read_strange()
         loop.submit_changes()
-        waited = self._output.listened or controller.mode is Mode.LINEAR_FEEDBACK
-        time.sleep(_SOON if waited else _SELDOM)
+
+    @property
+    def pause(self) -> float:
+        """Time until the next turn, in s."""
+        waited = self._output.listened or self._controller.mode is Mode.LINEAR_FEEDBACK
+        return _SOON if waited else _SELDOM
 
     @property
     def refused(self) -> int:

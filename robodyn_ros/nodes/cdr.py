@@ -26,6 +26,7 @@ _HEADER = len(LITTLE_ENDIAN)
 _BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}
 _LAYOUTS = 64        # at most kept, by length of the message
 _MOST_JOINTS = 1000  # of a message: reading names takes a microsecond each, once per layout
+_MOST_DIMENSIONS = 100
 _SECOND = 1_000_000_000
 _LATEST = 2**31 * _SECOND - 1  # ns, that a stamp of 32 bits of seconds can have
 
@@ -143,6 +144,40 @@ class JointStateLayout:
         return JointStateSample(
             min(seconds * _SECOND + nanoseconds, _LATEST), self.names,
             *[np.frombuffer(data, self._number, count, start) for count, start in self.arrays])
+
+
+class DoublesLayout:
+    """
+    Where the numbers of a Float64MultiArray are: in a message, and in all that are alike.
+
+    Attributes
+    ----------
+    data : bytes
+        The message.
+    array : (int, int)
+        How many numbers there are, and where they begin.
+    compared, order
+        As in `JointStateLayout`.
+
+    Raises
+    ------
+    ArgumentError
+        The bytes are no Float64MultiArray.
+
+    """
+
+    def __init__(self, data: bytes):
+        cursor = _Cursor(data)
+        dimensions = cursor.count()
+        if dimensions > _MOST_DIMENSIONS:
+            raise ArgumentError(f'{dimensions} dimensions in a message, more than '
+                                f'{_MOST_DIMENSIONS}')
+        for _ in range(dimensions):
+            cursor.string()  # its label
+            cursor.pass_over(8, 4)
+        cursor.pass_over(4, 4)  # the offset
+        self.data, self.array = data, cursor.doubles()
+        self.compared, self.order = cursor.compared, cursor.order
 
 
 class _Cursor:

@@ -1,12 +1,22 @@
 """
-The block of the native loop: 64-bit words with names, shared by Python and machine code.
+The block of a native loop: 64-bit words with names, shared by Python and machine code.
 
 Words are integers, addresses or numbers; a name that begins with `~` is a number (float64).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+
+
+def places_of(words: Sequence[str]) -> dict[str, int]:
+    """Return the place of each word by its name."""
+    return {name.lstrip('~'): place for place, name in enumerate(words)}
+
+
+# words of the controller's loop
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
              'forget_error', 'clock_gettime', 'usleep', 'hear', 'begin', 'check', 'beat', 'cycle')
@@ -28,10 +38,10 @@ WORDS = (
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code
     'seconds', 'nanoseconds')
-PLACES = {name.lstrip('~'): place for place, name in enumerate(WORDS)}
+PLACES = places_of(WORDS)
 PROGRAM_WORDS = 4
 
-# a layout of JointState messages that is known, in words
+# a layout of messages that is known, in words
 LAYOUT = ('size', 'ranges', 'range_count', 'template', 'joints', 'position', 'velocity', 'effort',
           'columns')
 # the head of a row of the ring; permission, torque and memory come after it
@@ -42,6 +52,11 @@ class Block:
     """
     The words by name.
 
+    Parameters
+    ----------
+    places : mapping of str to int
+        Place of each word.
+
     Attributes
     ----------
     words : (n,) array of int64
@@ -50,23 +65,24 @@ class Block:
 
     """
 
-    def __init__(self) -> None:
-        self.words = np.zeros(len(WORDS), dtype=np.int64)
+    def __init__(self, places: Mapping[str, int] = PLACES):
+        self._places = places
+        self.words = np.zeros(len(places), dtype=np.int64)
         self.numbers = self.words.view(np.float64)
 
     def __getitem__(self, name: str) -> int:
-        return int(self.words[PLACES[name]])
+        return int(self.words[self._places[name]])
 
     def __setitem__(self, name: str, value: int) -> None:
-        self.words[PLACES[name]] = value
+        self.words[self._places[name]] = value
 
     def number(self, name: str) -> float:
         """Return a word that is a number."""
-        return float(self.numbers[PLACES[name]])
+        return float(self.numbers[self._places[name]])
 
     def set_number(self, name: str, value: float) -> None:
         """Set a word that is a number."""
-        self.numbers[PLACES[name]] = value
+        self.numbers[self._places[name]] = value
 
     @property
     def address(self) -> int:

@@ -9,9 +9,7 @@ needs no interpreter. Words of the block are named as in `block`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-import ctypes
+from collections.abc import Callable, Mapping
 import math
 
 from llvmlite import ir
@@ -20,83 +18,35 @@ from robodyn_ros.control.permission import SPACING
 from robodyn_ros.control.state import (
     BETWEEN, COAST, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.dynamics import machine
-from robodyn_ros.nodes.cdr import LITTLE_ENDIAN
-from robodyn_ros.nodes.native import rcl
-from robodyn_ros.nodes.native.block import LAYOUT, PLACES, PROGRAM_WORDS, ROW
+from robodyn_ros.nodes.native import rcl, writer
+from robodyn_ros.nodes.native.block import PLACES, PROGRAM_WORDS, ROW
+from robodyn_ros.nodes.native.writer import (
+    BUFFER, F64, I32, I64, LENGTH, MESSAGE, REALTIME, STAMP, Writer)
 
-I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
-_MONOTONIC, _REALTIME = 1, 0  # clocks of Linux
-_REST = 500      # us after an error of rcl_wait
-_FAILURES = 10   # torques that could not be published, after which no heartbeat is sent
-_STAMP = len(LITTLE_ENDIAN)  # of a JointState, or of a Header; a text comes after it
-_TEXT = _STAMP + 8
-_BUFFER, _LENGTH = 0, 8  # in a serialized message
-_MESSAGE = ctypes.sizeof(rcl.SerializedMessage)
+_REST = 500        # us after an error of rcl_wait
+_FAILURES = 10     # torques that could not be published, after which no heartbeat is sent
+_TEXT = STAMP + 8  # of a Header, after its stamp
 
 
-class _Writer:
-    """Writes a function of the block."""
+class _Writer(Writer):
+    """Writes a function of the block, with the blocks of cycle and permission."""
 
-    def __init__(self, module: ir.Module, name: str, places: Mapping[str, int],
-                 result: ir.Type = ir.VoidType()):
-        function = ir.Function(module, ir.FunctionType(result, [I64]), name)
-        self.b = ir.IRBuilder(function.append_basic_block())
-        self.block = function.args[0]
-        self._places = places
+    def __init__(self, fields: Mapping[str, int], module: ir.Module, name: str, result: ir.Type):
+        super().__init__(module, name, PLACES, result)
+        self._fields = fields
 
     def place(self, name: str) -> int:
         """Return the place of a field."""
-        return self._places[name]
-
-    def at(self, address, offset: int = 0, kind: ir.Type = I64):
-        """Return a pointer."""
-        moved = self.b.add(address, I64(offset)) if offset else address
-        return self.b.inttoptr(moved, kind.as_pointer())
-
-    def load(self, address, offset: int = 0, kind: ir.Type = I64):
-        """Return what is at an address; of messages, numbers may not be aligned."""
-        return self.b.load(self.at(address, offset, kind), align=1)
-
-    def store(self, value, address, offset: int = 0) -> None:
-        """Put a value at an address."""
-        self.b.store(value, self.at(address, offset, value.type), align=1)
-
-    def word(self, name: str):
-        """Return a word of the block that is no number."""
-        return self.load(self.block, 8 * PLACES[name])
-
-    def number(self, name: str):
-        """Return a word that is a number."""
-        return self.load(self.block, 8 * PLACES[name], F64)
-
-    def put(self, name: str, value) -> None:
-        """Set a word."""
-        self.store(I64(value) if isinstance(value, int) else value, self.block, 8 * PLACES[name])
-
-    def count_up(self, name: str) -> None:
-        """Add one to a word."""
-        self.put(name, self.b.add(self.word(name), I64(1)))
+        return self._fields[name]
 
     def read(self, block: str, name: str):
         """Return a field of a block of the cycle, or of the permission."""
-        return self.load(self.word(block), 8 * self._places[f'{block}.{name}'], F64)
+        return self.load(self.word(block), 8 * self._fields[f'{block}.{name}'], F64)
 
     def write(self, block: str, name: str, value) -> None:
         """Set a field of a block of the cycle, or of the permission."""
         self.store(F64(value) if isinstance(value, float) else value, self.word(block),
-                   8 * self._places[f'{block}.{name}'])
-
-    def variable(self):
-        """Return a pointer to an integer, which is 0."""
-        with self.b.goto_entry_block():
-            place = self.b.alloca(I64)
-        self.b.store(I64(0), place)
-        return place
-
-    def call(self, name: str, *arguments, result: ir.Type = I32):
-        """Call the function whose address a word has."""
-        kind = ir.FunctionType(result, [each.type for each in arguments])
-        return self.b.call(self.b.inttoptr(self.word(name), kind.as_pointer()), arguments)
+                   8 * self._fields[f'{block}.{name}'])
 
     def fail(self) -> None:
         """Count an error of rcl; kept, it would be printed by this thread when another comes."""
@@ -117,68 +67,9 @@ class _Writer:
         return self.ask('take', self.word(subscription), message, none, none,
                         other=rcl.NOTHING_TO_TAKE)
 
-    def copy(self, target, source, size) -> None:
-        """Copy bytes."""
-        move = self.b.module.declare_intrinsic('llvm.memcpy', [
-            I8.as_pointer(), I8.as_pointer(), I64])
-        self.b.call(move, [self.at(target, kind=I8), self.at(source, kind=I8), size,
-                           ir.IntType(1)(0)])
-
-    @contextmanager
-    def each(self, count) -> Iterator:
-        """Write a loop over 0 .. count - 1."""
-        b = self.b
-        head, body, end = (b.append_basic_block() for _ in range(3))
-        before = b.block
-        b.branch(head)
-        b.position_at_end(head)
-        index = b.phi(I64)
-        index.add_incoming(I64(0), before)
-        b.cbranch(b.icmp_signed('<', index, count), body, end)
-        b.position_at_end(body)
-        yield index
-        index.add_incoming(b.add(index, I64(1)), b.block)
-        b.branch(head)
-        b.position_at_end(end)
-
-    def compare(self, one, other, size, differs) -> None:
-        """Let a variable differ from 0, where it does not yet, if bytes of two places do."""
-        b = self.b
-        with self.each(size) as i:
-            ours, theirs = (self.load(b.add(each, i), kind=I8) for each in (one, other))
-            b.store(b.or_(b.load(differs), b.zext(b.xor(ours, theirs), I64)), differs)
-
-    def clock(self, clock: int):
-        """Return seconds and nanoseconds of a clock."""
-        place = self.b.add(self.block, I64(8 * PLACES['seconds']))
-        self.call('clock_gettime', I32(clock), place)
-        return self.word('seconds'), self.word('nanoseconds')
-
-    def seconds(self, whole, rest):
-        """Return a time as a number of seconds, rounded as `conversions.in_seconds`."""
-        b = self.b
-        return b.fadd(b.sitofp(whole, F64), b.fmul(F64(1e-9), b.sitofp(rest, F64)))
-
-    def now(self):
-        """Return the time of the steady clock in s."""
-        return self.seconds(*self.clock(_MONOTONIC))
-
-    def stamp(self, data, offset: int):
-        """Return seconds and nanoseconds of a stamp in a message."""
-        return (self.b.sext(self.load(data, offset, I32), I64),
-                self.b.zext(self.load(data, offset + 4, I32), I64))
-
-    def nanoseconds(self, whole, rest):
-        """Return a time in ns."""
-        return self.b.add(self.b.mul(whole, I64(1_000_000_000)), rest)
-
     def since(self, stamp):
         """Return a stamp in ns as seconds, as the permission counts them."""
         return self.b.fmul(F64(1e-9), self.b.sitofp(self.b.sub(stamp, self.word('since')), F64))
-
-    def is_(self, value, number: float):
-        """Return whether a number is equal to a constant."""
-        return self.b.fcmp_ordered('==', value, F64(number))
 
     def step(self, name: str):
         """Run a step of the permission, at the time in its turn; return its result."""
@@ -202,11 +93,11 @@ def loop_ir(places: Mapping[str, int]) -> str:
     functions = {}
 
     def function(write: Callable, name: str, result: ir.Type = ir.VoidType()) -> None:
-        writer = _Writer(module, name, places, result)
-        write(writer, functions)
-        if not writer.b.block.is_terminated:
-            writer.b.ret_void()
-        functions[name] = writer.b.function
+        w = _Writer(places, module, name, result)
+        write(w, functions)
+        if not w.b.block.is_terminated:
+            w.b.ret_void()
+        functions[name] = w.b.function
 
     function(_decode, 'decode', I64)
     function(_hear, 'hear_guard')
@@ -223,22 +114,12 @@ def _decode(w: _Writer, _functions) -> None:
     """Write the joint state of the message that was received; return whether there is one."""
     b = w.b
     message = w.word('state_message')
-    data, length = w.load(message, _BUFFER), w.load(message, _LENGTH)
-    with w.each(w.word('layout_count')) as index:
-        layout = b.add(w.word('layouts'), b.mul(index, I64(8 * len(LAYOUT))))
-        x = {name: w.load(layout, 8 * place) for place, name in enumerate(LAYOUT)}
-        with b.if_then(b.icmp_signed('==', x['size'], length)):
-            differs = w.variable()
-            with w.each(x['range_count']) as k:
-                span = b.add(x['ranges'], b.mul(k, I64(16)))
-                begin = w.load(span)
-                w.compare(b.add(x['template'], begin), b.add(data, begin), w.load(span, 8),
-                          differs)
-            with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
-                with b.if_then(b.icmp_signed('==', x['joints'], I64(0))):
-                    b.ret(I64(0))  # of others
-                _read(w, x, data)
-                b.ret(I64(1))
+    data, length = w.load(message, BUFFER), w.load(message, LENGTH)
+    with w.fitting(w.word('layouts'), w.word('layout_count'), data, length) as x:
+        with b.if_then(b.icmp_signed('==', x['joints'], I64(0))):
+            b.ret(I64(0))  # of others
+        _read(w, x, data)
+        b.ret(I64(1))
     w.count_up('refused')
     fits = b.and_(b.icmp_signed('==', w.word('strange_length'), I64(0)),
                   b.icmp_signed('<=', length, w.word('strange_bytes')))
@@ -263,7 +144,7 @@ def _read(w: _Writer, x: Mapping, data) -> None:
                              F64(math.nan))
             begin = b.add(state, I64(8 * w.place(f'state.{key}')))
             w.store(value, b.add(begin, b.mul(j, I64(8))))
-    w.write('state', 'stamp', w.seconds(*w.stamp(data, _STAMP)))
+    w.write('state', 'stamp', w.seconds(*w.stamp(data, STAMP)))
 
 
 def _hear(w: _Writer, _functions) -> None:
@@ -274,7 +155,7 @@ def _hear(w: _Writer, _functions) -> None:
         b.ret_void()
     with b.if_then(b.not_(w.take('words', message))):
         b.ret_void()
-    data, length = w.load(message, _BUFFER), w.load(message, _LENGTH)
+    data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.each(w.word('word_count')) as index:
         row = b.add(w.word('word_table'), b.mul(index, I64(16)))
         text, size = w.load(row), w.load(row, 8)
@@ -283,7 +164,7 @@ def _hear(w: _Writer, _functions) -> None:
             w.compare(text, b.add(data, I64(_TEXT)), size, differs)
             with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
                 w.write('turn', 'word', b.sitofp(b.add(index, I64(1)), F64))
-                w.write('turn', 'echo', w.since(w.nanoseconds(*w.stamp(data, _STAMP))))
+                w.write('turn', 'echo', w.since(w.nanoseconds(*w.stamp(data, STAMP))))
                 w.write('turn', 'now', w.now())
                 w.step('hear')
 
@@ -317,7 +198,7 @@ def _send(w: _Writer, _functions) -> None:
 def _beat(w: _Writer, _functions) -> None:
     """Send a heartbeat, if the last one is not quite fresh or was of another phase."""
     b = w.b
-    after, wall = b.add(w.word('beat_stamp'), I64(1)), w.nanoseconds(*w.clock(_REALTIME))
+    after, wall = b.add(w.word('beat_stamp'), I64(1)), w.nanoseconds(*w.clock(REALTIME))
     stamp = b.select(b.icmp_signed('>', after, wall), after, wall)
     w.put('beat_stamp', stamp)
     w.write('turn', 'commands', b.sitofp(w.word('commands'), F64))
@@ -332,10 +213,8 @@ def _beat(w: _Writer, _functions) -> None:
     with b.if_then(b.and_(due, alive)):
         w.put('beat_time', now)
         w.put('beat_phase', phase)
-        message = b.add(w.word('heartbeat_messages'), b.mul(phase, I64(_MESSAGE)))
-        data, second = w.load(message, _BUFFER), I64(1_000_000_000)
-        w.store(b.trunc(b.sdiv(stamp, second), I32), data, _STAMP)
-        w.store(b.trunc(b.srem(stamp, second), I32), data, _STAMP + 4)
+        message = b.add(w.word('heartbeat_messages'), b.mul(phase, I64(MESSAGE)))
+        w.set_stamp(w.load(message, BUFFER), stamp)
         w.ask('publish', w.word('heartbeats'), message, I64(0))
 
 
@@ -348,7 +227,7 @@ def _keep(w: _Writer, _functions) -> None:
     w.store(I64(-1), row, head['number'])
     b.fence('seq_cst')
     message = w.word('state_message')
-    w.store(w.nanoseconds(*w.stamp(w.load(message, _BUFFER), _STAMP)), row, head['stamp'])
+    w.store(w.nanoseconds(*w.stamp(w.load(message, BUFFER), STAMP)), row, head['stamp'])
     w.store(w.read('state', 'arrival'), row, head['arrival'])
     w.store(w.read('state', 'clock'), row, head['wall'])
     w.store(w.now(), row, head['end'])
@@ -386,7 +265,7 @@ def _turn(w: _Writer, functions: Mapping) -> None:
         b.store(b.call(functions['decode'], [w.block]), received)
     came = b.icmp_signed('!=', b.load(received), I64(0))
     now = w.now()
-    wall = w.seconds(*w.clock(_REALTIME))
+    wall = w.seconds(*w.clock(REALTIME))
     late = b.fcmp_ordered('>=', now, w.number('due'))
     kind = b.select(came, F64(RECEIVED), b.select(late, F64(DUE), F64(WAITING)))
     simulated = b.icmp_signed('!=', w.word('simulated'), I64(0))
@@ -424,7 +303,7 @@ def _take_program(w: _Writer):
     """Let the cycle use the newest program; return its number."""
     b = w.b
     again, after = b.append_basic_block(), b.append_basic_block()
-    current, using = (w.at(w.block, 8 * PLACES[name]) for name in ('current', 'using'))
+    current, using = map(w.word_at, ('current', 'using'))
     b.branch(again)
     b.position_at_end(again)
     index = b.load_atomic(current, 'seq_cst', 8)
@@ -433,8 +312,7 @@ def _take_program(w: _Writer):
     same = b.icmp_signed('==', index, b.load_atomic(current, 'seq_cst', 8))
     b.cbranch(same, after, again)
     b.position_at_end(after)
-    program = b.add(b.add(w.block, I64(8 * PLACES['number0'])),
-                    b.mul(index, I64(8 * PROGRAM_WORDS)))
+    program = w.row_of('number0', index, PROGRAM_WORDS)
     w.store(w.load(program, 8), w.word('program_slot'))
     w.store(w.load(program, 16), w.word('segments_slot'))
     w.store(w.load(program, 24), w.word('segments_slot'), 8)
@@ -453,25 +331,14 @@ def _plan(w: _Writer, made, permitted, now) -> None:
 
 
 def _loop(w: _Writer, functions: Mapping) -> None:
-    b = w.b
-    head, body, end = (b.append_basic_block() for _ in range(3))
-    b.branch(head)
-    b.position_at_end(head)
-    stop = b.load_atomic(w.at(w.block, 8 * PLACES['stop']), 'acquire', 8)
-    b.cbranch(b.icmp_signed('==', stop, I64(0)), body, end)
-    b.position_at_end(body)
-    b.call(functions['turn'], [w.block])
-    b.branch(head)
-    b.position_at_end(end)
+    w.until_stopped(lambda: w.b.call(functions['turn'], [w.block]))
 
 
 def _swap(w: _Writer, _functions) -> None:
     """Let the program of a number be the newest."""
-    w.b.store_atomic(w.word('chosen'), w.at(w.block, 8 * PLACES['current']), 'seq_cst', 8)
+    w.b.store_atomic(w.word('chosen'), w.word_at('current'), 'seq_cst', 8)
 
 
 def compiled(places: Mapping[str, int]) -> machine.Code:
     """Return the machine code, from the cache or compiled."""
-    text = loop_ir(places)
-    return machine.load_kind('native loop', None, lambda: machine.Ir(text),
-                             machine.default_cache())
+    return writer.compiled(loop_ir(places))

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
 import ctypes
-import logging
-import os
-import platform
-import sys
-from threading import Thread
 import time
 
 import numpy as np
@@ -28,15 +21,12 @@ from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, PLACES, ROW
 from robodyn_ros.nodes.native.layouts import Layouts
 from robodyn_ros.nodes.native.probe import probe
+from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 
-LOGGER = logging.getLogger(__name__)
 ROWS = 1024          # of the ring, cycles
 _CAPACITY = 65_536   # bytes of a message
-_END = 5.0           # s that the last turn may take
-STUCK = 70           # exit code where it takes longer
 _ANSWER = 2.0        # s in which the loop looks at a new program, on the busiest machine
 _POLL = 1e-4         # s
-_MACHINES = ('x86_64', 'aarch64')
 
 
 class Wires:
@@ -141,7 +131,6 @@ class NativeLoop:
         self._code = code.compiled({name: place for name, place in places.items()
                                     if not name.startswith('memory.')
                                     or name == 'memory.acceptance.kind'})
-        self._loop = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._code.address('loop'))
         self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(self._code.address('swap'))
         for name, address in made.addresses.items():
             block[name] = address
@@ -162,8 +151,8 @@ class NativeLoop:
                              ('heartbeats', wires.heartbeats.handle)):
             block[name] = handle.pointer
         block['words'] = 0 if wires.words is None else wires.words.handle.pointer
-        self._thread: Thread | None = None
-        self._held = ExitStack()
+        self._thread = LoopThread('control loop', self._code, block, self.stop,
+                                  self._wake.trigger_guard_condition)
         self._read = self._number = self.missed = 0
 
     def _probe(self, wires: Wires) -> None:
@@ -235,7 +224,7 @@ class NativeLoop:
     @property
     def running(self) -> bool:
         """Whether the loop has the arm."""
-        return self._thread is not None
+        return self._thread.running
 
     def start(self, stamp: int, heard: bool) -> int:
         """
@@ -255,44 +244,24 @@ class NativeLoop:
             array[:] = self._deference.values[name]
         block['since'] = self._deference.since or stamp
         block['beat_stamp'] = stamp
-        block['beat_phase'] = block['lost'] = block['commands'] = block['stop'] = 0
+        block['beat_phase'] = block['lost'] = block['commands'] = 0
         block['strange_length'] = block['failures'] = 0
         block['beat_phase'], block['heard'] = -1, heard
         block.set_number('due', np.inf)
         self.attend()
         self._read = block['count']
         self._put()
-        wires, self._held = self._wires, ExitStack()
-        for each in (wires.node, wires.states, wires.words, wires.torques, wires.heartbeats):
-            if each is not None:
-                self._held.enter_context(each.handle)  # not destroyed while the thread runs
-        thread = Thread(target=self._loop, args=(block.address,), daemon=True,
-                        name='control loop')
-        try:
-            thread.start()
-        except RuntimeError as error:
-            self._held.close()
-            raise rcl.NativeLoopError(f'no thread for the control loop: {error}') from error
-        self._thread, host.remote = thread, self
-        atexit.register(self.stop)  # whatever ends the interpreter
-        return thread.native_id
+        wires = self._wires
+        self._thread.start(wires.node, wires.states, wires.words, wires.torques, wires.heartbeats)
+        host.remote = self
+        return self._thread.native_id
 
     def stop(self) -> None:
         """End the loop; the memory is the host's again."""
-        thread, block = self._thread, self.block
-        if thread is None:
+        if not self.running:
             return
-        block['stop'] = 1
-        # without this it ends at its next turn
-        with suppress(RuntimeError, ValueError):
-            self._wake.trigger_guard_condition()
-        thread.join(_END)
-        if thread.is_alive():  # all that could be destroyed now it may still use
-            LOGGER.critical('the control loop does not end within %g s', _END)
-            os._exit(STUCK)
-        atexit.unregister(self.stop)
-        self._thread = self._host.remote = None
-        self._held.close()
+        self._thread.stop()
+        self._host.remote = None
         self._host.bound.memory[:] = self._memory
         self._deference.values['memory'][:] = self._values['memory']
 
@@ -384,15 +353,6 @@ class NativeLoop:
         data = self._strange[:length].tobytes()
         self.block['strange_length'] = 0
         return data
-
-
-def check_platform() -> None:
-    """Raise `NativeLoopError` where machine code and structures would not fit each other."""
-    if (sys.platform != 'linux' or platform.machine() not in _MACHINES
-            or ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != 'little'):
-        raise rcl.NativeLoopError(
-            f'needed is Linux on {" or ".join(_MACHINES)}; this is {sys.platform} on '
-            f'{platform.machine()}')
 
 
 def _header(text: str) -> bytes:

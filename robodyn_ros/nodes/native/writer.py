@@ -1,0 +1,200 @@
+"""Functions of a native loop, written as LLVM IR: words of its block, memory, clocks, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+import ctypes
+
+from llvmlite import ir
+
+from robodyn_ros.dynamics import machine
+from robodyn_ros.nodes.cdr import LITTLE_ENDIAN
+from robodyn_ros.nodes.native import rcl
+from robodyn_ros.nodes.native.block import LAYOUT
+
+I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+MONOTONIC, REALTIME = 1, 0  # clocks of Linux
+STAMP = len(LITTLE_ENDIAN)  # of a JointState, a Header or a Clock in a message
+BUFFER, LENGTH = 0, 8       # in a serialized message
+MESSAGE = ctypes.sizeof(rcl.SerializedMessage)
+SECOND = 1_000_000_000      # ns
+
+
+class Writer:
+    """
+    Writes a function of the block.
+
+    Parameters
+    ----------
+    module : Module
+        Where it is.
+    name : str
+        Of the function.
+    places : mapping of str to int
+        Places of the words of the block.
+    result : Type
+        What it returns.
+    arguments : sequence of Type
+        What it takes after the address of the block.
+
+    """
+
+    def __init__(self, module: ir.Module, name: str, places: Mapping[str, int],
+                 result: ir.Type = ir.VoidType(), arguments: Sequence[ir.Type] = ()):
+        function = ir.Function(module, ir.FunctionType(result, [I64, *arguments]), name)
+        self.b = ir.IRBuilder(function.append_basic_block())
+        self.block, *self.arguments = function.args
+        self._places = places
+
+    def at(self, address, offset: int = 0, kind: ir.Type = I64):
+        """Return a pointer."""
+        moved = self.b.add(address, I64(offset)) if offset else address
+        return self.b.inttoptr(moved, kind.as_pointer())
+
+    def load(self, address, offset: int = 0, kind: ir.Type = I64):
+        """Return what is at an address; of messages, numbers may not be aligned."""
+        return self.b.load(self.at(address, offset, kind), align=1)
+
+    def store(self, value, address, offset: int = 0) -> None:
+        """Put a value at an address."""
+        self.b.store(value, self.at(address, offset, value.type), align=1)
+
+    def word(self, name: str):
+        """Return a word of the block that is no number."""
+        return self.load(self.block, 8 * self._places[name])
+
+    def number(self, name: str):
+        """Return a word that is a number."""
+        return self.load(self.block, 8 * self._places[name], F64)
+
+    def put(self, name: str, value) -> None:
+        """Set a word."""
+        self.store(I64(value) if isinstance(value, int) else value, self.block,
+                   8 * self._places[name])
+
+    def word_at(self, name: str):
+        """Return a pointer to a word, for what is atomic."""
+        return self.at(self.block, 8 * self._places[name])
+
+    def row_of(self, name: str, index, size: int):
+        """Return the address of one of the rows of words that follow each other from a word on."""
+        first = self.b.add(self.block, I64(8 * self._places[name]))
+        return self.b.add(first, self.b.mul(index, I64(8 * size)))
+
+    def count_up(self, name: str) -> None:
+        """Add one to a word."""
+        self.put(name, self.b.add(self.word(name), I64(1)))
+
+    def variable(self):
+        """Return a pointer to an integer, which is 0."""
+        with self.b.goto_entry_block():
+            place = self.b.alloca(I64)
+        self.b.store(I64(0), place)
+        return place
+
+    def call(self, name: str, *arguments, result: ir.Type = I32):
+        """Call the function whose address a word has."""
+        kind = ir.FunctionType(result, [each.type for each in arguments])
+        return self.b.call(self.b.inttoptr(self.word(name), kind.as_pointer()), arguments)
+
+    def copy(self, target, source, size) -> None:
+        """Copy bytes."""
+        move = self.b.module.declare_intrinsic('llvm.memcpy', [
+            I8.as_pointer(), I8.as_pointer(), I64])
+        self.b.call(move, [self.at(target, kind=I8), self.at(source, kind=I8), size,
+                           ir.IntType(1)(0)])
+
+    @contextmanager
+    def each(self, count) -> Iterator:
+        """Write a loop over 0 .. count - 1."""
+        b = self.b
+        head, body, end = (b.append_basic_block() for _ in range(3))
+        before = b.block
+        b.branch(head)
+        b.position_at_end(head)
+        index = b.phi(I64)
+        index.add_incoming(I64(0), before)
+        b.cbranch(b.icmp_signed('<', index, count), body, end)
+        b.position_at_end(body)
+        yield index
+        index.add_incoming(b.add(index, I64(1)), b.block)
+        b.branch(head)
+        b.position_at_end(end)
+
+    def compare(self, one, other, size, differs) -> None:
+        """Let a variable differ from 0, where it does not yet, if bytes of two places do."""
+        b = self.b
+        with self.each(size) as i:
+            ours, theirs = (self.load(b.add(each, i), kind=I8) for each in (one, other))
+            b.store(b.or_(b.load(differs), b.zext(b.xor(ours, theirs), I64)), differs)
+
+    @contextmanager
+    def fitting(self, layouts, count, data, length) -> Iterator[dict]:
+        """Write what is done where a message has one of some known layouts; yield its words."""
+        b = self.b
+        with self.each(count) as index:
+            layout = b.add(layouts, b.mul(index, I64(8 * len(LAYOUT))))
+            x = {name: self.load(layout, 8 * place) for place, name in enumerate(LAYOUT)}
+            with b.if_then(b.icmp_signed('==', x['size'], length)):
+                differs = self.variable()
+                with self.each(x['range_count']) as k:
+                    span = b.add(x['ranges'], b.mul(k, I64(16)))
+                    begin = self.load(span)
+                    self.compare(b.add(x['template'], begin), b.add(data, begin),
+                                 self.load(span, 8), differs)
+                with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
+                    yield x
+
+    def clock(self, clock: int):
+        """Return seconds and nanoseconds of a clock."""
+        place = self.b.add(self.block, I64(8 * self._places['seconds']))
+        self.call('clock_gettime', I32(clock), place)
+        return self.word('seconds'), self.word('nanoseconds')
+
+    def set_stamp(self, data, stamp) -> None:
+        """Write a time in ns, not below 0, into a message whose first field is a stamp."""
+        b = self.b
+        self.store(b.trunc(b.sdiv(stamp, I64(SECOND)), I32), data, STAMP)
+        self.store(b.trunc(b.srem(stamp, I64(SECOND)), I32), data, STAMP + 4)
+
+    def seconds(self, whole, rest):
+        """Return a time as a number of seconds, rounded as `conversions.in_seconds`."""
+        b = self.b
+        return b.fadd(b.sitofp(whole, F64), b.fmul(F64(1e-9), b.sitofp(rest, F64)))
+
+    def now(self):
+        """Return the time of the steady clock in s."""
+        return self.seconds(*self.clock(MONOTONIC))
+
+    def stamp(self, data, offset: int):
+        """Return seconds and nanoseconds of a stamp in a message."""
+        return (self.b.sext(self.load(data, offset, I32), I64),
+                self.b.zext(self.load(data, offset + 4, I32), I64))
+
+    def nanoseconds(self, whole, rest):
+        """Return a time in ns."""
+        return self.b.add(self.b.mul(whole, I64(SECOND)), rest)
+
+    def is_(self, value, number: float):
+        """Return whether a number is equal to a constant."""
+        return self.b.fcmp_ordered('==', value, F64(number))
+
+    def until_stopped(self, turn: Callable[[], None]) -> None:
+        """Write a loop of turns that ends where Python has set the word `stop`."""
+        b = self.b
+        head, body, end = (b.append_basic_block() for _ in range(3))
+        b.branch(head)
+        b.position_at_end(head)
+        stop = b.load_atomic(self.word_at('stop'), 'acquire', 8)
+        b.cbranch(b.icmp_signed('==', stop, I64(0)), body, end)
+        b.position_at_end(body)
+        turn()
+        b.branch(head)
+        b.position_at_end(end)
+
+
+def compiled(text: str) -> machine.Code:
+    """Return the machine code of a module of IR, from the cache or compiled."""
+    return machine.load_kind('native loop', None, lambda: machine.Ir(text),
+                             machine.default_cache())

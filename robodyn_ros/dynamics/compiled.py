@@ -233,6 +233,17 @@ class CompiledMethods:
         for name in names:
             self._find(name)
 
+    def machine_code(self, name: str) -> machine.Code | None:
+        """
+        Return the machine code of a method of arrays, for other machine code to call.
+
+        Its `kernel(runtime, *arrays, out)` takes addresses, looks at nothing, and leaves what is
+        not finite as it comes; `out` may be one of the arrays. None where Python runs the method.
+        """
+        if (name, None) not in self._kernels:
+            self._find(name)
+        return self._kernels[name, None].code
+
     def _compiles(self, largest: int, what: str) -> bool:
         bodies = len(self.tree.parent)
         if self.backend != 'auto':

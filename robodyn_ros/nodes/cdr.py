@@ -257,8 +257,10 @@ class JointStateWriter:
 
     Attributes
     ----------
+    data : bytearray
+        The next message.
     position, velocity, effort : (n,) array
-        What the next message says; zero at first.
+        What it says; zero at first.
 
     """
 
@@ -270,14 +272,14 @@ class JointStateWriter:
             _append_string(data, name)
         views = [_append_doubles(data, len(joint_names) if only in ('', each) else 0)
                  for each in ('position', 'velocity', 'effort')]
-        self._data = data
+        self.data = data
         self.position, self.velocity, self.effort = (
             np.frombuffer(data, '<f8', count, start) for count, start in views)
 
     def write(self, stamp: int) -> bytes:
         """Return the message, measured at `stamp`, in ns since the epoch."""
-        _STAMP.pack_into(self._data, _HEADER, *divmod(stamp, _SECOND))
-        return bytes(self._data)
+        _STAMP.pack_into(self.data, _HEADER, *divmod(stamp, _SECOND))
+        return bytes(self.data)
 
 
 class DoublesWriter:

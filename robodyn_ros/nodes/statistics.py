@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Window:
@@ -19,6 +20,12 @@ class Window:
         """Take a value; beyond the size the oldest goes."""
         self._values[self._count % self._values.size] = value
         self._count += 1
+
+    def extend(self, values: NDArray) -> None:
+        """Take several values, oldest first, not more than the size."""
+        places = (self._count + np.arange(values.size)) % self._values.size
+        self._values[places] = values
+        self._count += values.size
 
     def clear(self) -> None:
         """Start over."""

@@ -280,6 +280,11 @@ class FaultSchedule:
         self.counts.update(other.counts)
         self.active = tuple(fault for fault in other.active if fault in self._listed)
 
+    @property
+    def event(self) -> float:
+        """Return the time (s) from which on `advance` has something to do."""
+        return self._event
+
     def advance(self, time: float) -> bool:
         """Take note of the time (s), which does not go back; return whether anything changes."""
         if time < self._event:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.kernel import as_doubles
+from robodyn_ros.dynamics import Dynamics, machine
+from robodyn_ros.dynamics.kernel import as_doubles, Kernel
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation.integrators import INTEGRATORS
@@ -98,7 +98,8 @@ class Plant:
         self.constants = self.joints.constants(self.step_size)
         options = self._needed()
         if options != self.options:
-            self._advance = compile_step(self.dynamics, options)
+            self._kernel = compile_step(self.dynamics, options)
+            self._advance = self._kernel.builtin('plant_step', plant_step.__doc__)
             self.options = options
 
     def _needed(self) -> dict[str, str | bool]:
@@ -117,6 +118,21 @@ class Plant:
     def warnings(self) -> tuple[str, ...]:
         """Return what is odd about the joints but no reason to refuse them."""
         return self.joints.warnings
+
+    @property
+    def state(self) -> NDArray:
+        """Return all of the state, as `step.State` orders it, with a last number that is 1."""
+        return self._state
+
+    def machine_code(self) -> tuple[machine.Code, machine.Code] | None:
+        """
+        Return the code of the step and of gravity, for a native loop; None: there is none.
+
+        Their `kernel` takes the addresses of `dynamics.runtime` and then of state, torque,
+        external, constants and the state after; or of positions and the torques that hold them.
+        """
+        step, gravity = self._kernel.code, self.dynamics.machine_code('gravity')
+        return None if step is None or gravity is None else (step, gravity)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -294,8 +310,8 @@ class Plant:
         return checked
 
 
-def compile_step(dynamics: Dynamics, options: dict[str, str | bool]):
-    """Return a variant of the step as a function of state, torque, external and constants."""
+def compile_step(dynamics: Dynamics, options: dict[str, str | bool]) -> Kernel:
+    """Return a variant of the step as a kernel of state, torque, external and constants."""
     nv = dynamics.nv
     arguments = {'state': state_size(nv), 'torque': nv, 'external': nv,
                  'constants': constants_size(nv)}
@@ -303,8 +319,7 @@ def compile_step(dynamics: Dynamics, options: dict[str, str | bool]):
     def variant(tree, runtime, *arrays):
         return plant_step(tree, runtime, *arrays, **options)
 
-    kernel = dynamics.kernel(variant, arguments, (state_size(nv),), f'plant_step|{options}')
-    return kernel.builtin('plant_step', plant_step.__doc__)
+    return dynamics.kernel(variant, arguments, (state_size(nv),), f'plant_step|{options}')
 
 
 def _resting_place(model: RobotModel) -> NDArray:

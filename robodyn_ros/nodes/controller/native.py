@@ -9,12 +9,13 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
-from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
+from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import in_seconds
+from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Row, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import bring_on_time, enter_realtime
@@ -221,27 +222,9 @@ class NativeControl:
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,
                 guard: GuardLink, clock: ControllerClock, values: SimpleNamespace
                 ) -> tuple[NativeControl | None, str]:
-    """
-    Return the loop in machine code, if it is to run, and the reason for the choice.
-
-    Raises
-    ------
-    ParameterError
-        It is to run, and cannot.
-
-    """
-    if values.loop == 'python':
-        return None, 'the parameter loop says so'
+    """Return the loop in machine code, if it is to run, and why not, see `open_loop`."""
     problem = ('lockstep is set' if values.lockstep else
                'publish_joint_commands is set' if values.publish_joint_commands else
                'own_law is a law in Python' if controller.has_python_law else '')
-    native = None
-    if not problem:
-        try:
-            native = NativeControl(node, controller, states, output, guard, clock, values)
-        except Exception as error:  # of the middleware, of another version of rcl or of LLVM
-            problem = f'{type(error).__name__}: {error}'
-    if problem and values.loop == 'native':
-        raise ParameterError(f'loop is native, which cannot be: {problem}; set loop to auto',
-                             parameter='loop', value='native')
-    return native, problem
+    return open_loop(values.loop, problem, lambda: NativeControl(
+        node, controller, states, output, guard, clock, values))

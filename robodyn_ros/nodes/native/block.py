@@ -84,6 +84,11 @@ class Block:
         """Set a word that is a number."""
         self.numbers[self._places[name]] = value
 
+    def set_functions(self, addresses: Mapping[str, int]) -> None:
+        """Set the words of functions, of those that have one."""
+        for name in addresses.keys() & self._places.keys():
+            self[name] = addresses[name]
+
     @property
     def address(self) -> int:
         """Return where it is."""

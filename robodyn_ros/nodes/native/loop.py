@@ -132,8 +132,7 @@ class NativeLoop:
                                     if not name.startswith('memory.')
                                     or name == 'memory.acceptance.kind'})
         self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(self._code.address('swap'))
-        for name, address in made.addresses.items():
-            block[name] = address
+        block.set_functions(made.addresses)
         for name, function in deference.functions.items():
             block[name] = function.address
         self._arrays(host, deference)

@@ -1,5 +1,5 @@
 """
-What the native loop assumes about rcl, tried out before an arm depends on it.
+What native loops assume about rcl, tried out before an arm depends on it.
 
 Nothing here is sure from headers: a library may be of another version than the structures in
 `rcl`. So structures are filled between canaries, handles are asked for the names of their topics,
@@ -25,7 +25,8 @@ _ROUND_TRIP = 1.0            # s that a message may take
 _TOPIC = '~/loop_probe'
 
 
-def probe(node: Node, made: rcl.Rcl, handles: dict, torque_message: bytes) -> None:
+def probe(node: Node, made: rcl.Rcl, handles: dict,
+          torque_message: bytes | None = None) -> None:
     """
     Try all that is assumed.
 
@@ -38,7 +39,7 @@ def probe(node: Node, made: rcl.Rcl, handles: dict, torque_message: bytes) -> No
     handles : dict
         Name of a topic, and the handle that should have it: `kind, pointer` with the kind
         'publisher' or 'subscription'.
-    torque_message : bytes
+    torque_message : bytes, optional
         Serialized message of torques, all zero but for the last.
 
     Raises
@@ -52,11 +53,16 @@ def probe(node: Node, made: rcl.Rcl, handles: dict, torque_message: bytes) -> No
         found = made.topic_name(kind, pointer)
         if found != topic:
             raise rcl.NativeLoopError(f'the handle of the {kind} of {topic} names {found!r}')
-    values = np.frombuffer(torque_message[-8:], dtype='<f8')
-    read = deserialize_message(torque_message, Float64MultiArray)
-    if list(read.data[-1:]) != list(values) or any(read.data[:-1]):
-        raise rcl.NativeLoopError('a message of torques is not read as it was written')
+    if torque_message is not None:
+        _check_torques(torque_message)
     _go_round(node, made)
+
+
+def _check_torques(message: bytes) -> None:
+    """Let ROS read a message."""
+    read = deserialize_message(message, Float64MultiArray)
+    if list(read.data[-1:]) != list(np.frombuffer(message[-8:], '<f8')) or any(read.data[:-1]):
+        raise rcl.NativeLoopError('a message of torques is not read as it was written')
 
 
 def _check_structures(node: Node, made: rcl.Rcl) -> None:

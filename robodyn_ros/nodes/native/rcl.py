@@ -1,4 +1,4 @@
-"""The functions of rcl that the native loop calls, by address, and the structures they take."""
+"""The functions of rcl that native loops call, by address, and the structures they take."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class Rcl:
                  'add_guard_condition': 'rcl_wait_set_add_guard_condition', 'wait': 'rcl_wait',
                  'take': 'rcl_take_serialized_message',
                  'publish': 'rcl_publish_serialized_message',
+                 'trigger': 'rcl_trigger_guard_condition',
                  'forget_error': 'rcutils_reset_error'}
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class Rcl:
         self._allocator = default()
         libc = ctypes.CDLL(None)
         self.addresses.update({name: ctypes.cast(getattr(libc, name), c_void_p).value
-                               for name in ('clock_gettime', 'usleep')})
+                               for name in ('clock_gettime', 'clock_nanosleep', 'usleep')})
 
     def wait_set(self, context, subscriptions: int) -> WaitSet:
         """Return a wait set for subscriptions and one guard condition; to be given to `close`."""

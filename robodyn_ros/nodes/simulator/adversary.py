@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from types import SimpleNamespace
 
 from numpy.typing import NDArray
@@ -68,6 +69,11 @@ class Adversary:
     def honest(self) -> bool:
         """Whether states are published as the sensors have them."""
         return not self._schedule.active and self._injector.idle
+
+    @property
+    def quiet_until(self) -> float:
+        """Return the time (s) before which nothing is or goes wrong; -inf: that is not known."""
+        return self._schedule.event if self.honest and self.sensors.ideal else -math.inf
 
     def change(self, values: SimpleNamespace, names: Sequence[str], now: float) -> None:
         """

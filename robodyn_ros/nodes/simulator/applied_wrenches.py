@@ -52,6 +52,11 @@ class AppliedWrenches:
         # a push lasts at least one step
         self._ends[link] = plant.steps + max(1.0, timeout / plant.step_size)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing pushes."""
+        return not self._ends
+
     def end(self) -> None:
         """End the pushes whose time is over; to be called before every step."""
         if not self._ends:

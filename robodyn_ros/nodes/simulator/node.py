@@ -4,17 +4,20 @@ The simulator node: torques in, joint states out; stands in for the arm, and is 
 One loop with absolute deadlines steps the plant. Commands are looked for just before each step,
 and the state is published right after it, as the sensors have it and as faults leave it. Services
 and parameters, which may wait, get their turn between steps, fifty times per second. In lockstep
-there are no deadlines: a command that answers the state is waited for.
+there are no deadlines: a command that answers the state is waited for. Where nothing but that is
+to be done, a thread in machine code does it, see `native`.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from types import SimpleNamespace
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -24,8 +27,9 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation import compilation_logged
-from robodyn_ros.nodes.containment import serve_once
+from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.native.plant_loop import PlantWires
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
@@ -34,6 +38,7 @@ from robodyn_ros.nodes.simulator.adversary import Adversary
 from robodyn_ros.nodes.simulator.adversary_parameters import arm_from, MISMATCH_PARAMETERS
 from robodyn_ros.nodes.simulator.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.simulator.lockstep import Lockstep
+from robodyn_ros.nodes.simulator.native import open_native
 from robodyn_ros.nodes.simulator.pacing import Pacer
 from robodyn_ros.nodes.simulator.parameters import (
     check, decimation, joints_from, LIVE_JOINT_PARAMETERS, PARAMETERS, period, plant_from)
@@ -43,6 +48,7 @@ from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 NAME = 'robot_simulator'
 _SERVE = 0.02      # s between two looks at services and parameters
+_ATTEND = 0.05     # s between two looks at the native loop, where it needs nothing
 _QUEUE = 10        # commands that can wait for a step; the newest counts, all are checked
 _MISMATCH = {row.name for row in MISMATCH_PARAMETERS}
 
@@ -57,8 +63,12 @@ class SimulatorNode(Node):
         The simulated arm.
     commands : CommandReader
         What was commanded.
+    pushes : AppliedWrenches
+        What pushes it.
     adversary : Adversary
         What stands between the plant and the wire.
+    states : StatePublisher
+        Where states go.
     commanders : Commanders
         Who commands.
     pacer : Pacer
@@ -67,8 +77,16 @@ class SimulatorNode(Node):
         Whether time stands still.
     lockstep : Lockstep or None
         What lets time go on if it waits for commands.
-    total_steps : int
-        Since the start; resets do not count as steps back.
+    simulated_time : bool
+        Whether stamps are simulated time.
+    decimation : int
+        Steps from one published state to the next.
+    total_steps, commanded_step : int
+        Since the start; resets do not count as steps back. At the last good command.
+    commanded : float
+        When there was a good command; steady clock (s).
+    silences : int
+        Silences of the commander that the brakes ended.
 
     """
 
@@ -84,18 +102,30 @@ class SimulatorNode(Node):
             self.get_logger().warning(warning)
         self.adversary = Adversary(self._robot.model, values)
         self.commands = CommandReader(self.plant.model.joint_names, values.command_joints)
-        self._pushes = AppliedWrenches(self.plant, self.commands.refusals)
+        self.pushes = AppliedWrenches(self.plant, self.commands.refusals)
         self.pacer = Pacer(period(values))
         self.paused = values.start_paused
-        self._simulated_time = values.real_time_factor != 1.0 or values.lockstep
-        self._decimation = decimation(values)
+        self.simulated_time = values.real_time_factor != 1.0 or values.lockstep
+        self.decimation = decimation(values)
         self._made: PlantInTheMaking | None = None
         self.total_steps = self.silences = self._stamp = 0
-        self._commanded_step = 0
+        self.commanded_step, self.commanded = 0, time.monotonic()
         self._open()
         self.lockstep = Lockstep(self._named, self._take_answer, self._advance,
-                                 self._states.repeat) if values.lockstep else None
+                                 self.states.repeat) if values.lockstep else None
         self._report = SimulatorReport(self, self._robot)
+        self._native, self._reason = open_native(self, self._wires())
+
+    @property
+    def values(self) -> SimpleNamespace:
+        """Return the parameters."""
+        return self._table.values
+
+    @property
+    def loop(self) -> str:
+        """Return which loop makes the steps, with the reason, for diagnostics."""
+        reason = self._reason if self._native is None else self._native.obstacle
+        return f'python: {reason}' if reason else 'native'
 
     def _open(self) -> None:
         """Open topics and services."""
@@ -104,21 +134,37 @@ class SimulatorNode(Node):
         self._named = PolledSubscription(self, JointState, 'joint_commands', qos.reliable(_QUEUE))
         self._wrench = PolledSubscription(self, WrenchStamped, '~/wrench', qos.reliable(_QUEUE))
         self.commanders = Commanders(self, (self._array.topic, self._named.topic))
-        self._states = StatePublisher(self, self._robot.model, self._simulated_time)
+        self.states = StatePublisher(self, self._robot.model, self.simulated_time)
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_service(Trigger, '~/step', self._on_step)
+
+    def _wires(self) -> PlantWires:
+        states = self.states
+        return PlantWires(
+            self, self._array.subscription, self._named.subscription, self._wrench.subscription,
+            _QUEUE, states.states, states.truth, states.clock,
+            self.create_guard_condition(lambda: None), states.names, states.coordinate,
+            states.multiplier, states.offset, states.leads)
 
     # --- the loop ---------------------------------------------------------------------------
 
     def work(self, stop: StopRequest) -> None:
         """Simulate until a signal comes."""
+        try:
+            self._work(stop)
+        finally:
+            if self._native is not None:
+                self._native.close()
+
+    def _work(self, stop: StopRequest) -> None:
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
         model = self.plant.model
         self.get_logger().info(
             f'{model.name}: {model.nv} joints ({", ".join(self.commands.command_joints)}), held '
             'by brakes until the first command')
+        self.get_logger().info(f'loop: {self.loop}'.replace(': python: ', ': python, because '))
         be_on_time(self, self._table.values)
         self._publish_first()
         self._report.start()
@@ -127,16 +173,27 @@ class SimulatorNode(Node):
         while not stop.requested and self.context.ok():
             self._turn()
             now = time.monotonic()
-            if self.paused or now >= serve:
+            patience = _ATTEND if self._is_native else _SERVE if self.paused else 0.0
+            if patience or now >= serve:
                 serve = now + _SERVE
-                serve_once(executor, self.get_logger(), _SERVE if self.paused else 0.0)
-                self._states.look()
+                serve_once(executor, self.get_logger(), patience)
+                self.states.look()
                 self._take_new_plant()
             self._report.look(now)
         executor.shutdown(timeout_sec=1.0)
 
+    @property
+    def _is_native(self) -> bool:
+        """Whether the plant is stepped in machine code just now."""
+        return self._native is not None and self._native.running
+
+    def _take_plant(self) -> None:
+        """Let Python have the plant until the next turn."""
+        if self._native is not None:
+            self._native.stop()
+
     def _turn(self) -> None:
-        """Do what is due: nothing while paused."""
+        """Do what is due: nothing while paused, or where machine code does it."""
         if self.lockstep:
             if self.paused:
                 self.lockstep.repeat()
@@ -145,6 +202,8 @@ class SimulatorNode(Node):
         elif self.paused:
             self._listen()
             self.pacer.restart()
+        elif self._native is not None and self._native.turn():
+            pass
         elif self.pacer.wait():
             self.pacer.begin()
             self._advance()
@@ -154,21 +213,21 @@ class SimulatorNode(Node):
         if not self.lockstep:
             self._listen()
         plant, adversary = self.plant, self.adversary
-        self._pushes.end()
+        self.pushes.end()
         for fault in adversary.advance(plant.time):
             self.get_logger().info(f'fault: {fault}')
-        silent = (self.total_steps - self._commanded_step) * plant.step_size
+        silent = (self.total_steps - self.commanded_step) * plant.step_size
         if adversary.stopped:
             plant.engage()
         elif 0.0 < self._table.values.command_timeout < silent and not plant.brakes:
             self.silences += 1
-            self.get_logger().warning(f'no command for {silent:.3f} s: brakes on')
+            self.tell_silence(silent)
             plant.engage()
         was_well = not plant.fault
         if not plant.step(adversary.torque(self.commands.torque)) and was_well:
             self.get_logger().error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
-        return self.total_steps % self._decimation == 0 and self._publish()
+        return self.total_steps % self.decimation == 0 and self._publish()
 
     def _listen(self) -> None:
         """Take all messages that wait."""
@@ -181,6 +240,32 @@ class SimulatorNode(Node):
         if good:
             self._heard()
 
+    def read(self, source: str, data: bytes) -> bool:
+        """
+        Take a serialized message that the native loop could not read.
+
+        Parameters
+        ----------
+        source : str
+            Which of `plant_block.INPUTS` it came from.
+        data : bytes
+            The message.
+
+        Returns
+        -------
+        bool
+            Whether it was a good command.
+
+        """
+        kind, take = {'arrays': (Float64MultiArray, self.commands.read_array),
+                      'named': (JointState, self.commands.read_named),
+                      'wrenches': (WrenchStamped, self._push)}[source]
+        message = contained(self.get_logger(), deserialize_message, data, kind)
+        good = message is not None and bool(take(message))
+        if good:
+            self._heard()
+        return good
+
     def _exchange(self) -> bool:
         """Wait a little for the answer to the last state; return whether time went on."""
         return self.lockstep.exchange(self._stamp, _SERVE)
@@ -192,20 +277,30 @@ class SimulatorNode(Node):
 
     def _listen_to_pushes(self) -> None:
         for message in self._wrench.waiting():
-            self._pushes.take(message, self._table.values.wrench_timeout)
+            self._push(message)
+
+    def _push(self, message: WrenchStamped) -> None:
+        self.pushes.take(message, self._table.values.wrench_timeout)
 
     def _heard(self) -> None:
         """Take note of a good command: the first one lets go of the brakes."""
-        self._commanded_step = self.total_steps
-        self._report.commanded = time.monotonic()
+        self.commanded_step, self.commanded = self.total_steps, time.monotonic()
         if self.plant.brakes and not self.plant.fault and not self.adversary.stopped:
             self.plant.release()
-            self.get_logger().info('first command: brakes released')
+            self.tell_release()
+
+    def tell_release(self) -> None:
+        """Log that the brakes were released."""
+        self.get_logger().info('first command: brakes released')
+
+    def tell_silence(self, silent: float) -> None:
+        """Log that the brakes hold after a silence (s)."""
+        self.get_logger().warning(f'no command for {silent:.3f} s: brakes on')
 
     def _publish(self) -> bool:
         self._stamp = (round(1e9 * self.total_steps * self.plant.step_size)
-                       if self._simulated_time else time.time_ns())
-        return self._states.publish(self.plant, self.adversary, self._stamp)
+                       if self.simulated_time else time.time_ns())
+        return self.states.publish(self.plant, self.adversary, self._stamp)
 
     def _publish_first(self) -> None:
         """Publish a state that does not follow from the one before."""
@@ -216,9 +311,10 @@ class SimulatorNode(Node):
     # --- services and parameters ------------------------------------------------------------
 
     def _on_reset(self, _request, response):
+        self._take_plant()
         self.plant.reset(brakes=True)
         self.commands.clear()
-        self._pushes.clear()
+        self.pushes.clear()
         self.adversary.reset()
         self.total_steps += 1  # another state has another stamp
         self._publish_first()
@@ -227,6 +323,7 @@ class SimulatorNode(Node):
         return response
 
     def _on_pause(self, request, response):
+        self._take_plant()
         self.paused = request.data
         response.success = True
         response.message = f'{"paused" if self.paused else "running"} at {self.plant.time:.3f} s'
@@ -257,14 +354,15 @@ class SimulatorNode(Node):
 
     def _change(self, values, names) -> None:
         """Take over parameters that were set while running; raises if they make no sense."""
+        self._take_plant()
         model = self._robot.model
         arm = arm_from(values, model) if _MISMATCH.intersection(names) else None
-        if 'real_time_factor' in names and not self._simulated_time:
+        if 'real_time_factor' in names and not self.simulated_time:
             raise ParameterError('stamps are those of the clock on the wall: start the simulator '
                                  'with another real_time_factor than 1 to change it')
         self.adversary.change(values, names, self.plant.time)
         if 'publish_rate' in names:
-            self._decimation = decimation(values)
+            self.decimation = decimation(values)
         if 'real_time_factor' in names:
             self.pacer.change(period(values))
         if LIVE_JOINT_PARAMETERS.intersection(names):
@@ -287,13 +385,14 @@ class SimulatorNode(Node):
         """Go on with another plant as soon as its step is compiled."""
         if self._made is None or not self._made.done:
             return
+        self._take_plant()
         made, self._made = self._made, None
         if made.problem:
             self.get_logger().error(f'the arm stays as it was: {made.problem}')
             return
         made.plant.follow(self.plant)
         self.plant = made.plant
-        self._pushes.move(self.plant)
+        self.pushes.move(self.plant)
         self.get_logger().info('the arm has changed')
 
 

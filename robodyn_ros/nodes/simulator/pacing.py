@@ -29,31 +29,35 @@ class Pacer:
     ----------
     late : int
         Steps that began more than one period (at least 1 ms) after their deadline.
+    half_late : int
+        Steps that began more than half a period after their deadline.
     lost : int
         Periods given up.
     delay : Window
         How late the last steps began (s).
+    period, tolerance, deadline : int
+        Between steps; beyond which they are late; of the next one, on the steady clock (ns).
 
     """
 
     def __init__(self, period: float):
-        self.late = self.lost = 0
+        self.late = self.half_late = self.lost = 0
         self.delay = Window()
         self.change(period)
 
     def change(self, period: float) -> None:
         """Go on with another period (s), from now."""
         self.period = round(1e9 * period)
-        self._tolerance = max(self.period, 1_000_000)
+        self.tolerance = max(self.period, 1_000_000)
         self.restart()
 
     def restart(self) -> None:
         """Let the next step be due now."""
-        self._deadline = time.monotonic_ns()
+        self.deadline = time.monotonic_ns()
 
     def remaining(self) -> float:
         """Return seconds until the next step is due; not positive when it is."""
-        return 1e-9 * (self._deadline - time.monotonic_ns())
+        return 1e-9 * (self.deadline - time.monotonic_ns())
 
     def wait(self) -> bool:
         """Sleep until the next step is due, or for 50 ms; return whether it is due."""
@@ -66,11 +70,12 @@ class Pacer:
         """Take note that a step begins now, and set the next deadline."""
         if not self.period:
             return
-        behind = time.monotonic_ns() - self._deadline
+        behind = time.monotonic_ns() - self.deadline
         self.delay.add(1e-9 * max(behind, 0))
-        self.late += behind > self._tolerance
+        self.late += behind > self.tolerance
+        self.half_late += 2 * behind > self.period
         if behind > 1e9 * _MOST_BEHIND:
             given_up = behind // self.period
             self.lost += given_up
-            self._deadline += given_up * self.period
-        self._deadline += self.period
+            self.deadline += given_up * self.period
+        self.deadline += self.period

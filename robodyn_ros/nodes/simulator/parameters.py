@@ -41,6 +41,9 @@ PARAMETERS = (
               'are named efforts on joint_commands with the stamp of the state they answer, as '
               'our controller sends them with lockstep: true. Stamps are simulated time.',
               read_only=True),
+    Parameter('loop', 'string', 'auto', 'Loop from torque to joint state: native (a thread in '
+              'machine code, which waits for no Python), python, or auto: native where it can.',
+              choices=('auto', 'native', 'python'), read_only=True),
     Parameter('start_paused', 'bool', False, 'Whether time stands still until ~/pause lets it go.',
               read_only=True),
     Parameter('command_timeout', 'double', 0.0, 'Silence of the commander, in simulated time, '

@@ -31,11 +31,6 @@ class SimulatorReport:
     robot : Robot
         Its description.
 
-    Attributes
-    ----------
-    commanded : float
-        When there was a good command; steady clock.
-
     """
 
     def __init__(self, node: SimulatorNode, robot: Robot):
@@ -48,7 +43,7 @@ class SimulatorReport:
     def start(self) -> None:
         """Begin to count seconds."""
         self._started = self._reported = self._reminded = time.monotonic()
-        self.commanded = self._started
+        self._node.commanded = self._started
 
     def look(self, now: float) -> None:
         """Report if it is time."""
@@ -94,8 +89,8 @@ class SimulatorReport:
             return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
         if node.plant.brakes:
             return DiagnosticStatus.OK, 'held by brakes until the next command'
-        if not node.lockstep and now - self.commanded > _QUIET:
-            return DiagnosticStatus.WARN, (f'no command for {now - self.commanded:.1f} s: the '
+        if not node.lockstep and now - node.commanded > _QUIET:
+            return DiagnosticStatus.WARN, (f'no command for {now - node.commanded:.1f} s: the '
                                            'last torque stays')
         return DiagnosticStatus.OK, 'running'
 
@@ -106,12 +101,13 @@ class SimulatorReport:
         values = {
             'steps': str(node.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
             'real time factor': f'{simulated / (now - self._reported):.3f}',
-            'late steps': str(pacer.late), 'lost steps': str(pacer.lost),
+            'loop': node.loop, 'late steps': str(pacer.late),
+            'steps late by half a period': str(pacer.half_late), 'lost steps': str(pacer.lost),
             'brakes': str(plant.brakes).lower(), 'paused': str(node.paused).lower(),
             'fault': plant.fault, 'commands': str(commands.received),
             'commanders': ', '.join(node.commanders.names) or 'none',
             'silences ended by brakes': str(node.silences),
-            'age of last command (s)': f'{now - self.commanded:.3f}' if commands.received
+            'age of last command (s)': f'{now - node.commanded:.3f}' if commands.received
             else 'none yet'}
         for label, value in zip(('p50', 'p99', 'max'), pacer.delay.percentiles()):
             values[f'delay {label} (us)'] = f'{1e6 * value:.0f}'

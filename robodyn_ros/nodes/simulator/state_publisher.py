@@ -34,27 +34,39 @@ class StatePublisher:
     clock : bool
         Whether stamps are simulated time, and `/clock` is published.
 
+    Attributes
+    ----------
+    states, truth, clock : Publisher or None
+        Of the topics.
+    names : tuple of str
+        Joints, in the order of the messages.
+    coordinate, multiplier, offset, leads : (n,) array
+        Of each: its joint of the model, what it moves in proportion to it and from where, and
+        whether its effort is that of the joint (1) or none (0).
+    listened, told : bool
+        Whether somebody wants to know the truth, and the time.
+
     """
 
     def __init__(self, node: Node, model: RobotModel, clock: bool):
-        self._states = node.create_publisher(JointState, 'joint_states', qos.reliable(5))
-        self._truth = node.create_publisher(JointState, '~/ground_truth', qos.reliable(_DEPTH))
-        self._clock = node.create_publisher(Clock, '/clock', qos.reliable()) if clock else None
+        self.states = node.create_publisher(JointState, 'joint_states', qos.reliable(5))
+        self.truth = node.create_publisher(JointState, '~/ground_truth', qos.reliable(_DEPTH))
+        self.clock = node.create_publisher(Clock, '/clock', qos.reliable()) if clock else None
         self._clock_message = Clock()
         self._writer = JointStateWriter(model.body_joints)
         self._true = JointStateWriter(model.body_joints)
-        self._names = tuple(model.body_joints)
+        self.names = tuple(model.body_joints)
         self._last = b''
-        self._coordinate, self._multiplier = model.coordinate, model.multiplier
-        self._offset = model.offset
-        self._leads = np.array([joint == model.joint_names[c] for joint, c in
-                                zip(model.body_joints, model.coordinate)], dtype=float)
-        self._listened = self._told = False
+        self.coordinate, self.multiplier = model.coordinate, model.multiplier
+        self.offset = model.offset
+        self.leads = np.array([joint == model.joint_names[c] for joint, c in
+                               zip(model.body_joints, model.coordinate)], dtype=float)
+        self.listened = self.told = False
 
     def look(self) -> None:
         """Find out who listens; to be called now and then."""
-        self._listened = self._truth.get_subscription_count() > 0
-        self._told = self._clock is not None and self._clock.get_subscription_count() > 0
+        self.listened = self.truth.get_subscription_count() > 0
+        self.told = self.clock is not None and self.clock.get_subscription_count() > 0
 
     def publish(self, plant: Plant, adversary: Adversary, stamp: int) -> bool:
         """
@@ -76,42 +88,42 @@ class StatePublisher:
 
         """
         self.tell_time(stamp)
-        if self._listened:
+        if self.listened:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
-            self._truth.publish(self._true.write(stamp))
+            self.truth.publish(self._true.write(stamp))
         if not adversary.measure(plant):
             return False
         sensors, writer = adversary.sensors, self._writer
         self._fill(writer, sensors.position, sensors.velocity, sensors.effort)
         if adversary.honest:
             self._last = writer.write(stamp)
-            self._states.publish(self._last)
+            self.states.publish(self._last)
             return True
         reports = adversary.spoil(plant.time, StateReport(
-            self._names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
+            self.names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
             stamp))
         for report in reports:
             self._last = _message(report)
-            self._states.publish(self._last)
+            self.states.publish(self._last)
         return bool(reports)
 
     def repeat(self) -> None:
         """Publish the last state once more, for those who were not there yet."""
         if self._last:
-            self._states.publish(self._last)
+            self.states.publish(self._last)
 
     def tell_time(self, stamp: int) -> None:
         """Publish simulated time, if that is what stamps are and somebody wants to know."""
-        if self._told:
+        if self.told:
             set_stamp(self._clock_message.clock, stamp)
-            self._clock.publish(self._clock_message)
+            self.clock.publish(self._clock_message)
 
     def _fill(self, writer: JointStateWriter, q: NDArray, qd: NDArray, effort: NDArray) -> None:
-        coordinate = self._coordinate
-        np.multiply(self._multiplier, q[coordinate], out=writer.position)
-        writer.position += self._offset
-        np.multiply(self._multiplier, qd[coordinate], out=writer.velocity)
-        np.multiply(self._leads, effort[coordinate], out=writer.effort)
+        coordinate = self.coordinate
+        np.multiply(self.multiplier, q[coordinate], out=writer.position)
+        writer.position += self.offset
+        np.multiply(self.multiplier, qd[coordinate], out=writer.velocity)
+        np.multiply(self.leads, effort[coordinate], out=writer.effort)
 
 
 def _message(report: StateReport) -> bytes:

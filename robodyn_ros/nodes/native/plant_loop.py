@@ -1,0 +1,218 @@
+"""A simulator's loop in machine code: its arrays, its thread, and what Python reads and writes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.guard_condition import GuardCondition
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
+
+from robodyn_ros.nodes.cdr import JointStateWriter, LITTLE_ENDIAN
+from robodyn_ros.nodes.native import plant_code, rcl
+from robodyn_ros.nodes.native.block import Block
+from robodyn_ros.nodes.native.layouts import CommandLayouts
+from robodyn_ros.nodes.native.plant_block import DELAYS, INPUTS, PLACES, STRANGE
+from robodyn_ros.nodes.native.probe import probe
+from robodyn_ros.nodes.native.thread import check_platform, LoopThread
+from robodyn_ros.simulation import Plant
+
+_CAPACITY = 65_536  # bytes of a message that need no more memory
+
+
+class PlantWires(NamedTuple):
+    """
+    The handles between which a simulator's loop runs, and what its messages are made of.
+
+    Attributes
+    ----------
+    node : Node
+        Owner of all of them.
+    arrays, named, wrenches : Subscription
+        Of Float64MultiArray, JointState and WrenchStamped.
+    depth : int
+        How many messages are taken of each in a turn.
+    states, truth, clock : Publisher
+        Of joint states, of the same where sensors lie, and of Clock; that may be None.
+    wake : GuardCondition
+        Is triggered when Python has something to do.
+    names, coordinate, multiplier, offset, leads
+        Of the joints in a message, see `StatePublisher`.
+
+    """
+
+    node: Node
+    arrays: Subscription
+    named: Subscription
+    wrenches: Subscription
+    depth: int
+    states: Publisher
+    truth: Publisher
+    clock: Publisher | None
+    wake: GuardCondition
+    names: tuple[str, ...]
+    coordinate: NDArray
+    multiplier: NDArray
+    offset: NDArray
+    leads: NDArray
+
+
+class PlantLoop:
+    """
+    Steps a plant in a thread that needs no interpreter.
+
+    Between `start` and `stop` the state of the plant and the torques are the loop's.
+
+    Parameters
+    ----------
+    wires : PlantWires
+        Where commands come from and states go.
+    joint_names, command_joints : sequence of str
+        The model's joints; their order in commands without names.
+
+    Attributes
+    ----------
+    block : Block
+        Words of the loop, see `plant_block`.
+    layouts : dict of str to CommandLayouts
+        What it can read on each of the inputs.
+
+    Raises
+    ------
+    NativeLoopError
+        It cannot run here.
+
+    """
+
+    def __init__(self, wires: PlantWires, joint_names, command_joints):
+        check_platform()
+        self._wires = wires
+        self._rcl = made = rcl.Rcl()
+        inputs = (wires.arrays, wires.named, wires.wrenches)
+        publishers = [each for each in (wires.states, wires.truth, wires.clock) if each]
+        self._owners = wires.node, *inputs, *publishers, wires.wake
+        probe(wires.node, made, {
+            **{each.topic_name: ('subscription', each.handle.pointer) for each in inputs},
+            **{each.topic_name: ('publisher', each.handle.pointer) for each in publishers}})
+        self._code = plant_code.compiled()
+        self.block = block = Block(PLACES)
+        block.set_functions(made.addresses)
+        self.layouts = {
+            name: CommandLayouts(block, f'{name}_layouts', f'{name}_count', joint_names,
+                                 command_joints) for name in INPUTS}
+        for name, each in zip(INPUTS, inputs):
+            block[f'{name}_subscription'] = each.handle.pointer
+        for name, each in (('states', wires.states), ('truth', wires.truth),
+                           ('clock', wires.clock), ('wake', wires.wake)):
+            block[name] = each.handle.pointer if each else 0
+        block['depth'] = wires.depth
+        self._messages(wires)
+        self._delays = np.zeros(DELAYS)
+        block['delays'] = self._delays.ctypes.data
+        self._read = 0
+        self._message = made.buffer(_CAPACITY)
+        block['message'] = rcl.address_of(self._message)
+        self._thread = LoopThread('simulation', self._code, block, self.stop)
+        self._plant: tuple = ()
+
+    def _messages(self, wires: PlantWires) -> None:
+        block, made = self.block, self._rcl
+        writer = JointStateWriter(wires.names)
+        clock = np.frombuffer(bytearray(LITTLE_ENDIAN + bytes(8)), dtype=np.uint8)
+        messages = (rcl.SerializedMessage * 2)(
+            made.message(np.frombuffer(writer.data, dtype=np.uint8)), made.message(clock))
+        block['state_message'] = ctypes.addressof(messages)
+        block['clock_message'] = ctypes.addressof(messages[1])
+        arrays = {'position': writer.position, 'velocity': writer.velocity,
+                  'effort': writer.effort,
+                  'coordinate': np.ascontiguousarray(wires.coordinate, dtype=np.int64)}
+        for name in ('multiplier', 'offset', 'leads'):
+            arrays[name] = np.ascontiguousarray(getattr(wires, name), dtype=np.float64)
+        for name, array in arrays.items():
+            block[name] = array.ctypes.data
+        block['published'] = len(wires.names)
+        self._kept = writer, clock, messages, arrays
+
+    def take_plant(self, plant: Plant, torque: NDArray) -> str:
+        """
+        Let the loop step a plant from its next start on; return why it cannot, empty if it can.
+
+        Parameters
+        ----------
+        plant : Plant
+            Its arrays are worked on in place.
+        torque : (nv,) array
+            Where commands go.
+
+        """
+        codes, block = plant.machine_code(), self.block
+        if codes is None:
+            return f'the dynamics of {plant.nv} joints are not compiled'
+        block['plant_step'], block['gravity'] = (code.address('kernel') for code in codes)
+        arrays = {'runtime': plant.dynamics.runtime, 'state': plant.state, 'torque': torque,
+                  'external': plant.external, 'constants': plant.constants,
+                  'applied': plant.applied}
+        for name, array in arrays.items():
+            block[name] = array.ctypes.data
+        block['joints'], block['state_rest'] = plant.nv, plant.state.size - 1 - plant.nv
+        block.set_number('step', plant.step_size)
+        self._plant = plant, codes, arrays
+        return ''
+
+    # --- the thread -------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether the plant is the loop's."""
+        return self._thread.running
+
+    @property
+    def ended(self) -> bool:
+        """Whether it leaves the next step to Python."""
+        return self.block['reason'] != 0
+
+    def start(self) -> None:
+        """
+        Begin with the numbers in the block.
+
+        Raises
+        ------
+        NativeLoopError
+            The system has no thread for it.
+
+        """
+        self.block['reason'] = 0
+        self._thread.start(*self._owners)
+
+    def stop(self) -> None:
+        """End the loop, if it runs."""
+        if self.running:
+            self._thread.stop()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.stop()
+        if self._message is not None:
+            self._rcl.close(self._message)
+            self._message = None
+
+    # --- what it leaves to Python -----------------------------------------------------------
+
+    def strange(self) -> tuple[str, bytes] | None:
+        """Return the message that it could not read, with its input, after it ended for one."""
+        if self.block['reason'] != STRANGE:
+            return None
+        self.block['reason'] = 0
+        return INPUTS[self.block['source']], ctypes.string_at(
+            self._message.buffer, self._message.length)
+
+    def delays(self) -> NDArray:
+        """Return how late the steps since the last call began (s), as far as that is kept."""
+        count = self.block['delay_count']
+        numbers = np.arange(max(self._read, count - DELAYS), count)
+        self._read = count
+        return self._delays[numbers % DELAYS]

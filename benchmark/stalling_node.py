@@ -1,11 +1,9 @@
-"""The controller node, whose Python can be held up: with its interpreter, or its thread alone."""
+"""A node whose Python can be held up: with its interpreter, or its thread alone."""
 import ctypes
 import gc
 import signal
 import sys
 import time
-
-from robodyn_ros.nodes.controller.node import main
 
 GIL = 0.3       # s for which SIGUSR1 keeps the interpreter from all threads
 HUNG = 1.5      # s for which SIGUSR2 holds up the thread of the node alone
@@ -32,8 +30,14 @@ def collect(*_):
     print(f'collected in {time.monotonic() - begin:.3f} s', flush=True)
 
 
-if __name__ == '__main__':
+def live(main):
+    """Run the `main` of a node, with signals that hold it up."""
     for number, act in ((signal.SIGUSR1, keep_the_interpreter), (signal.SIGUSR2, hang),
                         (signal.SIGALRM, collect)):
         signal.signal(number, act)
     sys.exit(main())
+
+
+if __name__ == '__main__':
+    from robodyn_ros.nodes.controller.node import main
+    live(main)

@@ -91,6 +91,13 @@ def bring_on_time(thread: int, values: SimpleNamespace) -> None:
                 ask(wish, [thread])
 
 
+def be_ordinary(thread: int, values: SimpleNamespace) -> None:
+    """Take the priority from a thread that has nothing urgent to do, until `bring_on_time`."""
+    if values.realtime_priority:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
 def _stay_on(processors: Sequence[int], threads: Sequence[int]) -> str:
     try:
         for thread in threads:

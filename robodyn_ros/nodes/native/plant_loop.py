@@ -171,6 +171,11 @@ class PlantLoop:
         return self._thread.running
 
     @property
+    def thread(self) -> int:
+        """Return the number of the thread."""
+        return self._thread.native_id
+
+    @property
     def ended(self) -> bool:
         """Whether it leaves the next step to Python."""
         return self.block['reason'] != 0

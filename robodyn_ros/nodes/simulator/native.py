@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
+from robodyn_ros.nodes.realtime import be_ordinary, bring_on_time
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.simulator.node import SimulatorNode
@@ -87,6 +89,8 @@ class NativeSimulation:
         block.set_number('commanded', node.commanded)
         self._tell()
         self._loop.start()
+        bring_on_time(self._loop.thread, values)
+        be_ordinary(threading.get_native_id(), values)
 
     def _tell(self) -> None:
         """Let the loop know who listens."""
@@ -124,6 +128,7 @@ class NativeSimulation:
         if not self.running:
             return
         self._loop.stop()
+        bring_on_time(threading.get_native_id(), self._node.values)
         self.look()
         strange = self._loop.strange()
         if strange is not None:

@@ -48,7 +48,7 @@ from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 NAME = 'robot_simulator'
 _SERVE = 0.02      # s between two looks at services and parameters
-_ATTEND = 0.05     # s between two looks at the native loop, where it needs nothing
+_ATTEND = 0.1      # s between two looks at the native loop, where it needs nothing
 _QUEUE = 10        # commands that can wait for a step; the newest counts, all are checked
 _MISMATCH = {row.name for row in MISMATCH_PARAMETERS}
 

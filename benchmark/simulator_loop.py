@@ -8,8 +8,10 @@ How punctual the simulator is, and what it costs: with its loop in machine code 
 Simulator and controller of one arm, in processes of their own, in real time. In each round both
 loops of the simulator have a turn, one after the other; the controller is the same. Late is a step
 that begins more than half a period after its deadline, as the simulator's diagnostics count them;
-the cost is processor time of the process of the simulator, by the time that passed. Absolute
-numbers depend on the machine and on what else it does: compare the rows of one run.
+the cost is processor time of the process of the simulator, by the time that passed. In between a
+thread that does nothing but sleep until such deadlines has a turn (bare): what it is late is the
+machine's. Absolute numbers depend on the machine and on what else it does: compare the rows of one
+run.
 """
 import argparse
 from contextlib import ExitStack
@@ -101,6 +103,21 @@ class Simulation:
         return passed[LATE] / passed[STEPS], passed['cpu'] / passed['now']
 
 
+def bare(options):
+    """Return which part of the deadlines of a sleeping thread is missed, and what that costs."""
+    if options.fifo:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    period, late, cpu = 1e9 / options.rate, 0, time.process_time()
+    begin = time.monotonic_ns()
+    for number in range(1, count := int(options.rate * options.seconds)):
+        deadline = begin + number * period
+        time.sleep(max(deadline - time.monotonic_ns(), 0) / 1e9)
+        late += time.monotonic_ns() - deadline > 0.5 * period
+    if options.fifo:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return late / count, (time.process_time() - cpu) / options.seconds
+
+
 def main():
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.strip(), formatter_class=(
@@ -113,12 +130,13 @@ def main():
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
     options = parser.parse_args()
     rclpy.init()
-    node, turns = rclpy.create_node('watch'), {loop: [] for loop in LOOPS}
+    node, turns = rclpy.create_node('watch'), {name: [] for name in (*LOOPS, 'bare')}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
             for loop in LOOPS:
                 with Simulation(node, loop, options, folder) as each:
                     turns[loop].append(each.run(options.seconds))
+            turns['bare'].append(bare(options))
     rclpy.shutdown()
     rows = [{'loop': loop, 'rate': options.rate, 'late_percent': 100.0 * float(np.median(late)),
              'worst_late_percent': 100.0 * max(late), 'cpu_percent': 100.0 * float(np.median(cpu))}

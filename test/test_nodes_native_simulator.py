@@ -397,6 +397,22 @@ def test_faults_are_switched_on_and_off_while_it_runs(probe):
         assert 'Traceback' not in process.output
 
 
+def test_priority_is_that_of_who_makes_the_steps(probe):
+    with started(**{'realtime.priority': 5}) as process:
+        process.wait_for_output('loop: native')
+        if not process.said('real-time priority 5'):
+            pytest.skip('no real-time priority here')
+        main = process.process.pid
+
+        def policies():
+            return [os.sched_getscheduler(int(task)) for task in os.listdir(f'/proc/{main}/task')]
+
+        probe.until(lambda: os.sched_getscheduler(main) == os.SCHED_OTHER, 'the native loop')
+        assert policies().count(os.SCHED_FIFO) > 1
+        assert probe.set_parameter(NAME, 'sensors.effort_bias', [1.0])[0]
+        probe.until(lambda: os.sched_getscheduler(main) == os.SCHED_FIFO, 'the loop in Python')
+
+
 def test_requests_at_any_moment(probe):
     """The plant changes hands hundreds of times while commands come."""
     choose = np.random.default_rng(1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
+from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import be_ordinary, bring_on_time
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ class NativeSimulation:
             return False
         self._problem = self._loop.take_plant(node.plant, node.commands.torque)
         if not self._problem:
-            self._start()
+            try:
+                self._start()
+            except NativeLoopError as error:  # no thread: Python goes on
+                self._problem = str(error)
         return self.running
 
     def _start(self) -> None:

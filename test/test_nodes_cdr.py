@@ -12,9 +12,9 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.cdr import (  # noqa: E402
-    DoublesWriter, JointStateDecoder, JointStateWriter, LITTLE_ENDIAN)
+    DoublesLayout, DoublesWriter, JointStateDecoder, JointStateWriter, LITTLE_ENDIAN)
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension  # noqa: E402
 
 NAMES = ['shoulder', 'elbow', 'Handgelenk-ä', 'x']
 TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9)
@@ -168,3 +168,18 @@ def test_arrays_of_doubles(size):
     data = writer.write()
     assert data.startswith(LITTLE_ENDIAN)
     assert list(deserialize_message(data, Float64MultiArray).data) == list(writer.values)
+
+
+@pytest.mark.parametrize('labels', [(), ('torques',), ('row', 'column')])
+def test_where_the_numbers_of_an_array_are(labels):
+    message = Float64MultiArray(data=[1.0, -2.0, 3.5])
+    message.layout.dim = [MultiArrayDimension(label=each, size=3) for each in labels]
+    data = serialize_message(message)
+    layout = DoublesLayout(data)
+    count, begin = layout.array
+    assert list(np.frombuffer(data, '<f8', count, begin)) == [1.0, -2.0, 3.5]
+    assert layout.order == '<'
+    with pytest.raises(ArgumentError):
+        DoublesLayout(data[:begin + 8])
+    with pytest.raises(ArgumentError, match='dimensions'):
+        DoublesLayout(data[:4] + b'\xff' * 4 + data[8:])

@@ -49,6 +49,7 @@ def test_a_short_delay_is_caught_up(clock):
     begun += run(pacer, clock, start + 100 * MS)
     assert len(begun) in (100, 101)
     assert 17 <= pacer.late <= 20 and pacer.lost == 0
+    assert pacer.late <= pacer.half_late <= pacer.late + 1
     assert pacer.delay.percentiles()[2] == pytest.approx(0.02, rel=0.1)
 
 

@@ -22,6 +22,8 @@ def test_a_window_holds_the_last_values():
         window.add(value)
     median, high, most = window.percentiles()
     assert median == 7.5 and most == 9.0 and 8.9 < high <= 9.0
+    window.extend(np.array([20.0, 30.0, 40.0]))
+    assert window.percentiles()[0] == 25.0  # of these and the last one before
     window.clear()
     assert math.isnan(window.percentiles()[0])
 

@@ -48,25 +48,6 @@ class _Writer(Writer):
         self.store(F64(value) if isinstance(value, float) else value, self.word(block),
                    8 * self._fields[f'{block}.{name}'])
 
-    def fail(self) -> None:
-        """Count an error of rcl; kept, it would be printed by this thread when another comes."""
-        self.count_up('errors')
-        self.call('forget_error', result=ir.VoidType())
-
-    def ask(self, name: str, *arguments, other: int = rcl.OK):
-        """Call a function of rcl, which fails unless it returns OK or another code."""
-        b, code = self.b, self.call(name, *arguments)
-        good = b.icmp_signed('==', code, I32(rcl.OK))
-        with b.if_then(b.not_(b.or_(good, b.icmp_signed('==', code, I32(other))))):
-            self.fail()
-        return good
-
-    def take(self, subscription: str, message):
-        """Take a message; return whether there was one."""
-        none = I64(0)
-        return self.ask('take', self.word(subscription), message, none, none,
-                        other=rcl.NOTHING_TO_TAKE)
-
     def since(self, stamp):
         """Return a stamp in ns as seconds, as the permission counts them."""
         return self.b.fmul(F64(1e-9), self.b.sitofp(self.b.sub(stamp, self.word('since')), F64))
@@ -153,7 +134,7 @@ def _hear(w: _Writer, _functions) -> None:
     message = w.word('word_message')
     with b.if_then(b.icmp_signed('==', w.word('words'), I64(0))):
         b.ret_void()
-    with b.if_then(b.not_(w.take('words', message))):
+    with b.if_then(b.not_(w.take(w.word('words'), message))):
         b.ret_void()
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.each(w.word('word_count')) as index:
@@ -261,7 +242,7 @@ def _turn(w: _Writer, functions: Mapping) -> None:
     b.call(functions['hear_guard'], [w.block])
     # what has come
     received = w.variable()
-    with b.if_then(w.take('states', w.word('state_message'))):
+    with b.if_then(w.take(w.word('states'), w.word('state_message'))):
         b.store(b.call(functions['decode'], [w.block]), received)
     came = b.icmp_signed('!=', b.load(received), I64(0))
     now = w.now()

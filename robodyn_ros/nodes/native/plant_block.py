@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.nodes.native.block import places_of
 
-FUNCTIONS = ('take', 'publish', 'trigger', 'clock_gettime', 'clock_nanosleep', 'plant_step',
-             'gravity')
+FUNCTIONS = ('take', 'publish', 'trigger', 'forget_error', 'clock_gettime', 'clock_nanosleep',
+             'plant_step', 'gravity')
 INPUTS = ('arrays', 'named', 'wrenches')  # in the order in which their messages are read
 INPUT = ('subscription', 'layouts', 'count')
 WORDS = (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from llvmlite import ir
 
 from robodyn_ros.dynamics import machine
-from robodyn_ros.nodes.native import rcl, writer
+from robodyn_ros.nodes.native import writer
 from robodyn_ros.nodes.native.plant_block import (
     DELAYS, DIVERGED, EVENT, INPUT, INPUTS, PLACES, STOPPED, STRANGE)
 from robodyn_ros.nodes.native.writer import (
@@ -77,8 +77,7 @@ def _listen(w: Writer, functions: Mapping) -> None:
         row = w.row_of(f'{name}_{INPUT[0]}', none, len(INPUT))
         after = b.append_basic_block()
         with w.each(w.word('depth')):
-            with b.if_then(b.icmp_signed('!=', w.call(
-                    'take', w.load(row), message, none, none), I32(rcl.OK))):
+            with b.if_then(b.not_(w.take(w.load(row), message))):
                 b.branch(after)
             data, length = w.load(message, BUFFER), w.load(message, LENGTH)
             known = b.call(functions['read'], [w.block, b.add(row, I64(8)), data, length])
@@ -154,9 +153,7 @@ def _publish(w: Writer, _functions) -> None:
                                   ('states', 'state_message', 'states')):
         with b.if_then(b.icmp_signed('!=', w.word(wanted), none)):
             w.set_stamp(w.load(w.word(message), BUFFER), stamp)
-            code = w.call('publish', w.word(name), w.word(message), none)
-            with b.if_then(b.icmp_signed('!=', code, I32(rcl.OK))):
-                w.count_up('errors')
+            w.ask('publish', w.word(name), w.word(message), none)
 
 
 def _turn(w: Writer, functions: Mapping) -> None:

@@ -98,6 +98,24 @@ class Writer:
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return self.b.call(self.b.inttoptr(self.word(name), kind.as_pointer()), arguments)
 
+    def fail(self) -> None:
+        """Count an error of rcl; kept, it would be printed by this thread when another comes."""
+        self.count_up('errors')
+        self.call('forget_error', result=ir.VoidType())
+
+    def ask(self, name: str, *arguments, other: int = rcl.OK):
+        """Call a function of rcl, which fails unless it returns OK or another code."""
+        b, code = self.b, self.call(name, *arguments)
+        good = b.icmp_signed('==', code, I32(rcl.OK))
+        with b.if_then(b.not_(b.or_(good, b.icmp_signed('==', code, I32(other))))):
+            self.fail()
+        return good
+
+    def take(self, subscription, message):
+        """Take a message of the subscription at an address; return whether there was one."""
+        none = I64(0)
+        return self.ask('take', subscription, message, none, none, other=rcl.NOTHING_TO_TAKE)
+
     def copy(self, target, source, size) -> None:
         """Copy bytes."""
         move = self.b.module.declare_intrinsic('llvm.memcpy', [

@@ -123,8 +123,8 @@ class NativeSimulation:
         if released != self._released:
             node.tell_release()
         if errors != self._errors:
-            node.get_logger().error(f'the middleware has refused to publish, {errors} times so '
-                                    'far', throttle_duration_sec=1.0)
+            node.get_logger().error('the middleware has refused to take or to publish, '
+                                    f'{errors} times so far', throttle_duration_sec=1.0)
         self._released, self._silences, self._errors = released, silences, errors
 
     def stop(self) -> None:

@@ -225,3 +225,20 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
     changes = np.abs(np.diff(loop.torques[begin:], axis=0))
     assert changes.max() <= 0.5 * (1 + 1e-9) and np.all(np.abs(loop.torque) <= limit)
     assert np.any(np.abs(before) > limit)
+
+
+@pytest.mark.parametrize('tracking', ['computed_torque', 'shaped_impedance'])
+def test_gains_that_change_at_every_cycle_hold_no_torque_back(tracking):
+    """Protects an arm whose gains somebody drags: the torque has to follow state and reference."""
+    loop = arm(q=BENT, settings=CycleSettings(tracking=tracking, activation_time=0.05), gains={
+        'friction_scale': 0.0}, period=0.01)
+    loop.run(0.1)
+    random, error = np.random.default_rng(3), []
+    for k in range(400):
+        loop.control.set_gains(make_gains(loop.dynamics, friction_scale=0.0,
+                                          natural_frequency=random.uniform(15.0, 25.0)))
+        if k % 2 == 0:
+            loop.follow(BENT + random.uniform(-0.1, 0.1), 0.4)
+        loop.cycle()
+        error.append(np.abs(loop.plant.q - loop.control.reference.q).max())
+    assert max(error) < 0.05

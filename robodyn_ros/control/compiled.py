@@ -84,7 +84,8 @@ class CompiledCycle:
         self._arguments = dynamics, link, learning_link, slot, longest_pause, schedule
         self.dimensions = d = {
             'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
-            'runtime': dynamics.runtime.size, 'terms': Lists([n] * len(Term)), 'task': 6,
+            'runtime': dynamics.runtime.size, 'motion': Lists([n] * len(laws.MOTION)),
+            'terms': Lists([n] * len(Term)), 'task': 6,
             'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
             'report': laws.REPORT}
         lower, upper, speeds = joint_bounds(model)

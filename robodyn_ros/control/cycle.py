@@ -85,7 +85,8 @@ def answer(robot, functions, table, seen, state, m, p):
                     no(walls.any_recovering(robot, walls_, p.walls))])
     guest, rows_, m = ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m,
                                   p)
-    m, terms, report = ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p)
+    m, terms, report, drift = ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_,
+                                  m, p)
     terms = choose(flag(guest.active), [
         lambda: terms, lambda: compose(body.nv, dict(zip(Term, rows_)), p.limits.effort)])
     m = replace(m, external_law=guest)
@@ -93,8 +94,8 @@ def answer(robot, functions, table, seen, state, m, p):
     terms = carry(body, q, terms, what, p)
 
     # what it takes
-    desired, blended = transition.blend(terms[Term.TOTAL], m.sent, dt, p.limits.effort,
-                                        m.transition, p.transition)
+    desired, blended = transition.blend(terms[Term.TOTAL], added(m.sent, drift), dt,
+                                        p.limits.effort, m.transition, p.transition)
     led, last = motion.externally_driven(what), shutdown.over(what.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
     desired = choose(either(silent, last), [

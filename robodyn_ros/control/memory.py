@@ -36,6 +36,9 @@ class Memory:
     springs: law_state.Springs = part(law_state.Springs)
     task_springs: law_state.TaskSprings = part(law_state.TaskSprings)
     report: list = numbers('report', 'SI', 'Report of a Cartesian law, see `TaskReport`.')
+    followed: float = scalar('', 'Flag: a built-in law followed the reference in the last cycle.')
+    followed_motion: list = numbers('motion', 'SI', 'State and reference then, in the order of '
+                                    '`laws.MOTION`.')
     terms: list = numbers('terms', 'N m', 'Terms of the torque sent, row by row as in `Term`.')
     sent: list = joints('N m', 'Torque sent last.')
     start: float = scalar('', 'Last torque to go on from that was looked at.')

@@ -28,15 +28,15 @@ INTEGRATE, SPRING, SHAPE, ADAPT, CARTESIAN = (
 _COASTING = 20.0  # rad/s, of the error while no state comes
 COASTING_RATES = 2.0 * _COASTING, 0.5 * _COASTING
 # after the runtime: state, reference, and torques and accelerations from elsewhere
-_ARRAYS = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'effort', 'external', 'integral',
-           'disturbance', 'contact')
+MOTION = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'effort')
+ARRAYS = (*MOTION, 'external', 'integral', 'disturbance', 'contact')
 INPUTS = ('runtime', 'arrays', 'gains', 'task', 'share', 'limit')
 
 
 def sizes(dimensions) -> tuple[int, ...]:
     """Return the lengths of the `INPUTS` of a law."""
     n = dimensions['joints']
-    return (dimensions['runtime'], len(_ARRAYS) * n, size(Gains, dimensions),
+    return (dimensions['runtime'], len(ARRAYS) * n, size(Gains, dimensions),
             size(Task, dimensions), 1, n)
 
 
@@ -48,8 +48,20 @@ def output_size(dimensions) -> int:
 def quantities(arrays, gains, dimensions):
     """Return state, reference, what comes from elsewhere, and gains by their names."""
     n = dimensions['joints']
-    rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(_ARRAYS)}
+    rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(ARRAYS)}
     return SimpleNamespace(**vars(unpack(Gains, gains, dimensions)), **rows)
+
+
+def motion_of(x):
+    """Return state and reference of a law, one after the other."""
+    return flatten([getattr(x, each) for each in MOTION])
+
+
+def with_motion(x, arrays):
+    """Return what a law is given, with another state and reference."""
+    n = len(x.q)
+    return SimpleNamespace(**{**vars(x), **{
+        each: arrays[k * n:(k + 1) * n] for k, each in enumerate(MOTION)}})
 
 
 def body_of(name, tree, frame, dimensions):
@@ -73,10 +85,10 @@ def answer(laws, row, body, x, gains, task, share, limit):
     """
     Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian one.
 
-    x: state, reference and what comes from elsewhere, by the names of `_ARRAYS`.
+    x: state, reference and what comes from elsewhere, by the names of `ARRAYS`.
     """
     n = body.nv
-    values = call(laws, row, body.runtime, [getattr(x, each) for each in _ARRAYS],
+    values = call(laws, row, body.runtime, [getattr(x, each) for each in ARRAYS],
                   flatten(gains), flatten(task), [share], limit, outputs=len(Term) * n + REPORT)
     return [values[k * n:(k + 1) * n] for k in range(len(Term))], values[len(Term) * n:]
 

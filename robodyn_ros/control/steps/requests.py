@@ -159,14 +159,15 @@ def decide(robot, asked, seen, state, m, p):
     after = replace(after, dropped=when(
         flag(after.fault.code), p.motion.upcoming.number, after.dropped))
     floats = equal(before.mode, motion.FLOAT)
-    begins = any_of([
-        asked.switch, asked.to.take_over, both(asked.to.float, no(floats)),
+    others = any_of([
+        asked.to.take_over, both(asked.to.float, no(floats)),
         both(asked.to.follow, floats),
         both(asked.to.reach, motion.externally_driven(before)), both(seen.silent, no(m.coasting)),
         seen.settled, seen.swings,
         both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
     cancelled = either(seen.hit, both(asked.resumes, no(motion.free(before))))
-    blended = transition.begin(m.transition, p.transition, begins)
+    blended = transition.begin(m.transition, p.transition, either(asked.switch, others),
+                               both(m.followed, no(others)))
     guest = external_law.disabled(m.external_law, either(seen.fails, asked.disables_all),
                                   when(seen.fails, seen.failure.code, p.motion.code))
     linear = equal(guest.chosen, external_law.LINEAR)

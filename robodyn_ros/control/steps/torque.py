@@ -11,7 +11,7 @@ from robodyn_ros.control.steps import (
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.flags import (
-    all_of, any_above, at_least, both, either, equal, flag, no, when)
+    all_finite, all_of, any_above, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import absolute
 
@@ -70,7 +70,12 @@ def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p
 
 
 def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
-    """Return the memory, the terms of the built-in law, and the report of a Cartesian one."""
+    """
+    Return the memory, the terms of the built-in law, and the report of a Cartesian one.
+
+    Last, what state and reference have changed in its torque since the last cycle, where that is
+    asked for by a change of the law or its gains, see `transition`.
+    """
     silent, reference = seen.silent, m.motion.reference
     floats = both(no(follows), no(silent))
     reflected = when(floats, reflection.advance(m.reflection, p.reflection, now, dt),
@@ -99,11 +104,23 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
     used, task, light = light_joints.borne(replace(body, runtime=m.loads.known), m.light, row, q,
                                            used, p.task, m.share.gap
                                            + 2.0 * m.acceptance.plausibility.delay)
-    terms, report = laws.answer(
-        functions.laws, row, body, x, laws.coasting(used, silent),
-        replace(task, stiffness=m.task_springs.value), part_, p.limits.effort)
-    return (replace(m, reflection=reflected, target=target, light=light), terms,
-            when(cartesian, report, m.report))
+    task = replace(task, stiffness=m.task_springs.value)
+
+    def answer(x):
+        return laws.answer(functions.laws, row, body, x, laws.coasting(used, silent), task, part_,
+                           p.limits.effort)
+
+    def since():
+        past, _ = answer(laws.with_motion(x, m.followed_motion))
+        change = difference(terms[Term.TOTAL], past[Term.TOTAL])
+        return choose(all_finite(change), [lambda: nothing, lambda: change])
+
+    terms, report = answer(x)
+    drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
+        lambda: nothing, since])
+    return (replace(m, reflection=reflected, target=target, light=light, followed_motion=laws.motion_of(x),
+                    followed=both(follows, no(m.external_law.active))),
+            terms, when(cartesian, report, m.report), drift)
 
 
 def carry(body, q, terms, m, p):

@@ -141,6 +141,29 @@ def test_a_wrong_sign_is_a_fault_again_after_the_reset():
     assert OPPOSITE in arm.control.fault and arm.speed < 1.0 and arm.swing() < 2e-3
 
 
+@pytest.mark.parametrize('rate', [100.0, 500.0, 1000.0])
+@pytest.mark.parametrize('factor', [0.0, -0.1, -1.0, -3.0])
+@pytest.mark.parametrize('joint', ['', 'joint7 '])
+def test_a_lie_that_begins_at_rest_makes_no_arm_sway_for_ever(rate, factor, joint):
+    """Protects from a limit cycle, so small that a lag of the velocity could explain it."""
+    arm = LyingArm(rate=rate, faults=[f'2.1 velocity_scale {joint}inf {factor}'],
+                   jitter=0.5).run(0.65)
+    assert arm.go(1.6) == ''
+    arm.run(5.0)
+    assert arm.swing() < 0.02 and arm.control.estimated_velocities == (
+        ['joint7'] if joint else list(arm.model.joint_names))
+    assert set(arm.control.unreported_velocities) <= ({*arm.model.joint_names} if factor > -0.25
+                                                      else set())
+    for ratio in arm.control.contradicted_velocities.values():
+        assert ratio == pytest.approx(factor, abs=0.3)
+    # in the next motion it is found out for certain
+    assert arm.go(1.6) == ''
+    arm.run(2.5)
+    assert arm.speed < 1.0
+    assert bool(arm.control.fault) == (factor < -0.25) and (factor != -1.0
+                                                            or OPPOSITE in arm.control.fault)
+
+
 def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
     """Protects from a velocity that stays as it was, or an encoder that stands still."""
     arm = LyingArm(faults=['0.7 velocity_outliers joint4 0.3 0'], gains={'natural_frequency': 5.0})

@@ -42,6 +42,9 @@ SMALL = 0.25      # ratio of velocity and change of position below which it is n
 WRONG = 2.0       # largest ratio, and 1 over the least, that may be due to a lag
 _AGREES = 1.25    # the same, that ends a doubt,
 _CLEARED = 0.2    # s of motion without a larger difference later
+_LONG = 0.5       # s over which velocity and motion to and fro are compared,
+_SWUNG = 1.5      # times `motion` that this motion is at least,
+_LEFT = 0.1       # and how much of its square is enough to find the ratio
 _ANSWERED = 0.05  # s after which a live effort shows a change of torque
 _STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
 _NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
@@ -79,6 +82,8 @@ class Memory:
     outliers: float = scalar('', 'Velocities that were replaced by the estimate.')
     change: list = joints('rad', 'Change of position of late.')
     integral: list = joints('rad', 'Integral of the reported velocity of late.')
+    likeness: list = joints('rad^2', 'Mean of the product of both, over a longer time.')
+    swing: list = joints('rad^2', 'Mean square of the change, over a longer time.')
     proven: list = joints('', 'Flag: the velocity has agreed since activation.')
     doubted: list = joints('', 'Flag: the velocity disagrees.')
     agreed: list = joints('s', 'Time for which a velocity in doubt has agreed, in motion.')
@@ -252,6 +257,7 @@ def compared(x, dt, anew, m, p):
     judged = both(finite(p.motion), no(equal(p.source, ESTIMATED)))
     left = when(anew, 0.0, _WINDOW / (_WINDOW + dt))
     shown, lag = _SHOWN * p.motion, maximum(p.lag, _LATE * dt)
+    share, swung = dt / (_LONG + dt), (_SWUNG * p.motion) * (_SWUNG * p.motion)
     rows = []
     for j, speed in enumerate(p.speed):
         most = _MOST * speed
@@ -271,23 +277,33 @@ def compared(x, dt, anew, m, p):
         doubted, proven = m.doubted[j], either(m.proven[j], like)
         agreed = when(agrees, m.agreed[j] + dt, when(above(gap, bound), 0.0, m.agreed[j]))
         doubtful = both(off, both(doubted, below(agreed, _CLEARED)))
-        begins = all_of([off, no(doubted), above(gap, when(
-            m.proven[j], bound, p.motion + _UNPROVEN * lag * speed))])
+        # a limit cycle is so small that a lag could be the reason, but never of its phase
+        weight = shown * shown / maximum(square, shown * shown)  # of a motion before: no more
+        likeness, swing = (when(off, each + share * (weight * new - each), 0.0) for each, new in (
+            (m.likeness[j], product), (m.swing[j], square)))
+        sways = both(above(swing, swung), either(
+            below(likeness, SMALL * swing), below(swing, SMALL * likeness)))
+        begins = all_of([off, no(doubted), either(sways, above(gap, when(
+            m.proven[j], bound, p.motion + _UNPROVEN * lag * speed)))])
         far = both(off, both(doubted, above(gap, 2.0 * bound)))
         contradicts = all_of([far, moved, either(
             below(product, -SMALL * square), above(absolute(integral), WRONG * size))])
         stands = all_of([far, above(gap, 4.0 * bound), below(size, 0.5 * p.motion)])
         measured = all_of([off, doubted, moved, above(gap, bound)])
+        turns = either(begins, both(doubted, no(doubtful)))
+        # what is left of a limit cycle that has ended
+        shows = all_of([doubted, no(m.mismatch[j]), above(swing, _LEFT * swung)])
         # what is shown from here on has no part in it of what was before
         clears = any_of([begins, contradicts, stands])
         rate = when(begins, x.reported[j], rate)
         rows.append((rate, when(clears, 0.0, change), when(clears, 0.0, integral), proven,
                      either(begins, doubtful), when(doubtful, agreed, 0.0),
-                     when(doubtful, when(measured, product / positive(square) - 1.0,
-                                         m.mismatch[j]), 0.0), contradicts, stands,
-                     product, square))
+                     when(doubtful, when(measured, product / positive(square) - 1.0, when(
+                         shows, likeness / positive(swing) - 1.0, m.mismatch[j])), 0.0),
+                     contradicts, stands, product, square,
+                     *[when(turns, 0.0, each) for each in (likeness, swing)]))
     (rate, change, integral, proven, doubted, agreed, mismatch, contradicts, stands,
-     products, squares) = (list(column) for column in zip(*rows))
+     products, squares, likeness, swing) = (list(column) for column in zip(*rows))
     wrong = any_of(contradicts)
 
     def found():
@@ -299,8 +315,8 @@ def compared(x, dt, anew, m, p):
     fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
     return replace(
         m, place=x.place, estimate=x.estimate, rate=rate, outlying=x.outlying, change=change,
-        integral=integral, proven=proven, doubted=doubted, agreed=agreed,
-        mismatch=mismatch, fault=fault,
+        integral=integral, likeness=likeness, swing=swing, proven=proven, doubted=doubted,
+        agreed=agreed, mismatch=mismatch, fault=fault,
         outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying),
         replaced=x.replaced, switched=any_of(
             [no(equal(*each)) for each in zip(x.replaced, m.replaced)]), delay=x.delay)

@@ -181,6 +181,28 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
     assert np.abs(arm.column(2)).max() < 0.2
 
 
+@pytest.mark.parametrize('source', ['auto', 'estimated'])
+@pytest.mark.parametrize('rate', [500.0, 100.0, 50.0])
+@pytest.mark.parametrize('joint', [3, 6])
+def test_an_arm_that_is_led_against_a_limit_does_not_shake(joint, rate, source):
+    """Protects from a brake that is too hard for slow torques, or late velocities."""
+    model = dynamics_of('robodyn7').model
+    pose = BENT.copy()
+    pose[joint] = model.upper[joint] - 0.15
+    arm = LyingArm(rate=rate, pose=pose, floating=True, velocity_source=source,
+                   plant={'lower': model.lower - 0.5, 'upper': model.upper + 0.5}).run(0.65)
+    step, hand = arm.plant.step, np.zeros(7)
+    arm.plant.step = lambda torque: step(torque + hand)
+    hand[joint] = 0.06 * model.effort_limit[joint]
+    arm.run(2.5)
+    assert arm.speed < 1.0 and arm.swing() < 0.4, 'at rest, or nearly'
+    assert model.upper[joint] < arm.plant.q[joint] < model.upper[joint] + 0.2
+    hand[:] = 0.0
+    arm.run(1.0)
+    assert arm.plant.q[joint] < model.upper[joint] + 0.01 and arm.speed < 1.0
+    assert not arm.control.fault
+
+
 # --- repeated states ----------------------------------------------------------------------------
 
 def test_repeated_states_are_answered_by_the_prediction_until_they_are_silence():

@@ -98,9 +98,10 @@ def answer(robot, functions, table, seen, state, m, p):
                                         p.limits.effort, m.transition, p.transition)
     led, last = motion.externally_driven(what), shutdown.over(what.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
+    decay = limits.brake_damping(m.share.gap, m.acceptance.plausibility.delay)
     desired = choose(either(silent, last), [
-        lambda: walls.inwards(body, limits.brake(body, desired, q, qd, led, m.walls), q, qd,
-                              m.walls, p.walls), lambda: desired])
+        lambda: walls.inwards(body, limits.brake(body, desired, q, qd, led, m.walls, decay), q, qd,
+                              m.walls, p.walls, decay), lambda: desired])
     damping = when(silent, zeros(q), product(p.gains.damping, qd))
     fallback = choose(all_finite(desired), [
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])

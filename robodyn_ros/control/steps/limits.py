@@ -8,12 +8,15 @@ last torque than the rate allows.
 from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import element, first_where, magnitudes, scaled
+from robodyn_ros.control.steps.vectors import (
+    element, first_where, magnitudes, positive, scaled)
 from robodyn_ros.dynamics.flags import above, all_finite, any_above, finite, no, when
 from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import absolute, maximum, minimum
 
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
+_BORNE = 1.6       # of that times the distance of torques, and delay; from 2 on it shakes
+_CALM = 4.0        # of that times the time to the limit, from which on it does not overshoot
 _TIME = 0.1        # s in which a joint that is moved by hand may reach its limit
 _SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake sets in
 _ROUNDING = 1e-9   # of the effort limit
@@ -42,20 +45,26 @@ def brake_speed(q, qd, lower, upper, time):
     return when(above(beyond, 0.0), -excess, excess)
 
 
-def brake(body, torque, q, qd, externally_driven, walls):
+def brake_damping(gap, delay):
+    """Return the decay (1/s) that a brake may have: `gap` of the torques, `delay` of `qd`, s."""
+    return minimum(_DAMPING, _BORNE / positive(gap + delay))
+
+
+def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
     """
     Return the torque with what stops joints in front of their position limits, or walls beyond.
 
     The inertia is that of the joint in its present pose while the others are free, 1 over the
-    diagonal of M^-1. Where something else than the reference moves the arm it begins earlier.
+    diagonal of M^-1. Where something else than the reference moves the arm, or the brake has to be
+    soft, it begins earlier.
     """
-    time = when(externally_driven, _TIME, 0.25 * _TIME)
+    time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CALM / damping)
     speeds = [brake_speed(*each, time) for each in zip(
         q, qd, walls.lower, walls.upper)]
 
     def braked():
         inertia = body.part('apparent_inertia', q, body.gains.armature)
-        return [t + when(absolute(s), _DAMPING * s * m, 0.0)
+        return [t + when(absolute(s), damping * s * m, 0.0)
                 for t, s, m in zip(torque, speeds, inertia)]
 
     return choose(any_above(magnitudes(speeds), 0.0), [lambda: list(torque), braked])

@@ -19,7 +19,6 @@ from robodyn_ros.dynamics.flow import choose
 from robodyn_ros.dynamics.trace import maximum, minimum
 
 _SLACK = 1e-3     # rad or m that the wall stays outside of the joint: noise does not move it
-_DAMPING = 160.0  # 1/s, of inward motion, per unit of the joint's inertia
 
 
 @block
@@ -78,14 +77,14 @@ def _confined(q, qd, qdd, low, lower, high, upper):
     return when(past, (minimum(maximum(q, lower), upper), 0.0, 0.0), (q, qd, qdd))
 
 
-def inwards(body, torque, q, qd, m, p):
-    """Return the torque that does not push joints in recovery outwards, but damps."""
+def inwards(body, torque, q, qd, m, p, decay):
+    """Return the torque that does not push joints in recovery outwards, but damps by `decay`."""
     below, beyond = recovering(body.robot, m, p)
 
     def bounded():
         weight = body.safe_gravity(q)
         inertia = body.part('apparent_inertia', q, body.gains.armature)
-        damping = [_DAMPING * i * v for i, v in zip(inertia, qd)]
+        damping = [decay * i * v for i, v in zip(inertia, qd)]
         least = [w - maximum(d, 0.0) for w, d in zip(weight, damping)]
         most = difference(weight, [minimum(d, 0.0) for d in damping])
         return [when(low, maximum(t, a), when(high, minimum(t, b), t))

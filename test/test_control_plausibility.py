@@ -104,9 +104,13 @@ def test_a_velocity_that_is_reported_as_zero_is_no_collision():
     assert text == GOAL and arm.control.estimated_velocities
 
 
-def test_velocity_that_is_no_number_any_more_is_silence():
-    arm, text = lying('robodyn7', '1.35 nan_velocity joint2 inf')
-    assert "(joint 'joint2' reports position" in text and 'velocity nan' in text
+@pytest.mark.parametrize('entry', ['1.35 nan_velocity joint2 inf', '1.35 nan_velocity 0.01'])
+def test_velocity_that_is_no_number_any_more_is_estimated(entry):
+    arm, text = lying('robodyn7', entry)
+    assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.7
+    assert arm.control.unreported_velocities == (['joint2'] if 'joint2' in entry else [])
+    arm, text = lying('robodyn7', entry, velocity_source='measured')
+    assert (text == GOAL) == ('joint2' not in entry)
 
 
 def test_velocity_that_is_reported_again_is_used_again():

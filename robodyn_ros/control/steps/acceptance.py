@@ -113,7 +113,7 @@ def accept(state, m, p, inactive, sent):
     # a pause of this process is no silence of the states, and what has waited for it is not late
     paused = both(finite(m.turned), above(now - m.turned, p.stop))
     known = when(paused, m.measured + (now - m.turned), -math.inf)
-    counts, m = choose(received, [lambda: (0.0, m), lambda: taken(state, m, p, inactive, sent)])
+    counts, m = choose(received, [lambda: (0.0, m), lambda: taken(state, m, p, sent)])
     # a clock set back must not hide silence
     measured = minimum(maximum(m.measured, known), now)
     age = now - measured
@@ -150,9 +150,9 @@ def usable(state, code):
     return all_of(good), Event(code, j, element(state.q, j), element(state.qd, j), 0.0)
 
 
-def taken(state, m, p, inactive, sent):
+def taken(state, m, p, sent):
     """Return whether a state counts, and the memory that has taken note of it."""
-    state, seen = plausibility.completed(state, m.plausibility, p.plausibility, inactive)
+    state, seen = plausibility.completed(state, m.plausibility, p.plausibility)
     m = replace(m, plausibility=seen)
     good, spoilt = usable(state, NOT_FINITE)
     return choose(good, [

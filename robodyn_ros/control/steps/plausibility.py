@@ -89,7 +89,7 @@ class Memory:
     agreed: list = joints('s', 'Time for which a velocity in doubt has agreed, in motion.')
     mismatch: list = joints('', 'Ratio of velocity and change of position, less 1, since they '
                             'disagree; 0: not found yet.')
-    absent: list = joints('', 'Flag: it is not a number, and was none at activation.')
+    absent: list = joints('', 'Flag: it is not a number.')
     same: float = scalar('s', 'Time for which states were the same.')
     unanswered: float = scalar('s', 'Time for which a change of torque is not in the effort.')
     lively: float = scalar('', 'Flag: the measured effort has changed since activation.')
@@ -112,18 +112,11 @@ def begun(m, inactive):
                    proven=[both(each, no(inactive)) for each in m.proven])
 
 
-def completed(state, m, p, inactive):
-    """
-    Return the state with estimates where no velocity is reported, and the memory.
-
-    Which joints these are is found out before the arm is taken over; a velocity that ceases to be
-    a number later is unusable.
-    """
+def completed(state, m, p):
+    """Return the state with estimates where no velocity is reported, and the memory."""
     estimates = no(equal(p.source, MEASURED))
-    absent = [both(estimates, when(inactive, no(at_least(float('inf'), absolute(v))), was))
-              for v, was in zip(state.qd, m.absent)]
-    qd = [when(both(each, no(finite(v))), e, v)
-          for each, e, v in zip(absent, m.estimate, state.qd)]
+    absent = [both(estimates, no(at_least(float('inf'), absolute(v)))) for v in state.qd]
+    qd = [when(each, e, v) for each, e, v in zip(absent, m.estimate, state.qd)]
     return replace(state, qd=qd), replace(m, absent=absent)
 
 

@@ -11,7 +11,7 @@ from random_trees import Mixture, random_tree
 from robodyn_ros.control import Mode
 from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
-from robodyn_ros.control.steps import acceptance, motion, plausibility
+from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -79,7 +79,7 @@ def codes(module, first):
 
 
 CODES = {**codes(motion, 'SILENT'), **codes(acceptance, 'NEVER'),
-         **codes(plausibility, 'REPEATED')}
+         **codes(plausibility, 'REPEATED'), **codes(velocity_check, 'CONTRADICTED')}
 
 
 def event(code, joint=0, value=0.0, bound=0.0, time=0.0):
@@ -113,7 +113,7 @@ def test_an_event_is_rendered_with_all_that_it_shows(messages, name):
     (1010.0, 'it seems to be in thousandths of the unit'), (3.0, 'it seems to be in another unit'),
     (-0.4, 'its sign is opposite')])
 def test_the_ratio_of_a_velocity_shows_its_likely_defect(messages, ratio, words):
-    text = messages.text(event(plausibility.CONTRADICTED, value=ratio))
+    text = messages.text(event(velocity_check.CONTRADICTED, value=ratio))
     assert text.endswith(words), text
 
 

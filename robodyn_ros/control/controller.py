@@ -33,7 +33,7 @@ from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
-from robodyn_ros.control.steps.plausibility import CONTRADICTED, SMALL, WRONG
+from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.control.takeover import (
     check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.terms import Term

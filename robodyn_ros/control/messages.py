@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import acceptance, motion, plausibility
+from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import ABSURD
@@ -54,10 +54,12 @@ TEMPLATES = {
                           'publishes joint states',
     plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
                             'velocity limit {bound:.3g}',
-    plausibility.CONTRADICTED: "joint '{joint}' reports a velocity that is {value:#.3g} times the "
-                               'change of its position; {unit_of_velocity}',
-    plausibility.STANDING: "joint '{joint}' reports velocity {value:.3g}, and its position stands "
-                           'still; check its encoder',
+    velocity_check.CONTRADICTED: (
+        "joint '{joint}' reports a velocity that is {value:#.3g} times the change of its "
+        'position; {unit_of_velocity}'),
+    velocity_check.STANDING: (
+        "joint '{joint}' reports velocity {value:.3g}, and its position stands still; check its "
+        'encoder'),
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
     motion.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
     motion.UNATTENDED: 'stopped: the process of the controller does not react',

@@ -1,12 +1,9 @@
 """
 Plausibility of what is measured: velocity against position, repeated states, speed.
 
-Reported velocity is compared with the change of position, joint by joint, over a leaky window.
-Both pass the same filter, so that they differ only by the lag of the velocity, at most
-`lag` times the speed. A joint whose velocity disagrees is in doubt: its velocity is estimated from
-positions until the reported one agrees again. What is reported meanwhile shows the cause: nothing,
-which is remarked; another sign or unit, or a velocity of a joint that stands still, which are
-faults.
+Of a joint whose velocity is in doubt (see `velocity_check`) it is estimated from positions until
+the reported one agrees again. What is reported meanwhile shows the cause: nothing, which is
+remarked; another sign or unit, or a velocity of a joint that stands still, which are faults.
 
 A velocity that contradicts position and estimate in one state is an outlier; the estimate takes
 its place. The estimate is that of a fading-memory filter, critically damped; its delay is twice
@@ -21,9 +18,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
+from robodyn_ros.control.steps import velocity_check
 from robodyn_ros.control.steps.event import Event, event, NOTHING
-from robodyn_ros.control.steps.vectors import (
-    difference, element, first_where, largest, positive)
+from robodyn_ros.control.steps.vectors import difference, element, largest
 from robodyn_ros.dynamics.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.flow import choose
@@ -31,20 +28,9 @@ from robodyn_ros.dynamics.trace import absolute, maximum, minimum
 from robodyn_ros.safety import fading_memory
 
 # codes of `messages`
-REPEATED, HOPPING, OVERSPEED, CONTRADICTED, STANDING = map(float, range(120, 125))
+REPEATED, HOPPING, OVERSPEED = 120.0, 121.0, 122.0
 AUTO, MEASURED, ESTIMATED = 0.0, 1.0, 2.0
-_WINDOW = 0.15    # s in which motion is forgotten
 _GAP = 0.1        # s between two states after which all begins anew
-_LATE = 2.5       # periods that a velocity may lag in any case: differentiated, a sample late
-_UNPROVEN = 0.2   # of the lag, that is granted to a velocity that has not agreed yet
-_SHOWN = 3.0      # times `motion` from which on a ratio is measured
-SMALL = 0.25      # ratio of velocity and change of position below which it is not reported
-WRONG = 2.0       # largest ratio, and 1 over the least, that may be due to a lag
-_AGREES = 1.25    # the same, that ends a doubt,
-_CLEARED = 0.2    # s of motion without a larger difference later
-_LONG = 0.5       # s over which velocity and motion to and fro are compared,
-_SWUNG = 1.5      # times `motion` that this motion is at least,
-_LEFT = 0.1       # and how much of its square is enough to find the ratio
 _ANSWERED = 0.05  # s after which a live effort shows a change of torque
 _STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
 _NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
@@ -53,7 +39,6 @@ _JITTER = 5e-3    # s by which the time between two states may be wrong
 _HOPS = 2.5       # hops within the window, that are of two arms
 _CONFIRMED = 3.0  # states in a row, that an encoder has slipped
 _TRIPPED = 1e6    # s, that stand for a joint that was too fast for too long
-_MOST = 100.0     # times the velocity limit, that a velocity counts at most
 
 
 @block
@@ -140,7 +125,11 @@ def judge(state, q, time, before, jumped, m, p, limit, sent):
     refusal = when(flag(repetition.code), repetition, when(foreign, event(HOPPING), NOTHING))
     x = estimated(q, state.qd, dt, anew, hops, before.q, m, p, limit)
     m = replace(m, doubted=[both(each, no(both(anew, no(controlled)))) for each in m.doubted])
-    after = compared(x, dt, either(anew, hops), m, p)
+    after = velocity_check.compared(x, dt, either(anew, hops), m, p, equal(p.source, ESTIMATED))
+    after = replace(
+        after, place=x.place, estimate=x.estimate, outlying=x.outlying, replaced=x.replaced,
+        outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying), delay=x.delay,
+        switched=any_of([no(equal(*each)) for each in zip(x.replaced, m.replaced)]))
     after = too_fast(x.qd, dt, after, p, limit)
     # what its stamp keeps from being used leaves a gap, but for one that is sent twice
     seen = replace(m, known=both(m.known, either(flag(refusal.code), equal(time, m.time))))
@@ -200,7 +189,7 @@ def hopped(q, qd, before, anew, judged, dt, m, p, limit):
 
     waiting, elsewhere = choose(hops, [lambda: (0.0, m.elsewhere), hopping])
     foreign = all_of([judged, hops, below(waiting, _CONFIRMED)])
-    count = m.hops * (_WINDOW / (_WINDOW + dt)) + when(
+    count = m.hops * (velocity_check.kept(dt)) + when(
         both(foreign, below(waiting, 1.5)), 1.0, 0.0)
 
     def fault():
@@ -243,76 +232,6 @@ def estimated(q, reported, dt, anew, hops, before, m, p, limit):
         result.qd.append(when(either(replaced, outlying), rate, v))
         result.delay = when(replaced, 2.0 * when(anew, p.smoothing, time), result.delay)
     return result
-
-
-def compared(x, dt, anew, m, p):
-    """Return the memory with what velocities and positions show of each other."""
-    judged = both(finite(p.motion), no(equal(p.source, ESTIMATED)))
-    left = when(anew, 0.0, _WINDOW / (_WINDOW + dt))
-    shown, lag = _SHOWN * p.motion, maximum(p.lag, _LATE * dt)
-    share, swung = dt / (_LONG + dt), (_SWUNG * p.motion) * (_SWUNG * p.motion)
-    rows = []
-    for j, speed in enumerate(p.speed):
-        most = _MOST * speed
-        single = both(x.outlying[j], no(m.outlying[j]))
-        rate = when(single, x.estimate[j], minimum(maximum(x.reported[j], -most), most))
-        before = when(anew, rate, m.rate[j])
-        change = left * m.change[j] + when(anew, 0.0, x.step[j])
-        integral = left * m.integral[j] + when(anew, 0.0, 0.5 * dt * (rate + before))
-        gap, size = absolute(integral - change), absolute(change)
-        bound = p.motion + lag * speed
-        product, square = integral * change, change * change
-        moved = above(size, shown)
-        agrees, like = (all_of([moved, below(gap, bound), above(product, square / factor),
-                                below(product, factor * square)])
-                        for factor in (_AGREES, WRONG))
-        off = both(judged, no(m.absent[j]))
-        doubted, proven = m.doubted[j], either(m.proven[j], like)
-        agreed = when(agrees, m.agreed[j] + dt, when(above(gap, bound), 0.0, m.agreed[j]))
-        doubtful = both(off, both(doubted, below(agreed, _CLEARED)))
-        # a limit cycle is so small that a lag could be the reason, but never of its phase
-        weight = shown * shown / maximum(square, shown * shown)  # of a motion before: no more
-        likeness, swing = (when(off, each + share * (weight * new - each), 0.0) for each, new in (
-            (m.likeness[j], product), (m.swing[j], square)))
-        sways = both(above(swing, swung), either(
-            below(likeness, SMALL * swing), below(swing, SMALL * likeness)))
-        begins = all_of([off, no(doubted), either(sways, above(gap, when(
-            m.proven[j], bound, p.motion + _UNPROVEN * lag * speed)))])
-        far = both(off, both(doubted, above(gap, 2.0 * bound)))
-        contradicts = all_of([far, moved, either(
-            below(product, -SMALL * square), above(absolute(integral), WRONG * size))])
-        stands = all_of([far, above(gap, 4.0 * bound), below(size, 0.5 * p.motion)])
-        measured = all_of([off, doubted, moved, above(gap, bound)])
-        turns = either(begins, both(doubted, no(doubtful)))
-        # what is left of a limit cycle that has ended
-        shows = all_of([doubted, no(m.mismatch[j]), above(swing, _LEFT * swung)])
-        # what is shown from here on has no part in it of what was before
-        clears = any_of([begins, contradicts, stands])
-        rate = when(begins, x.reported[j], rate)
-        rows.append((rate, when(clears, 0.0, change), when(clears, 0.0, integral), proven,
-                     either(begins, doubtful), when(doubtful, agreed, 0.0),
-                     when(doubtful, when(measured, product / positive(square) - 1.0, when(
-                         shows, likeness / positive(swing) - 1.0, m.mismatch[j])), 0.0),
-                     contradicts, stands, product, square,
-                     *[when(turns, 0.0, each) for each in (likeness, swing)]))
-    (rate, change, integral, proven, doubted, agreed, mismatch, contradicts, stands,
-     products, squares, likeness, swing) = (list(column) for column in zip(*rows))
-    wrong = any_of(contradicts)
-
-    def found():
-        j = first_where(when(wrong, contradicts, stands))
-        ratio = element(products, j) / positive(element(squares, j))
-        return when(wrong, Event(CONTRADICTED, j, ratio, 0.0, 0.0),
-                    Event(STANDING, j, element(rate, j), 0.0, 0.0))
-
-    fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
-    return replace(
-        m, place=x.place, estimate=x.estimate, rate=rate, outlying=x.outlying, change=change,
-        integral=integral, likeness=likeness, swing=swing, proven=proven, doubted=doubted,
-        agreed=agreed, mismatch=mismatch, fault=fault,
-        outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlying),
-        replaced=x.replaced, switched=any_of(
-            [no(equal(*each)) for each in zip(x.replaced, m.replaced)]), delay=x.delay)
 
 
 def too_fast(qd, dt, m, p, limit):

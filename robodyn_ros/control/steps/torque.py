@@ -118,9 +118,10 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
     terms, report = answer(x)
     drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
         lambda: nothing, since])
-    return (replace(m, reflection=reflected, target=target, light=light, followed_motion=laws.motion_of(x),
-                    followed=both(follows, no(m.external_law.active))),
-            terms, when(cartesian, report, m.report), drift)
+    after = replace(
+        m, reflection=reflected, target=target, light=light, followed_motion=laws.motion_of(x),
+        followed=both(follows, no(m.external_law.active)))
+    return after, terms, when(cartesian, report, m.report), drift
 
 
 def carry(body, q, terms, m, p):

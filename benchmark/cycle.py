@@ -36,8 +36,8 @@ from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
-from robodyn_ros.dynamics.bound import BoundCall
-from robodyn_ros.dynamics.machine import Ir, load
+from robodyn_ros.dynamics.jit.bound import BoundCall
+from robodyn_ros.dynamics.jit.machine import Ir, load
 from robodyn_ros.trajectory import TrajectoryPoint
 
 EMPTY = 'define void @empty() {\nret void\n}'

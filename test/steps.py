@@ -9,8 +9,8 @@ from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.gains import Program as Gains
-from robodyn_ros.dynamics.ieee import Ieee
-from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.jit.ieee import Ieee
+from robodyn_ros.dynamics.jit.nested import flatten
 
 LONGEST_PAUSE = 0.25  # s
 

@@ -8,7 +8,7 @@ from robodyn_ros.control import (
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.steps import collision, observer
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.mismatch import mismatched

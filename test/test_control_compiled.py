@@ -23,8 +23,9 @@ from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, motion, path
-from robodyn_ros.dynamics import builtin, Dynamics, machine, program
-from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import builtin, machine, program
+from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
 
@@ -144,7 +145,7 @@ def test_names_are_unique():
 @pytest.mark.parametrize('part', ['dynamics', 'control', 'safety', 'trajectory'])
 def test_sources_are_in_all_keys(tmp_path, monkeypatch, part):
     """Change a file deep in a copy of the package; code of it is other code."""
-    package = Path(machine.__file__).parents[1]
+    package = Path(machine.__file__).parents[2]
     copy = tmp_path / package.name
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns('__pycache__'))
 

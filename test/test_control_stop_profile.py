@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 import numpy as np
 import pytest
 from robodyn_ros.control.steps import motion, stop_profile
-from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.trajectory import Reference
 
 NV = 3

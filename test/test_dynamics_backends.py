@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.trace import maximum, minimum, select
+from robodyn_ros.dynamics.jit.trace import maximum, minimum, select
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close

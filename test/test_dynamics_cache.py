@@ -15,7 +15,8 @@ import sys
 
 from dynamics_calls import arrays, LINK, MODEL
 import pytest
-from robodyn_ros.dynamics import Dynamics, machine, object_cache
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import machine, object_cache
 from robodyn_ros.exceptions import KernelError
 from tolerance import assert_close
 
@@ -120,7 +121,7 @@ def test_code_for_another_machine_is_not_found(tmp_path, change):
     """A home on the network is read by computers with other processors, and other libraries."""
     turned = {'processor': 'llvm.get_host_cpu_name = lambda: "x86-64-v2"',
               'library': 'llvmlite.__version__ += ".post1"'}[change]
-    load = ('from pathlib import Path\nfrom robodyn_ros.dynamics import machine\n'
+    load = ('from pathlib import Path\nfrom robodyn_ros.dynamics.jit import machine\n'
             f'machine.load("one", lambda: machine.Ir({ANSWER!r}), Path({str(tmp_path)!r}))')
     for first in ('', turned, turned):
         text = f'import llvmlite, llvmlite.binding as llvm\n{first}\n{load}'

@@ -4,7 +4,8 @@ from analysed_robots import DIFFERENCE, EXACT, GRAVITY, last_link, make, slopes,
 import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
-from robodyn_ros.dynamics import Dynamics, machine
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close

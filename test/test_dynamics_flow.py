@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from robodyn_ros.dynamics import Dynamics, kernels
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics import algorithms, Dynamics
+from robodyn_ros.dynamics.jit.flags import (
     above, all_finite, any_above, at_least, below, both, either, equal, finite, first_of, flag, no,
     when)
-from robodyn_ros.dynamics.flow import (
+from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.lists import Lists
-from robodyn_ros.dynamics.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
 
@@ -477,4 +477,4 @@ def test_a_function_of_a_robot_is_found_again_in_the_cache(tmp_path):
 
 
 def weight(tree, runtime, q):
-    return kernels.gravity(tree, runtime, q)
+    return algorithms.gravity(tree, runtime, q)

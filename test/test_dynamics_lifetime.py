@@ -11,7 +11,7 @@ from dynamics_calls import MODEL
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.trace import sincos
+from robodyn_ros.dynamics.jit.trace import sincos
 from robodyn_ros.exceptions import ArgumentError
 
 COLLECTED = """

@@ -14,13 +14,14 @@ from dynamics_calls import MODEL
 import llvmlite.binding as llvm
 import pytest
 from random_programs import RandomListProgram
-from robodyn_ros.dynamics import bound, Dynamics, entry, kernels, machine
-from robodyn_ros.dynamics.codegen import kernel_ir
-from robodyn_ros.dynamics.flow import (
+from robodyn_ros.dynamics import algorithms, Dynamics
+from robodyn_ros.dynamics.jit import bound, entry, machine
+from robodyn_ros.dynamics.jit.codegen import kernel_ir
+from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
-from robodyn_ros.dynamics.loops import batch_ir
-from robodyn_ros.dynamics.program import trace
-from robodyn_ros.dynamics.trace import floor, nearest
+from robodyn_ros.dynamics.jit.loops import batch_ir
+from robodyn_ros.dynamics.jit.program import trace
+from robodyn_ros.dynamics.jit.trace import floor, nearest
 
 BASELINE = """
 import llvmlite.binding as llvm
@@ -32,9 +33,9 @@ llvm.get_host_cpu_features = unknown
 from dynamics_calls import arrays, CALLS, MODEL, PARTS
 from random_programs import RandomListProgram
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.trace import floor, nearest
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.trace import floor, nearest
 from robodyn_ros.simulation import Plant
 from tolerance import assert_close
 compiled, python = Dynamics(MODEL, cache=False), Dynamics(MODEL, backend='python')
@@ -72,7 +73,7 @@ EDGES = """
 import ctypes, mmap
 import numpy as np
 from random_programs import RandomListProgram
-from robodyn_ros.dynamics.function import Function
+from robodyn_ros.dynamics.jit.function import Function
 protect = ctypes.CDLL(None).mprotect
 kept = []
 def at_the_edge(values):
@@ -105,7 +106,7 @@ def texts():
     """Yield name and IR of one kernel, of its batch, and of the door from Python."""
     sizes = (3 + 10 * len(MODEL.payloads), *[MODEL.nv] * 3)
     tree = Dynamics(MODEL).tree
-    program = trace(lambda *given: kernels.forward_dynamics(tree, *given), sizes)
+    program = trace(lambda *given: algorithms.forward_dynamics(tree, *given), sizes)
     pointer = machine.pointer_type()
     yield 'kernel', kernel_ir(program, pointer).text
     yield 'batch', batch_ir(program, pointer, finite=True).text

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from random_programs import (
     ARGUMENTS, COLUMNS, INPUTS, LISTS, RandomListProgram, RandomProgram, SINGLES, SPECIAL)
-from robodyn_ros.dynamics import codegen_body, instructions, program
-from robodyn_ros.dynamics.flow import FunctionTable, Table
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.trace import absolute, reciprocal
+from robodyn_ros.dynamics.jit import codegen_body, instructions, program
+from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.trace import absolute, reciprocal
 
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))]
 PROGRAMS, ROWS = 8, 40  # of each seed

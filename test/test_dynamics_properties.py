@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_trees import Mixture, random_inertial, random_tree, vector
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
@@ -135,7 +135,7 @@ def test_rotor_inertia_counts_in_both_algorithms_of_forward_dynamics(joints):
     dyn = Dynamics(model, backend='python')
     for q, qd, tau in states(dyn, count=3):
         armature = np.linspace(0.1, 2.0, joints)
-        qdd = np.array(kernels.forward_dynamics(
+        qdd = np.array(algorithms.forward_dynamics(
             dyn.tree, *(array.tolist() for array in (dyn.runtime, q, qd, tau, armature))))
         assert_close(dyn.inverse_dynamics(q, qd, qdd) + armature * qdd, tau, EXACT, 10.0)
 

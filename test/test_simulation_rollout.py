@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant, PlantRollout, Spread
@@ -106,7 +106,7 @@ def test_contacts_that_change_are_found_by_trial(plant):
 
     def contacts(tree, runtime, state, force, constants):
         s, c = State(*rows(state)), Constants(*rows(constants))
-        return JointContacts(kernels.mass_matrix(tree, runtime, s.position), force, s, c, 1e-3)
+        return JointContacts(algorithms.mass_matrix(tree, runtime, s.position), force, s, c, 1e-3)
 
     def both_ways(*given):
         step = contacts(*given)

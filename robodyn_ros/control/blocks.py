@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.dynamics.lists import Lists
+from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.exceptions import ArgumentError
 
 _SCALAR = ''  # dimension of a field that is one number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.dynamics.arguments import as_argument
-from robodyn_ros.dynamics.bound import BoundCall
+from robodyn_ros.dynamics.jit.arguments import as_argument
+from robodyn_ros.dynamics.jit.bound import BoundCall
 
 
 class BoundCycle:

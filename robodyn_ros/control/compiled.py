@@ -24,10 +24,10 @@ from robodyn_ros.control.steps import acceptance, laws, learning, path, receptio
 from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.flow import FunctionTable, Table
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.lists import Lists
-from robodyn_ros.dynamics.machine import LOGGER
+from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.machine import LOGGER
 from robodyn_ros.exceptions import KernelError
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}

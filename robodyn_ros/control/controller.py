@@ -30,12 +30,10 @@ from robodyn_ros.control.programming import (
     check_law, EXTERNAL_LAWS, request, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
-from robodyn_ros.control.state import (
-    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
+from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
-from robodyn_ros.control.takeover import (
-    check_effort, check_state, recovery_notice, sides_beyond)
+from robodyn_ros.control.takeover import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.verdict import Verdict
 from robodyn_ros.control.wrenches import ExternalWrenches

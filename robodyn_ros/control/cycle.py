@@ -22,8 +22,8 @@ from robodyn_ros.control.steps.requests import decide, judge, Requests, take_ove
 from robodyn_ros.control.steps.torque import ask, ask_outside, carry, remember
 from robodyn_ros.control.steps.vectors import added, difference, product, zeros
 from robodyn_ros.control.terms import compose, Term
-from robodyn_ros.dynamics.flags import all_finite, all_of, both, either, equal, flag, no, when
-from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.jit.flags import all_finite, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flow import choose
 
 
 def cycle(robot, functions, table, state, m, p):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import sqrt
+from robodyn_ros.dynamics.jit.trace import sqrt
 
 GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity')
 # below this speed (rad/s or m/s) dry friction is taken as proportional: the reference has no

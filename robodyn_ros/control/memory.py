@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, light_joints,
-    limits, loads, mean_torque, motion, observer, predict, reflection, transition, walls, wrenches)
+    acceptance, collision, external_law, feedback_share, law_state, learning, light_joints, limits,
+    loads, mean_torque, motion, observer, predict, reflection, transition, walls, wrenches)
 
 
 @block

@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.steps import motion, path, stop_profile
-from robodyn_ros.dynamics.ieee import Ieee
+from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 

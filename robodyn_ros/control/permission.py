@@ -8,9 +8,9 @@ import numpy as np
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.steps import permission
-from robodyn_ros.dynamics import machine
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.safety.guarding import GuardState, Phase
 
 _REFUSED = 'the guard refuses to guard this controller, its log says why'

@@ -19,8 +19,8 @@ from robodyn_ros.control.paths import write_path
 from robodyn_ros.control.programming import request
 from robodyn_ros.control.state import FROM_STATE
 from robodyn_ros.control.steps import motion, path
-from robodyn_ros.dynamics.flags import either, equal
-from robodyn_ros.dynamics.flow import Table
+from robodyn_ros.dynamics.jit.flags import either, equal
+from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.trajectory import Reference, Trajectory
 

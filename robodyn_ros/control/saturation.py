@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select
 
 # what always remains: an overloaded joint must not leave the others without feedback
 LEAST = 0.1

@@ -1,6 +1,6 @@
 """Dynamics: one text per algorithm, compiled for one robot."""
 
 from robodyn_ros.dynamics.dynamics import Dynamics
-from robodyn_ros.dynamics.kernel import Kernel
+from robodyn_ros.dynamics.jit.kernel import Kernel
 
 __all__ = ['Dynamics', 'Kernel']

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS
 from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
 from robodyn_ros.dynamics.compiled import as_builtin, LARGEST_FUSED
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
-from robodyn_ros.dynamics.kernel import as_doubles
-from robodyn_ros.dynamics.regressor import BODY_PARAMETERS
+from robodyn_ros.dynamics.jit.kernel import as_doubles
 from robodyn_ros.dynamics.singular import refuse_singular
 from robodyn_ros.exceptions import ArgumentError
 

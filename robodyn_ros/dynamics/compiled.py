@@ -1,4 +1,4 @@
-"""Methods that stand for kernels: compiled for one robot at their first call."""
+"""Methods that stand for algorithms: compiled for one robot at their first call."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import warnings
 
 import numpy as np
 
-from robodyn_ros.dynamics import kernels, machine
-from robodyn_ros.dynamics.builtin import supported
-from robodyn_ros.dynamics.coriolis import coriolis_matrix, velocity_forces
-from robodyn_ros.dynamics.derivatives import (
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.algorithms.coriolis import coriolis_matrix, velocity_forces
+from robodyn_ros.dynamics.algorithms.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
-from robodyn_ros.dynamics.entry import Entry
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.kernel import Kernel, LARGEST_COMPILED
-from robodyn_ros.dynamics.program import Argument
-from robodyn_ros.dynamics.regressor import BODY_PARAMETERS, regressor
+from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
+from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.dynamics.jit.builtin import supported
+from robodyn_ros.dynamics.jit.entry import Entry
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
+from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.rollout import Rollout
 from robodyn_ros.dynamics.singular import refuse_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
@@ -31,12 +32,12 @@ _BACKENDS = ('auto', 'compiled', 'python')
 
 # of each method: the algorithm, its arguments, and the shape of its result
 _OF_ARRAYS = {
-    'inverse_dynamics': (kernels.inverse_dynamics, ('q', 'qd', 'qdd'), ('nv',)),
-    'gravity': (kernels.gravity, ('q',), ('nv',)),
-    'bias': (kernels.bias, ('q', 'qd'), ('nv',)),
-    'mass_matrix': (kernels.mass_matrix, ('q',), ('nv', 'nv')),
-    'forward_dynamics': (kernels.forward_dynamics, ('q', 'qd', 'tau'), ('nv',)),
-    'center_of_mass': (kernels.center_of_mass, ('q',), (3,)),
+    'inverse_dynamics': (algorithms.inverse_dynamics, ('q', 'qd', 'qdd'), ('nv',)),
+    'gravity': (algorithms.gravity, ('q',), ('nv',)),
+    'bias': (algorithms.bias, ('q', 'qd'), ('nv',)),
+    'mass_matrix': (algorithms.mass_matrix, ('q',), ('nv', 'nv')),
+    'forward_dynamics': (algorithms.forward_dynamics, ('q', 'qd', 'tau'), ('nv',)),
+    'center_of_mass': (algorithms.center_of_mass, ('q',), (3,)),
     'coriolis_matrix': (coriolis_matrix, ('q', 'qd'), ('nv', 'nv')),
     'regressor': (regressor, ('q', 'qd', 'qdd'), ('nv', 'parameters')),
     'inverse_dynamics_derivatives': (
@@ -45,14 +46,14 @@ _OF_ARRAYS = {
         forward_dynamics_derivatives, ('q', 'qd', 'tau'), (3, 'nv', 'nv')),
 }
 _OF_LINK = {
-    'forward_kinematics': (kernels.forward_kinematics, ('q',), (4, 4)),
-    'jacobian': (kernels.jacobian, ('q',), (6, 'nv')),
-    'jacobian_dot_qd': (kernels.jacobian_dot_qd, ('q', 'qd'), (6,)),
+    'forward_kinematics': (algorithms.forward_kinematics, ('q',), (4, 4)),
+    'jacobian': (algorithms.jacobian, ('q',), (6, 'nv')),
+    'jacobian_dot_qd': (algorithms.jacobian_dot_qd, ('q', 'qd'), (6,)),
 }
 # methods that hand on the result in another form
 _UNPACKED = {
-    'kinetic_energy': (kernels.kinetic_energy, ('q', 'qd'), (1,)),
-    'potential_energy': (kernels.potential_energy, ('q',), (1,)),
+    'kinetic_energy': (algorithms.kinetic_energy, ('q', 'qd'), (1,)),
+    'potential_energy': (algorithms.potential_energy, ('q',), (1,)),
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
 }
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
@@ -147,12 +148,12 @@ class CompiledMethods:
     def kernel(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
                name: str | None = None) -> Kernel:
         """
-        Compile a function of your own that builds on `kernels`.
+        Compile a function of your own that builds on `algorithms`.
 
         Parameters
         ----------
         function : callable
-            `function(tree, runtime, *arguments)` over lists of scalars, see `kernels`.
+            `function(tree, runtime, *arguments)` over lists of scalars, see `algorithms`.
         arguments : mapping of str to int
             Name and length of each array argument.
         shape : tuple of int
@@ -181,7 +182,7 @@ class CompiledMethods:
         Parameters
         ----------
         body : callable
-            `body(tree, *arguments)` over scalars, see `kernels` and `function.Function`; gravity
+            `body(tree, *arguments)` over scalars, see `algorithms` and `jit.function`; gravity
             and payloads, should it need them, are among its arguments.
         arguments, outputs, name
             As for `Function`, and for `kernel`.
@@ -322,7 +323,7 @@ class CompiledMethods:
         refuse_singular(self._call('mass_matrix', q), self.model.joint_names)
 
     def _review_center_of_mass(self, q, out=None) -> None:
-        if not self.model.mass.any() and not self._runtime[3::kernels.PAYLOAD_SIZE].any():
+        if not self.model.mass.any() and not self._runtime[3::algorithms.PAYLOAD_SIZE].any():
             raise ArgumentError(f'robot {self.model.name!r} has no centre of mass: nothing that '
                                 'moves has a mass; give its links an <inertial>')
 

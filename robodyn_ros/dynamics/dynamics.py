@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.analysis import Analysis
 from robodyn_ros.dynamics.compiled import as_builtin, CompiledMethods
-from robodyn_ros.dynamics.kernel import as_doubles
+from robodyn_ros.dynamics.jit.kernel import as_doubles
 from robodyn_ros.exceptions import ArgumentError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.dynamics import kernels
+from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload, RobotModel
@@ -26,7 +26,7 @@ def with_slots(model: RobotModel) -> RobotModel:
 
 def weight_under(tree, runtime, q, numbers):
     """Return g(q) as it would be with other numbers for gravity and payloads."""
-    return kernels.gravity(tree, numbers, q)
+    return algorithms.gravity(tree, numbers, q)
 
 
 class Loads:

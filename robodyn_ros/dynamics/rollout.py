@@ -10,11 +10,11 @@ from typing import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics import loops, machine
-from robodyn_ros.dynamics.arguments import as_argument, interpreted, passed
-from robodyn_ros.dynamics.flow import FunctionTable
-from robodyn_ros.dynamics.nested import flatten
-from robodyn_ros.dynamics.program import Argument, trace
+from robodyn_ros.dynamics.jit import loops, machine
+from robodyn_ros.dynamics.jit.arguments import as_argument, interpreted, passed
+from robodyn_ros.dynamics.jit.flow import FunctionTable
+from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.jit.program import Argument, trace
 from robodyn_ros.exceptions import ArgumentError
 
 

@@ -1,4 +1,4 @@
-"""The kernels' view of a robot: the model's arrays as plain floats."""
+"""A robot as the algorithms see it: the model's arrays as plain floats."""
 
 from __future__ import annotations
 

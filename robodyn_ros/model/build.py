@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model.description import Description, read_description
 from robodyn_ros.model.frame import Frame, frame_at_origin, rotation_about
-from robodyn_ros.model.inertia import (
-    parallel_axis, principal_moments_and_axes, rotate_inertia)
+from robodyn_ros.model.inertia import parallel_axis, principal_moments_and_axes, rotate_inertia
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates

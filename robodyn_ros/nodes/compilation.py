@@ -9,7 +9,7 @@ import time
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-from robodyn_ros.dynamics.machine import LOGGER
+from robodyn_ros.dynamics.jit.machine import LOGGER
 
 
 class _FirstRecord(logging.Handler):

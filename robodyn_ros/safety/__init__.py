@@ -6,8 +6,7 @@ from robodyn_ros.safety.guarding import Guard, GuardState, Phase
 from robodyn_ros.safety.limits import (
     ABSURD, brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
     USUAL_RATE)
-from robodyn_ros.safety.stale import (
-    check_ages, Freshness, freshness, StaleMonitor, StaleVerdict)
+from robodyn_ros.safety.stale import check_ages, Freshness, freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
 from robodyn_ros.safety.velocity import fading_memory, PlausibleVelocity
 

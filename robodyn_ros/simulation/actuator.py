@@ -13,7 +13,7 @@ so that the joint sees a torque and an inertia, both known before its accelerati
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import maximum, minimum, select
+from robodyn_ros.dynamics.jit.trace import maximum, minimum, select
 from robodyn_ros.simulation import stops
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics.flags import all_of, flag, when
-from robodyn_ros.dynamics.nested import flatten
-from robodyn_ros.dynamics.program import Argument
-from robodyn_ros.dynamics.trace import absolute, maximum
+from robodyn_ros.dynamics.jit.flags import all_of, flag, when
+from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.jit.program import Argument
+from robodyn_ros.dynamics.jit.trace import absolute, maximum
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.spread import draw, Sample, Spread

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.kernels import solve
-from robodyn_ros.dynamics.trace import absolute, select
+from robodyn_ros.dynamics.algorithms import solve
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, select
 from robodyn_ros.simulation import friction, stops
 
 # A joint that moves with its bristle bent as far as this goes on slipping, most likely.

@@ -11,7 +11,7 @@ Sources: Dahl 1968; Armstrong-Helouvry, Dupont, Canudas de Wit 1994, section 2.
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select
 
 
 def level(velocity, coulomb, stiction, stribeck_velocity):

@@ -12,8 +12,7 @@ The velocity at the end is always `qd + dt qdd`.
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.kernels import (
-    add_to_diagonal, bias, forward_dynamics, mass_matrix)
+from robodyn_ros.dynamics.algorithms import add_to_diagonal, bias, forward_dynamics, mass_matrix
 
 
 def midpoint(tree, runtime, q, qd, qdd, force, inertia, dt):

@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics import Dynamics, machine
-from robodyn_ros.dynamics.kernel import as_doubles, Kernel
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.dynamics.jit.kernel import as_doubles, Kernel
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation.integrators import INTEGRATORS

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robodyn_ros.dynamics.trace import select
+from robodyn_ros.dynamics.jit.trace import select
 from robodyn_ros.simulation.actuator import Gears, motor_torque
 from robodyn_ros.simulation.contacts import JointContacts
 from robodyn_ros.simulation.integrators import INTEGRATORS
@@ -77,7 +77,7 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     Parameters
     ----------
     tree, runtime
-        The rigid bodies, see `kernels`.
+        The rigid bodies, see `algorithms`.
     state, constants : list
         Rows as in `State` and `Constants`, one after the other, and the number that follows.
     torque, external : list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.trace import maximum, select
+from robodyn_ros.dynamics.jit.trace import maximum, select
 
 # rad or m that the largest torque of a joint pushes it into its stop
 _YIELD = 0.01

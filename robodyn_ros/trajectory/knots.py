@@ -7,8 +7,8 @@ import numpy as np
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
-from robodyn_ros.trajectory.segments import cubic_segments, quintic_segments
-from robodyn_ros.trajectory.segments import spline_segments, with_derivatives
+from robodyn_ros.trajectory.segments import (
+    cubic_segments, quintic_segments, spline_segments, with_derivatives)
 
 
 def check_knots(times: np.ndarray, knots: list) -> None:

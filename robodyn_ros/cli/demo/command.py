@@ -20,8 +20,7 @@ from robodyn_ros.cli.demo.story import Story
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
-from robodyn_ros.cli.robot import (
-    add_motion_arguments, add_robot_arguments, between, Robot)
+from robodyn_ros.cli.robot import add_motion_arguments, add_robot_arguments, between, Robot
 from robodyn_ros.control import ArmController, make_gains, with_slots
 from robodyn_ros.dynamics import Dynamics
 

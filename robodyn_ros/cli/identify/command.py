@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.identify.output import (
-    identified_urdf, parameter_file, parameters, remarks)
+from robodyn_ros.cli.identify.output import identified_urdf, parameter_file, parameters, remarks
 from robodyn_ros.cli.identify.recordings import read_recording, Topics
 from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps

@@ -12,8 +12,8 @@ import numpy as np
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import (
-    ArmController, CollisionSettings, CycleSettings, make_gains, make_task_gains,
-    ObserverSettings, with_slots)
+    ArmController, CollisionSettings, CycleSettings, make_gains, make_task_gains, ObserverSettings,
+    with_slots)
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.dynamics import Dynamics

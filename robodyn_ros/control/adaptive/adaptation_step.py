@@ -23,8 +23,8 @@ from __future__ import annotations
 from robodyn_ros.control.laws.adaptive import corrections
 from robodyn_ros.control.laws.symmetric import clipped
 from robodyn_ros.control.terms import difference, sums
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.trace import maximum, sqrt
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.trace import maximum, sqrt
 from robodyn_ros.dynamics.vector import add, apply, matmul, scale, ZERO
 
 STATE = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'sliding')
@@ -52,14 +52,14 @@ def gradient(tree, runtime, x, frame, size, dead_zone):
     qd_r, qdd_r = sums([x.qd_ref, velocity]), sums([x.qdd_ref, acceleration])
     norm = sqrt(sum(each * each for each in toward))
     counts = maximum(norm - dead_zone, 0.0) / maximum(norm, _TINY)
-    placed, rest = kernels.poses(tree, x.q), [0.0] * tree.nv
+    placed, rest = algorithms.joint_poses(tree, x.q), [0.0] * tree.nv
 
     def points(qd, qdd, base=ZERO):
         return point_accelerations(tree, placed, qd, qdd, base, frame, size)
 
     S = points(rest, [counts * each for each in toward])
     # gravity is a base that accelerates upwards; C(q, qd) qd_r by polarisation, as in `Arm`
-    parts = (points(rest, qdd_r, scale(-1.0, runtime[kernels.GRAVITY])),
+    parts = (points(rest, qdd_r, scale(-1.0, runtime[algorithms.GRAVITY])),
              points(sums([x.qd, qd_r]), rest), points(difference(x.qd, qd_r), rest))
     A = [[a + 0.25 * (more - less) for a, more, less in zip(*rows)] for rows in zip(*parts)]
     W = [[sum(S[k][i] * A[k][j] for k in range(3)) for j in range(4)] for i in range(4)]
@@ -68,7 +68,7 @@ def gradient(tree, runtime, x, frame, size, dead_zone):
 
 def point_accelerations(tree, placed, qd, qdd, base, frame, size):
     """Return the (3, 4) matrix that maps (position in parts of `size`, 1) to acceleration."""
-    _, _, a, U = kernels.accelerations(tree, placed, qd, qdd, base)[frame.body]
+    _, _, a, U = algorithms.accelerations(tree, placed, qd, qdd, base)[frame.body]
     origin = add(a, apply(U, frame.translation))
     return [[*scale(size, row), at] for row, at in zip(matmul(U, frame.rotation), origin)]
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, select, sqrt
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, reciprocal, select, sqrt
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 
@@ -27,7 +27,7 @@ _TINY = 1e-9
 
 def stable_part(tree, runtime, q, armature, inertia, decay):
     """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the least D / (m K)."""
-    M = kernels.add_to_diagonal(kernels.mass_matrix(tree, runtime, q), armature)
+    M = algorithms.add_to_diagonal(algorithms.mass_matrix(tree, runtime, q), armature)
     ratio = 1.0
     for row, m in zip(M, inertia):
         size = sum((absolute(each) / sqrt(m * other) for each, other in zip(row, inertia)), 0.0)

@@ -26,9 +26,9 @@ from enum import IntEnum
 
 from robodyn_ros.control import friction
 from robodyn_ros.control.terms import product, sums
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, reciprocal, sqrt
-from robodyn_ros.dynamics.vector import add, cross, dot, scale, ZERO
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, reciprocal, sqrt
+from robodyn_ros.dynamics.vector import add, apply, cross, dot, scale
 
 
 class Row(IntEnum):
@@ -65,7 +65,7 @@ def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit
     before = [memory[n * row:n * (row + 1)] for row in Row]
     p, gradient = momentum(tree, runtime, q, qd)
     p = sums([p, product(armature, qd)])
-    g = kernels.gravity(tree, runtime, q)
+    g = algorithms.gravity(tree, runtime, q)
     drag = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
                              friction.MEASURED_SMOOTHING)
     drift = [c - w * each - f for c, w, each, f in zip(gradient, weight_scale, g, drag)]
@@ -97,18 +97,12 @@ def hidden(qd, stiction):
 
 def momentum(tree, runtime, q, qd):
     """Return M qd, and C^T qd; without rotors."""
-    placed = kernels.poses(tree, q)
-    rates = kernels.joint_rates(tree, qd)
-    motions, momenta = [], []
-    for i, (m, h, J) in enumerate(kernels.body_inertias(tree, runtime)):
-        w, v = (ZERO, ZERO) if tree.parent[i] < 0 else kernels.carried(
-            placed[i], *motions[tree.parent[i]])
-        turn = scale(rates[i], tree.axis[i])
-        w, v = (w, add(v, turn)) if tree.prismatic[i] else (add(w, turn), v)
-        motions.append((w, v))
-        # of the body: linear, and angular about its origin
-        momenta.append((add(scale(m, v), cross(w, h)), add(kernels.apply(J, w), cross(h, v))))
-    p, gradient = [0.0] * len(placed), [0.0] * len(placed)
+    poses = algorithms.joint_poses(tree, q)
+    motions = algorithms.velocities(tree, poses, qd)
+    # of each body: linear, and angular about its origin
+    momenta = [(add(scale(m, v), cross(w, h)), add(apply(J, w), cross(h, v)))
+               for (m, h, J), (w, v) in zip(algorithms.body_inertias(tree, runtime), motions)]
+    p, gradient = [0.0] * len(poses), [0.0] * len(poses)
     for i in reversed(tree.bodies):
         (linear, angular), (w, v), z = momenta[i], motions[i], tree.axis[i]
         if tree.prismatic[i]:
@@ -117,6 +111,6 @@ def momentum(tree, runtime, q, qd):
             p[i] = dot(angular, z)
             gradient[i] = dot(angular, cross(w, z)) + dot(linear, cross(v, z))
         if tree.parent[i] >= 0:
-            momenta[tree.parent[i]] = kernels.add_wrenches(
-                momenta[tree.parent[i]], kernels.to_parent(placed[i], linear, angular))
-    return kernels.to_coordinates(tree, p), kernels.to_coordinates(tree, gradient)
+            momenta[tree.parent[i]] = algorithms.add_wrenches(
+                momenta[tree.parent[i]], algorithms.parent_wrench(poses[i], linear, angular))
+    return algorithms.to_coordinates(tree, p), algorithms.to_coordinates(tree, gradient)

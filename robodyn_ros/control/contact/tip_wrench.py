@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robodyn_ros.dynamics import Dynamics, kernels
+from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.model import RobotModel
 
 # of the mean mobility of the link: directions in which it hardly moves count for little
@@ -47,15 +47,15 @@ def compile_tip_wrench(dynamics: Dynamics, link: str) -> Callable:
 
 def tip_wrench(tree, runtime, q, armature, torque, frame, count):
     """Return force and moment; of `count` 3 the force alone."""
-    M = kernels.add_to_diagonal(kernels.mass_matrix(tree, runtime, q), armature)
-    J = kernels.jacobian(tree, runtime, q, frame)[:count]
-    answers = [kernels.solve(M, row) for row in J]  # M^-1 J^T, column by column
+    M = algorithms.add_to_diagonal(algorithms.mass_matrix(tree, runtime, q), armature)
+    J = algorithms.jacobian(tree, runtime, q, frame)[:count]
+    answers = [algorithms.solve(M, row) for row in J]  # M^-1 J^T, column by column
     mobility = [[_dot(row, answer) for answer in answers] for row in J]
     for block in (range(3), range(3, count)):
         mean = sum((mobility[k][k] for k in block), 0.0) / 3.0
         for k in block:
             mobility[k][k] = mobility[k][k] + _DAMPING * mean
-    found = kernels.solve(mobility, [_dot(answer, torque) for answer in answers])
+    found = algorithms.solve(mobility, [_dot(answer, torque) for answer in answers])
     return [*found, *[0.0] * (_WHOLE - count)]
 
 

@@ -1,7 +1,7 @@
 """Computed torque that stiffens with the error, as a compiled law of one's own."""
 
 from robodyn_ros.control.terms import Term
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.trace import absolute
 
 
 def stiffening(arm, x):

@@ -10,9 +10,9 @@ from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.steps import laws, motion
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.flags import above, all_of, when
-from robodyn_ros.dynamics.function import Function
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.flags import above, all_of, when
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.exceptions import KernelError, near_matches, ParameterError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.terms import difference, product, sums, Term
-from robodyn_ros.dynamics import kernels
+from robodyn_ros.dynamics import algorithms
 
 
 class Arm:
@@ -41,7 +41,7 @@ class Arm:
 
         `velocity` is `qd` by default. Gravity is scaled; all that payloads add is one term.
         """
-        g, load = (kernels.gravity(part, self.runtime, q) for part in (self._bare, self._load))
+        g, load = (algorithms.gravity(part, self.runtime, q) for part in (self._bare, self._load))
         velocities = [self._velocity_forces(part, q, qd, velocity)
                       for part in (self._bare, self._load)]
         return {
@@ -62,18 +62,18 @@ class Arm:
 
     def mass_matrix(self, q):
         """Return `M(q)` of all that moves."""
-        return kernels.add_to_diagonal(
-            kernels.mass_matrix(self.tree, self.runtime, q), self._armature)
+        return algorithms.add_to_diagonal(
+            algorithms.mass_matrix(self.tree, self.runtime, q), self._armature)
 
     def _inertial(self, part, q, qdd):
-        return kernels.inertial(part, self.runtime, q, qdd)
+        return algorithms.inertial(part, self.runtime, q, qdd)
 
     def _velocity_forces(self, part, q, qd, velocity):
         """Return `C(q, qd) velocity` with the C of the Christoffel symbols."""
         weightless = [0.0, 0.0, 0.0, *self.runtime[3:]]
 
         def forces(v):
-            return kernels.bias(part, weightless, q, v)
+            return algorithms.bias(part, weightless, q, v)
 
         if velocity is None:
             return forces(qd)

@@ -15,7 +15,7 @@ from robodyn_ros.control.laws.pose_error import rotation_spring
 from robodyn_ros.control.laws.symmetric import eigen, spectral
 from robodyn_ros.control.laws.task_space import multiply, Task
 from robodyn_ros.control.terms import difference, product, sums, Term
-from robodyn_ros.dynamics.trace import sqrt
+from robodyn_ros.dynamics.jit.trace import sqrt
 
 _SLOWEST = 0.1  # (rad/s)^2; slower modes hardly move the link: they are not damped any harder
 TASK_GAINS = ('stiffness', 'damping', 'damping_ratio', 'selected', 'axes', 'posture_stiffness',

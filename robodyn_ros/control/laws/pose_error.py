@@ -10,7 +10,7 @@ representations, 1999.
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.trace import absolute, maximum, select, sqrt
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, select, sqrt
 from robodyn_ros.dynamics.vector import add, cross, matmul, scale, transpose
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robodyn_ros.dynamics.kernels import is_zero
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select, sqrt
+from robodyn_ros.dynamics.algorithms import is_zero
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select, sqrt
 
 _SWEEPS = 5
 _TINY = 1e-300  # keeps the quotient defined for what is diagonal already

@@ -20,8 +20,8 @@ from __future__ import annotations
 from robodyn_ros.control.laws.pose_error import pose_error
 from robodyn_ros.control.laws.symmetric import eigen, spectral
 from robodyn_ros.control.terms import difference
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.trace import maximum, sqrt
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.trace import maximum, sqrt
 from robodyn_ros.dynamics.vector import apply_transposed, IDENTITY
 
 _SIX = range(6)
@@ -61,15 +61,14 @@ class Task:
     def __init__(self, arm, x, selected):
         tree, frame = arm.tree, arm.frame
         self._selected, self._x = selected, x.task
-        reference, pose = (kernels.frame_pose(
-            kernels.world_poses(tree, kernels.poses(tree, q)), frame) for q in (x.q_ref, x.q))
+        reference, pose = (algorithms.frame_pose_at(tree, q, frame) for q in (x.q_ref, x.q))
         # the reference pose's axes, or those of the base
         self._axes = tuple(tuple(one + x.task.axes[0] * (r - one) for r, one in zip(row, unit))
                            for row, unit in zip(reference[0], IDENTITY))
         away, (eta, eps) = pose_error(reference, pose)
         self.error = self._turned3(away), (eta, self._turned3(eps))
-        J, J_ref = (kernels.jacobian(tree, arm.runtime, q, frame) for q in (x.q, x.q_ref))
-        drift, drift_ref = (kernels.jacobian_dot_qd(tree, arm.runtime, q, qd, frame)
+        J, J_ref = (algorithms.jacobian(tree, arm.runtime, q, frame) for q in (x.q, x.q_ref))
+        drift, drift_ref = (algorithms.jacobian_dot_qd(tree, arm.runtime, q, qd, frame)
                             for q, qd in ((x.q, x.qd), (x.q_ref, x.qd_ref)))
         self.twist_error = self._turned(difference(multiply(J_ref, x.qd_ref), multiply(J, x.qd)))
         self.acceleration = self._turned([a + b - c for a, b, c in zip(
@@ -77,7 +76,7 @@ class Task:
         self.J = transposed([self._turned(column) for column in transposed(J)])
         self._M = arm.mass_matrix(x.q)
         # rows of (M^-1 J^T)^T
-        self._response = [kernels.solve(self._M, row) for row in self.J]
+        self._response = [algorithms.solve(self._M, row) for row in self.J]
         self.A = symmetric_product(self.J, self._response)
         self._singular_values()
 
@@ -93,7 +92,7 @@ class Task:
 
     def force(self, acceleration):
         """Return Lambda a over the selected directions."""
-        return self._masked(kernels.solve(self._damped, self._masked(acceleration)))
+        return self._masked(algorithms.solve(self._damped, self._masked(acceleration)))
 
     def null_torque(self, torque):
         """Return N^T tau: what of a joint torque does not accelerate the link."""

@@ -16,8 +16,8 @@ from robodyn_ros.control.laws.pose_error import pose_error
 from robodyn_ros.control.laws.symmetric import eigen, spectral
 from robodyn_ros.control.laws.task_space import multiply, symmetric_product, transposed
 from robodyn_ros.control.terms import difference, product
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, select, sqrt
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select, sqrt
 
 _DAMPED = 0.1      # of the usual singular value: below, a direction is damped
 _SETTLING = 0.125  # s: time constant with which the reference arrives
@@ -107,12 +107,11 @@ def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace,
     """
     n = tree.nv
     joints, pace = Joints(*(joints[i * n:(i + 1) * n] for i in range(4))), Pace(*pace)
-    here, there = (kernels.frame_pose(kernels.world_poses(tree, kernels.poses(tree, each)), frame)
-                   for each in (q, measured))
+    here, there = (algorithms.frame_pose_at(tree, each, frame) for each in (q, measured))
     wanted = (tuple(map(tuple, (target[:3], target[3:6], target[6:9]))), tuple(target[9:]))
     error, away = _numbers(wanted, here), _numbers(here, there)
     linear, angular, distance, speed = _speed(error, away, pace)
-    J = kernels.jacobian(tree, runtime, q, frame)
+    J = algorithms.jacobian(tree, runtime, q, frame)
     pull = speed / maximum(distance, _TINY)
     inward = [select(low + high - 2.0 * x, v, -v) for x, low, high, v in zip(
         q, joints.lower, joints.upper, joints.velocity)]
@@ -167,7 +166,7 @@ def _unweighted_rates(J, reach, twist):
     damped = symmetric_product(scaled, scaled)
     for i, row in enumerate(damped):
         row[i] = row[i] + _DAMPED ** 2
-    return multiply(transposed(scaled), kernels.solve(damped, product(reach, twist)))
+    return multiply(transposed(scaled), algorithms.solve(damped, product(reach, twist)))
 
 
 def _rates(J, reach, weight):

@@ -18,16 +18,14 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
-from robodyn_ros.control.state import (
-    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT)
+from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT
 from robodyn_ros.control.steps import plausibility
 from robodyn_ros.control.steps.event import Event, event, NOTHING
-from robodyn_ros.control.steps.vectors import (
-    difference, element, first_where, largest, magnitudes)
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.control.steps.vectors import difference, element, first_where, largest, magnitudes
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, below, both, either, equal, finite, first_of, flag, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, nearest
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
 from robodyn_ros.safety import ABSURD
 
 # why no state counts; codes of `messages`

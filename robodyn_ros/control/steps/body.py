@@ -16,9 +16,9 @@ from robodyn_ros.control.contact.momentum_observer import observe
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.control.steps import predict
 from robodyn_ros.control.steps.light_joints import parts as borne_parts
-from robodyn_ros.dynamics import kernels
-from robodyn_ros.dynamics.flow import call
-from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.flow import call
+from robodyn_ros.dynamics.jit.nested import flatten
 
 
 class Part(NamedTuple):
@@ -50,30 +50,30 @@ def length(size, dimensions) -> int:
 
 
 def _gravity(robot, runtime, q):
-    return kernels.gravity(robot.tree, runtime, q)
+    return algorithms.gravity(robot.tree, runtime, q)
 
 
 def _inertia(robot, runtime, q, armature):
     """Return M, rotors included."""
-    return kernels.add_to_diagonal(kernels.mass_matrix(robot.tree, runtime, q), armature)
+    return algorithms.add_to_diagonal(algorithms.mass_matrix(robot.tree, runtime, q), armature)
 
 
 def _response(robot, runtime, q, armature, torque):
     """Return the accelerations that joint torques above the weight cause at rest: M^-1 torque."""
-    return kernels.solve(_inertia(robot, runtime, q, armature), list(torque))
+    return algorithms.solve(_inertia(robot, runtime, q, armature), list(torque))
 
 
 def _apparent_inertia(robot, runtime, q, armature):
     """Return 1 over the diagonal of M^-1: the inertia of a joint while the others are free."""
     M = _inertia(robot, runtime, q, armature)
     joints = range(robot.tree.nv)
-    return [1.0 / kernels.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
+    return [1.0 / algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
 
 
 def _borne(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
     """Return the parts of stiffness and damping that the joints bear, see `light_joints`."""
     M, joints = _inertia(robot, runtime, q, armature), range(robot.tree.nv)
-    inverse = [kernels.solve(M, [1.0 if k == j else 0.0 for k in joints]) for j in joints]
+    inverse = [algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints]) for j in joints]
     return borne_parts(M, inverse, stiffness, damping, ratio, *fastest)
 
 
@@ -91,7 +91,8 @@ def carried_wrenches(tree, runtime, q, wrenches):
     """Return -sum J^T w for wrenches (force, moment) at the bodies' origins, in body axes."""
     rows = [wrenches[6 * i:6 * i + 6] for i in tree.bodies]
     forces = [(tuple(-x for x in row[:3]), tuple(-x for x in row[3:])) for row in rows]
-    return kernels.to_coordinates(tree, kernels.inward(tree, kernels.poses(tree, q), forces))
+    poses = algorithms.joint_poses(tree, q)
+    return algorithms.to_coordinates(tree, algorithms.backward_pass(tree, poses, forces))
 
 
 def _carried(robot, runtime, q, wrenches):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import element, largest
-from robodyn_ros.dynamics.flags import above, any_of, at_least, below, both, either, flag, no, when
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.flags import (
+    above, any_of, at_least, below, both, either, flag, no, when)
+from robodyn_ros.dynamics.jit.trace import absolute
 
 REPORT, STOP, FLOAT = 0.0, 1.0, 2.0
 

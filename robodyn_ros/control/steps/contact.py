@@ -8,8 +8,8 @@ from robodyn_ros.control.steps import (
     collision, laws, loads, mean_torque, motion, observer, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.terms import rows_of
-from robodyn_ros.dynamics.flags import above, all_of, either, flag, no
-from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.jit.flags import above, all_of, either, flag, no
+from robodyn_ros.dynamics.jit.flow import choose
 
 
 def observe(robot, functions, seen, state, m, p):

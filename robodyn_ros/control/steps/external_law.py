@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, scalar
 from robodyn_ros.control.steps.vectors import difference
-from robodyn_ros.dynamics.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
 
 NONE, OWN, LINEAR = 0.0, 1.0, 2.0
 

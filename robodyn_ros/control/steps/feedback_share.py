@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.control.steps.vectors import positive, smooth_step
-from robodyn_ros.dynamics.flags import above, both, flag, no, when
-from robodyn_ros.dynamics.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.flags import above, both, flag, no, when
+from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
 DAMPED = 0.8    # of kd T, below which an error dies out without oscillation
 _MEMORY = 0.1    # s in which a gap is forgotten

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, numbers, scalar
 from robodyn_ros.control.steps.vectors import positive
-from robodyn_ros.dynamics.flags import (
-    above, all_of, both, equal, finite, flag, no, when)
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.flags import above, all_of, both, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
 _ROUNDING = 1e-12  # relative, below which a stiffness has arrived
 

@@ -15,9 +15,9 @@ from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.pose.task_report import SIZE as REPORT
 from robodyn_ros.control.steps.gains import Program as Gains, Task
 from robodyn_ros.control.terms import Term
-from robodyn_ros.dynamics.flags import any_of, equal, when
-from robodyn_ros.dynamics.flow import call
-from robodyn_ros.dynamics.nested import flatten
+from robodyn_ros.dynamics.jit.flags import any_of, equal, when
+from robodyn_ros.dynamics.jit.flow import call
+from robodyn_ros.dynamics.jit.nested import flatten
 
 NAMES = ('gravity_compensation', *TRACKING)
 ROWS = {name: float(k) for k, name in enumerate(NAMES)}

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.adaptive.adaptation_step import ESTIMATE, PARAMETERS, STATE, step
 from robodyn_ros.control.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.flags import all_finite, equal, no, when
-from robodyn_ros.dynamics.flow import call, choose
-from robodyn_ros.dynamics.nested import flatten
-from robodyn_ros.dynamics.trace import minimum
+from robodyn_ros.dynamics.jit.flags import all_finite, equal, no, when
+from robodyn_ros.dynamics.jit.flow import call, choose
+from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.jit.trace import minimum
 
 _LONGEST = 0.02  # s that a step may count for: a pause is no evidence
 

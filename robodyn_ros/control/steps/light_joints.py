@@ -22,9 +22,9 @@ from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.steps.feedback_share import DAMPED
 from robodyn_ros.control.steps.vectors import positive, product, zeros
-from robodyn_ros.dynamics.flags import above, both, equal, when
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.flags import above, both, equal, when
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
 # laws, and where their damping is; joint impedances have a damping ratio, too
 _DAMPING = {'gravity_compensation': 'damping', 'feedforward_pd': 'pd_kd',

@@ -8,11 +8,10 @@ last torque than the rate allows.
 from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import (
-    element, first_where, magnitudes, positive, scaled)
-from robodyn_ros.dynamics.flags import above, all_finite, any_above, finite, no, when
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.control.steps.vectors import element, first_where, magnitudes, positive, scaled
+from robodyn_ros.dynamics.jit.flags import above, all_finite, any_above, finite, no, when
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
 _BORNE = 1.6       # of that times the distance of torques, and delay; from 2 on it shakes

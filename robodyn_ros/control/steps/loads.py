@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, numbers, scalar
 from robodyn_ros.control.steps.vectors import positive
-from robodyn_ros.dynamics.flags import above, equal, no, when
+from robodyn_ros.dynamics.jit.flags import above, equal, no, when
 
 
 @block

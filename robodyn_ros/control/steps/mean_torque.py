@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import positive, zeros
-from robodyn_ros.dynamics.flags import flag, when
-from robodyn_ros.dynamics.trace import maximum
+from robodyn_ros.dynamics.jit.flags import flag, when
+from robodyn_ros.dynamics.jit.trace import maximum
 
 
 @block

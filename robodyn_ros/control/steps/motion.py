@@ -15,10 +15,10 @@ from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import path, pose_motion, shutdown, stop_profile
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import zeros
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, both, either, equal, first_of, flag, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute
 
 INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY = map(float, range(8))
 # what a row of a table does to the reference

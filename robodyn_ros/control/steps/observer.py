@@ -5,9 +5,9 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.control.terms import Term
-from robodyn_ros.dynamics.flags import all_finite, both, either, equal, finite, flag, no, when
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.flags import all_finite, both, either, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 
 _GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity', 'armature', 'weight_scale',
           'disturbance_observer')

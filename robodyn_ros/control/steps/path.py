@@ -8,11 +8,10 @@ position, velocity, acceleration and effort of each joint.
 from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import (
-    difference, element, first_where, magnitudes, zeros)
-from robodyn_ros.dynamics.flags import above, any_of, at_least, below, finite, no, when
-from robodyn_ros.dynamics.flow import last_not_after, lookup
-from robodyn_ros.dynamics.trace import maximum, minimum
+from robodyn_ros.control.steps.vectors import difference, element, first_where, magnitudes, zeros
+from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, below, finite, no, when
+from robodyn_ros.dynamics.jit.flow import last_not_after, lookup
+from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
 POWERS = 6
 KINDS = 4  # position, velocity, acceleration, effort

@@ -14,9 +14,9 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.blocks import block, scalar
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, at_least, both, either, equal, finite, flag, no, when)
-from robodyn_ros.dynamics.trace import maximum
+from robodyn_ros.dynamics.jit.trace import maximum
 from robodyn_ros.safety.guarding import GuardState, HELD_UP
 
 NEVER = math.inf

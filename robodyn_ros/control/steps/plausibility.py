@@ -21,10 +21,10 @@ from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import velocity_check
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import difference, element, largest
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.safety import fading_memory
 
 # codes of `messages`

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, scalar
 from robodyn_ros.control.steps.vectors import exponential, magnitudes
-from robodyn_ros.dynamics.flags import (
-    above, all_of, any_above, below, both, flag, no, when)
-from robodyn_ros.dynamics.flow import iterate
-from robodyn_ros.dynamics.trace import floor, maximum
+from robodyn_ros.dynamics.jit.flags import above, all_of, any_above, below, both, flag, no, when
+from robodyn_ros.dynamics.jit.flow import iterate
+from robodyn_ros.dynamics.jit.trace import floor, maximum
 
 _STEP = 2e-3        # s, at most
 _SMOOTHING = 5e-3   # s: time constant of accelerations

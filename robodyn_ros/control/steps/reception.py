@@ -8,9 +8,9 @@ from robodyn_ros.control import blocks
 from robodyn_ros.control.state import REQUESTS, State
 from robodyn_ros.control.steps import acceptance, motion
 from robodyn_ros.control.steps.event import Event
-from robodyn_ros.dynamics.flags import above, all_of, both, either, equal, flag, no, when
-from robodyn_ros.dynamics.flow import call, choose
-from robodyn_ros.dynamics.nested import flatten, unflatten
+from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flow import call, choose
+from robodyn_ros.dynamics.jit.nested import flatten, unflatten
 
 _BLOCKS = State, acceptance.Memory, acceptance.Program
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from robodyn_ros.control.steps import motion, predict, wrenches
 from robodyn_ros.control.steps.vectors import added, difference
-from robodyn_ros.dynamics.flags import both, either, no, when
-from robodyn_ros.dynamics.flow import choose
+from robodyn_ros.dynamics.jit.flags import both, either, no, when
+from robodyn_ros.dynamics.jit.flow import choose
 
 
 def locate(robot, body, external, seen, state, m):

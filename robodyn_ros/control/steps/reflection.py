@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import clipped, product, zeros
-from robodyn_ros.dynamics.flags import above, both, when
-from robodyn_ros.dynamics.trace import minimum
+from robodyn_ros.dynamics.jit.flags import above, both, when
+from robodyn_ros.dynamics.jit.trace import minimum
 
 _TIME_CONSTANT = 0.02  # s of the filter
 

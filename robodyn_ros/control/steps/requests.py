@@ -11,10 +11,10 @@ from robodyn_ros.control.steps import (
     observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, any_above, any_of, both, either, equal, flag, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.safety import ABSURD
 
 

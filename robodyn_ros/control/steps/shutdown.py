@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.control.steps.vectors import positive
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, at_least, below, both, either, equal, flag, no, when)
-from robodyn_ros.dynamics.trace import maximum
+from robodyn_ros.dynamics.jit.trace import maximum
 
 STILL = 0.02    # rad/s or m/s below which a joint is at rest,
 _DWELL = 0.1    # and s for which it must stay so: what swings is still for a moment, too

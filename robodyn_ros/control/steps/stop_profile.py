@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import clipped, positive, smooth_step
-from robodyn_ros.dynamics.flags import above, at_least, both, no, when
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.flags import above, at_least, both, no, when
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _FADE = 0.05      # s in which the present acceleration dies out
 _SHORTEST = 0.05  # s that a joint takes at least

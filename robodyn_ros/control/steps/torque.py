@@ -10,10 +10,10 @@ from robodyn_ros.control.steps import (
     schedule, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     all_finite, all_of, any_above, at_least, both, either, equal, flag, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute
 
 
 def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import difference, positive, smooth_step
-from robodyn_ros.dynamics.flags import above, all_finite, any_of, both, either, flag, no, when
-from robodyn_ros.dynamics.trace import absolute
+from robodyn_ros.dynamics.jit.flags import above, all_finite, any_of, both, either, flag, no, when
+from robodyn_ros.dynamics.jit.trace import absolute
 
 _NEGLIGIBLE = 0.01  # of the effort limit
 

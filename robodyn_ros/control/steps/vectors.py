@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.flags import above, both, no, when
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.flags import above, both, no, when
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _TINY = 1e-300
 _ORDER = 18  # of the series of the exponential

@@ -18,10 +18,10 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps.event import Event
 from robodyn_ros.control.steps.vectors import element, first_where, positive
-from robodyn_ros.dynamics.flags import (
+from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, below, both, either, finite, no, when)
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 # codes of `messages`
 CONTRADICTED, STANDING = 123.0, 124.0

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import difference
-from robodyn_ros.dynamics.flags import above, any_of, both, either, when
-from robodyn_ros.dynamics.flow import choose
-from robodyn_ros.dynamics.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.flags import above, any_of, both, either, when
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
 _SLACK = 1e-3     # rad or m that the wall stays outside of the joint: noise does not move it
 

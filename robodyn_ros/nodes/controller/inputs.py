@@ -23,8 +23,7 @@ from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader
 from robodyn_ros.nodes.conversions import efforts_by_name
-from robodyn_ros.nodes.load_messages import (
-    gravity_from, link_of, payload_from, pose_from, vector)
+from robodyn_ros.nodes.load_messages import gravity_from, link_of, payload_from, pose_from, vector
 from robodyn_ros.nodes.polling import PolledSubscription
 
 _LOOK = 0.02   # s between looks at what changes seldom

@@ -19,8 +19,7 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.loop import work
-from robodyn_ros.nodes.controller.parameters import (
-    apply_changes, JOINT_PARAMETERS, PARAMETERS)
+from robodyn_ros.nodes.controller.parameters import apply_changes, JOINT_PARAMETERS, PARAMETERS
 from robodyn_ros.nodes.controller.wiring import Wiring
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest

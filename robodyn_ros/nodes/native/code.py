@@ -17,7 +17,7 @@ from llvmlite import ir
 from robodyn_ros.control.permission import SPACING
 from robodyn_ros.control.state import (
     BETWEEN, COAST, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
-from robodyn_ros.dynamics import machine
+from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import rcl, writer
 from robodyn_ros.nodes.native.block import PLACES, PROGRAM_WORDS, ROW
 from robodyn_ros.nodes.native.writer import (

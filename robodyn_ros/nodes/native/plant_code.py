@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from llvmlite import ir
 
-from robodyn_ros.dynamics import machine
+from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import writer
 from robodyn_ros.nodes.native.plant_block import (
     DELAYS, DIVERGED, EVENT, INPUT, INPUTS, PLACES, STOPPED, STRANGE)

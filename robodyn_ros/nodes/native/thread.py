@@ -12,7 +12,7 @@ import platform
 import sys
 from threading import Thread
 
-from robodyn_ros.dynamics import machine
+from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native.block import Block
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 

@@ -8,7 +8,7 @@ import ctypes
 
 from llvmlite import ir
 
-from robodyn_ros.dynamics import machine
+from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.cdr import LITTLE_ENDIAN
 from robodyn_ros.nodes.native import rcl
 from robodyn_ros.nodes.native.block import LAYOUT

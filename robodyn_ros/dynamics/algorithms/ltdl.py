@@ -1,0 +1,38 @@
+"""
+Linear equations with a symmetric matrix: L^T D L factors, which keep the zeros of a tree.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, ch. 6.5.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.jit.trace import reciprocal
+
+
+def solve(M, b):
+    """Return x with M x = b, M symmetric: L^T D L, keeps a tree's zeros (Featherstone 6.5)."""
+    n = len(b)
+    L, x = [list(row) for row in M], list(b)
+    inverse = [0.0] * n
+    for k in reversed(range(n)):
+        inverse[k] = reciprocal(L[k][k])
+        for i in reversed(range(k)):
+            if is_zero(L[k][i]):
+                continue
+            factor = L[k][i] * inverse[k]
+            for j in range(i + 1):
+                L[i][j] = L[i][j] - factor * L[k][j]
+            L[k][i] = factor
+    for k in reversed(range(n)):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
+    for k in range(n):
+        x[k] = x[k] * inverse[k]
+        for i in range(k):
+            x[k] = x[k] - L[k][i] * x[i]
+    return x
+
+
+def is_zero(value):
+    """Return whether a scalar is known to be zero."""
+    return value.__class__ is float and value == 0.0

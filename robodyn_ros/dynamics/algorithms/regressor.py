@@ -1,0 +1,52 @@
+"""
+The equation of motion as a linear map of the inertial parameters: tau = Y(q, qd, qdd) phi.
+
+phi holds ten numbers per moving body, in the order of the bodies and in body axes about the
+body's origin: m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz. A joint's share is the power that the
+force and moment of Newton and Euler (see `rnea.inverse_dynamics`),
+
+    f = m a + U h,    n = J dw + w x J w + h x a,
+
+do on the motion that the joint at unit rate gives to the body.
+
+Source: Khalil and Dombre, Modeling, Identification and Control of Robots, ch. 9 and 12.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.algorithms.inertia import GRAVITY
+from robodyn_ros.dynamics.algorithms.kinematics import joint_poses
+from robodyn_ros.dynamics.algorithms.motion import accelerations, child_motion
+from robodyn_ros.dynamics.vector import (
+    add, apply_transposed, cross, dot, matadd, neg, outer, scale, ZERO)
+
+BODY_PARAMETERS = 10
+
+
+def regressor(tree, runtime, q, qd, qdd):
+    """Return Y, nv x 10 nb."""
+    poses = joint_poses(tree, q)
+    motion = accelerations(tree, poses, qd, qdd, neg(runtime[GRAVITY]))
+    Y = [[0.0] * (BODY_PARAMETERS * len(tree.parent)) for _ in range(tree.nv)]
+    screws = []
+    for b in tree.bodies:
+        # what every joint before this body gives to it, in its axes, at its origin
+        before = screws[tree.parent[b]] if tree.parent[b] >= 0 else {}
+        screws.append({i: child_motion(poses[b], *S) for i, S in before.items()})
+        z = scale(tree.multiplier[b], tree.axis[b])
+        screws[b][b] = (ZERO, z) if tree.prismatic[b] else (z, ZERO)
+        for i, S in screws[b].items():
+            row = Y[tree.coordinate[i]]
+            for k, value in enumerate(powers(S, motion[b]), BODY_PARAMETERS * b):
+                row[k] = row[k] + value
+    return Y
+
+
+def powers(S, motion):
+    """Return the power that each parameter of a moving body does on a motion (w, v) of it."""
+    (sw, sv), (w, dw, a, U) = S, motion
+    # h . (U^T v + a x w), and J : (w_S dw^T + (w_S x w) w^T)
+    h = add(apply_transposed(U, sv), cross(a, sw))
+    G = matadd(outer(sw, dw), outer(cross(sw, w), w))
+    return (dot(sv, a), *h, G[0][0], G[1][1], G[2][2],
+            G[0][1] + G[1][0], G[0][2] + G[2][0], G[1][2] + G[2][1])

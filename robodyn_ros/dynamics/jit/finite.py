@@ -1,0 +1,43 @@
+"""LLVM IR that looks for numbers that are not finite: 0 x is 0, or it is not a number."""
+
+from __future__ import annotations
+
+from robodyn_ros.dynamics.jit.sines import VECTOR, WIDTH
+
+
+def finite_ir(name: str, data: list[tuple[str, int]], double: str, vector: str, good: str,
+              bad: str) -> list[str]:
+    """
+    Return instructions that go to a label according to what is in memory.
+
+    Parameters
+    ----------
+    name : str
+        Begins the names of all values.
+    data : list of (str, int)
+        Addresses, as 64-bit integers, and the number of doubles there.
+    double, vector : str
+        How this LLVM writes a pointer to a double, and to a vector.
+    good, bad : str
+        Labels: all doubles are finite, or not.
+
+    """
+    lines, sums = [], {'double': '0.0', VECTOR: 'zeroinitializer'}
+    for array, (address, size) in enumerate(data):
+        kind, pointer, step = ('double', double, 1) if size < WIDTH else (VECTOR, vector, WIDTH)
+        # where vectors do not fill the array, the last one overlaps the one before
+        for start in [*range(0, size - step, step), size - step] if size else []:
+            at, zero = f'%{name}{array}.{start}', '0.0' if step == 1 else 'zeroinitializer'
+            lines += [f'  {at} = add i64 {address}, {8 * start}',
+                      f'  {at}p = inttoptr i64 {at} to {pointer}',
+                      f'  {at}x = load {kind}, {pointer} {at}p, align 8',
+                      f'  {at}z = fmul contract {kind} {at}x, {zero}',
+                      f'  {at}s = fadd contract {kind} {at}z, {sums[kind]}']
+            sums[kind] = f'{at}s'
+    return [*lines,
+            f'  %{name}v = fcmp uno {VECTOR} {sums[VECTOR]}, zeroinitializer',
+            f'  %{name}bits = bitcast <{WIDTH} x i1> %{name}v to i{WIDTH}',
+            f'  %{name}lanes = icmp ne i{WIDTH} %{name}bits, 0',
+            f'  %{name}d = fcmp uno double {sums["double"]}, 0.0',
+            f'  %{name}any = or i1 %{name}lanes, %{name}d',
+            f'  br i1 %{name}any, label %{bad}, label %{good}']

@@ -1,0 +1,298 @@
+"""
+Branches, loops, calls and tables, for functions over scalars.
+
+On floats they are Python's. On symbols they are recorded as they are: a case that is not chosen
+costs nothing, a loop is traced once, a function out of a table is compiled and cached alone.
+All functions are pure: what nothing needs is not computed.
+
+Their nodes, besides those of arithmetic (regions, see `graph`, and integers stand among operands):
+
+- `('branch', condition, regions)` and `('switch', index, regions)`, the cases of a choice, and
+  `('chosen', choice, value of each case, ...)`;
+- `('variable', region, number)`, what changes in a loop, `('iterate', count, limit, region,
+  initial values, ..., next values, ...)` and `('iterated', loop, number)`;
+- `('call', argument, row, inputs, ...)` and `('result', call, number)`;
+- `('row', argument, row)`, an address, `('element', row, column)`, `('rows', argument)` and
+  `('search', argument, value, first, count, column)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import math
+
+from robodyn_ros.dynamics.jit.graph import Graph, graph_of, number, Region, Scalar, Symbol
+from robodyn_ros.dynamics.jit.nested import flatten, unflatten
+from robodyn_ros.dynamics.jit.trace import of_kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    Argument that is a table of doubles, read by `lookup`.
+
+    Attributes
+    ----------
+    columns : int
+        Length of a row; how many rows there are is known at run time.
+
+    """
+
+    columns: int
+
+
+@dataclass(frozen=True)
+class FunctionTable:
+    """
+    Argument that is a table of functions of one signature, called by `call`.
+
+    Attributes
+    ----------
+    inputs : tuple of int
+        Length of each input.
+    outputs : int
+        Length of the result.
+
+    """
+
+    inputs: tuple[int, ...]
+    outputs: int
+
+
+@dataclass(frozen=True)
+class TracedTable:
+    """A `Table` or `FunctionTable` of a trace: argument `number` of the graph."""
+
+    graph: Graph
+    number: int
+    kind: Table | FunctionTable
+
+
+def choose(index: Scalar, cases: Sequence[Callable]):
+    """
+    Return what one of several functions returns: a real branch.
+
+    Parameters
+    ----------
+    index : scalar
+        Number of the case, what is behind the point is cut off; the last case if there is no
+        such case, or if it is not a number. A flag chooses between `[otherwise, where it holds]`.
+    cases : sequence of callable
+        Functions without arguments. They return nested scalars (see `nested`), all the same
+        structure; that of the first is what comes back.
+
+    Raises
+    ------
+    TypeError
+        The cases return different numbers of scalars.
+
+    """
+    if not isinstance(index, Symbol) or len(cases) == 1:
+        result = cases[int(index) if len(cases) > 1 and 0.0 <= index < len(cases) else -1]()
+        plain = index.__class__ is float or isinstance(index, Symbol)
+        return result if plain else unflatten(
+            result, [of_kind(each, index) for each in flatten(result)])
+    graph, regions, results = index.graph, [], []
+    for case in cases:
+        regions.append(Region(graph.region))
+        results.append(graph.within(regions[-1], case))
+    rows = [flatten(each) for each in results]
+    if len({len(row) for row in rows}) > 1:
+        raise TypeError(f'the cases of choose() return {[len(row) for row in rows]} scalars: '
+                        'all must return the same structure')
+    if len(cases) == 2 and graph.is_flag(index):
+        choice = graph.append('branch', graph.condition(index), tuple(regions))
+    else:
+        choice = graph.append('switch', index, tuple(regions))
+    return unflatten(results[0], [_chosen(graph, choice, column) for column in zip(*rows)])
+
+
+def _chosen(graph: Graph, choice: Symbol, values: tuple) -> Scalar:
+    first = values[0]
+    if all(each is first or (each.__class__ is float is first.__class__ and each == first
+                             and math.copysign(1.0, each) == math.copysign(1.0, first))
+           for each in values):
+        return first  # all cases agree
+    return graph.function('chosen', choice, *values)
+
+
+def iterate(count: Scalar, step: Callable, initial, limit: int):
+    """
+    Return what is left after applying a step again and again: a loop.
+
+    It runs for k = 0, 1, 2, ... while `k < count` and `k < limit`: `count` is rounded up, and one
+    that is not a number is none.
+
+    Parameters
+    ----------
+    count : scalar
+        How many times.
+    step : callable
+        From nested scalars (see `nested`) to the next ones, of the same structure. It is traced
+        once; what it computes must come out by its result.
+    initial : nested scalars
+        What the first step gets.
+    limit : int
+        At most so many times.
+
+    Raises
+    ------
+    TypeError
+        The step returns another number of scalars than it gets.
+
+    """
+    values = flatten(initial)
+    graph = graph_of(count, *values)
+    if graph is None:
+        # no constants, whatever the step returns
+        examples, done = (count, *values), 0
+        while True:
+            values = [of_kind(each, each, *examples) for each in values]
+            initial = unflatten(initial, values)
+            if not (done < count and done < limit):
+                return initial
+            values, done = flatten(step(initial)), done + 1
+    region = Region(graph.region, [])
+
+    def body():
+        region.variables += [graph.append('variable', region, k) for k in range(len(values))]
+        return flatten(step(unflatten(initial, region.variables)))
+
+    following = graph.within(region, body)
+    if len(following) != len(values):
+        raise TypeError(f'the step of iterate() gets {len(values)} scalars and returns '
+                        f'{len(following)}')
+    loop = graph.append('iterate', number(count), float(limit), region, *values, *following)
+    return unflatten(initial, [
+        before if after is variable else graph.function('iterated', loop, k)
+        for k, (before, variable, after) in enumerate(zip(values, region.variables, following))])
+
+
+def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
+    """
+    Return the result of a function out of a table.
+
+    Parameters
+    ----------
+    functions : FunctionTable of a trace, or sequence of callable or None
+        `function(*inputs)` over flat lists of scalars. A sequence in a trace becomes part of the
+        program, as the cases of a choice.
+    index : scalar
+        Row of the table, what is behind the point is cut off.
+    *inputs : nested scalars
+        As many, and as long, as the functions take; each becomes one list.
+    outputs : int
+        How many scalars they return.
+
+    Returns
+    -------
+    list of scalar
+        All of them not a number, where the table has no such row, or nothing in it.
+
+    """
+    inputs = [flatten(each) for each in inputs]
+    values = [each for row in inputs for each in row]
+    if isinstance(functions, TracedTable):
+        kind, graph = functions.kind, functions.graph
+        _check_call((*kind.inputs, kind.outputs), (*map(len, inputs), outputs))
+        made = graph.function('call', functions.number, number(index), *values)
+        return [graph.function('result', made, k) for k in range(outputs)]
+    cases = [_case(each, inputs, outputs) for each in (*functions, None)]
+    if graph_of(index, *values) is not None:
+        return choose(index, cases)
+    # what is constant here is none in the function
+    inputs[:] = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
+    return [of_kind(each, index, *values) for each in choose(index, cases)]
+
+
+def _case(function: Callable | None, inputs: list[list[Scalar]], outputs: int) -> Callable:
+    def case():
+        found = [math.nan] * outputs if function is None else flatten(function(*inputs))
+        _check_call((outputs,), (len(found),))
+        return found
+
+    return case
+
+
+def _check_call(declared: tuple[int, ...], given: tuple[int, ...]) -> None:
+    if declared != given:
+        raise TypeError(f'call() of functions with {declared} scalars (inputs, then outputs) '
+                        f'has {given}')
+
+
+def lookup(table, row: Scalar, columns: Sequence[int]) -> list[Scalar]:
+    """
+    Return elements of one row of a table.
+
+    Parameters
+    ----------
+    table : Table of a trace, or sequence of rows
+        Rows of doubles; those of one without rows are not a number.
+    row : scalar
+        What is behind the point is cut off; before the first it is the first, and so it is where
+        it is not a number; after the last it is the last.
+    columns : sequence of int
+        Which elements.
+
+    """
+    if not isinstance(table, TracedTable):
+        if not len(table):
+            return [math.nan] * len(columns)
+        values = table[_row(row, len(table))]
+        return [of_kind(values[k], row) for k in columns]
+    graph, width = table.graph, table.kind.columns
+    if not all(0 <= k < width for k in columns):
+        raise TypeError(f'lookup() of columns {list(columns)} in a table of {width}')
+    address = graph.function('row', table.number, number(row))
+    return [graph.function('element', address, int(k)) for k in columns]
+
+
+def row_count(table) -> Scalar:
+    """Return the number of rows of a table."""
+    if isinstance(table, TracedTable):
+        return table.graph.function('rows', table.number)
+    return of_kind(float(len(table)), *_example(table))
+
+
+def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
+                   first: Scalar = 0.0) -> Scalar:
+    """
+    Return the number of the last row whose key is not above a value, by bisection.
+
+    Parameters
+    ----------
+    table : Table of a trace, or sequence of rows
+        Keys increase from row to row.
+    value : scalar
+        What is looked for; where all keys are above it, or it is not a number, the result is
+        `first`.
+    count : scalar
+        How many rows there are, from `first` on; all if there are not so many.
+    column : int
+        Where the keys are.
+    first : scalar
+        Where to begin; rows are found as in `lookup`.
+
+    """
+    if isinstance(table, TracedTable):
+        return table.graph.function('search', table.number, number(value), number(first),
+                                    number(count), int(column))
+    base = _row(first, len(table))
+    left = len(table) - base
+    left = int(count) if 1.0 <= count < left else left if count >= left else 1
+    while left > 1:
+        half = left // 2
+        if table[base + half][column] <= value:
+            base += half
+        left -= half
+    return of_kind(float(base), value, first, count, *_example(table))
+
+
+def _example(table) -> list[float]:
+    """Return an element of a table, if there is one."""
+    return list(table[0][:1]) if len(table) else []
+
+
+def _row(row: float, rows: int) -> int:
+    return min(int(min(row, rows)), rows - 1) if row >= 1.0 and rows else 0

@@ -1,0 +1,254 @@
+"""A function over scalars with a C signature: called by machine code, or checked from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import ctypes
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.dynamics.jit import codegen, loops, machine
+from robodyn_ros.dynamics.jit.arguments import as_argument, interpreted, passed
+from robodyn_ros.dynamics.jit.bound import BoundCall
+from robodyn_ros.dynamics.jit.flow import FunctionTable
+from robodyn_ros.dynamics.jit.ieee import Ieee
+from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.jit.program import Argument, Program, trace
+from robodyn_ros.exceptions import ArgumentError, KernelError
+
+_KIND = 'function|'
+
+
+class Function:
+    """
+    A function over scalars, traced and compiled at the first use.
+
+    Its C signature has one `const double *` per argument, in order; a table takes two places, a
+    pointer to its first row (`const double *`, or `void *const *` of functions) and an
+    `int64_t`, its number of rows; then one `double *` per output. Outputs must not overlap
+    arguments or each other. It allocates nothing, takes no lock and may run in several threads.
+
+    Parameters
+    ----------
+    body : callable
+        `body(*arguments)` gets a list of scalars per block, and what `flow.lookup` and
+        `flow.call` take per table. It returns the output, nested in any way; if there are
+        several, one item each, in order.
+    arguments : mapping of str to int, Table or FunctionTable
+        Name of each argument, and its length or kind.
+    outputs : mapping of str to int
+        Name and length of each output.
+    key : str or None
+        Names all that the traced program depends on, for the cache on disk; None: the program
+        itself is the key (it is then traced at every start).
+    cache : Path or None
+        Folder for compiled code; None: it is not kept on disk.
+
+    Attributes
+    ----------
+    key : str or None
+        See there.
+    cache : Path or None
+        See there.
+    long : bool
+        Whether it was compiled here, quickly instead of well, because it is too long.
+
+    Raises
+    ------
+    KernelError
+        At the first use: the body does not return what `outputs` declares.
+
+    """
+
+    def __init__(self, body: Callable, arguments: Mapping[str, Argument],
+                 outputs: Mapping[str, int], key: str | None = None, cache: Path | None = None):
+        self.body, self.arguments, self.outputs = body, dict(arguments), dict(outputs)
+        self.key, self.cache = key, cache
+        self.long = False
+        self._codes: dict[str, machine.Code] = {}
+        self._lock = Lock()
+
+    def program(self) -> Program:
+        """Return the traced program."""
+        return trace(self._checked_body, tuple(self.arguments.values()),
+                     tuple(self.outputs.values()), in_place=False, shared=())
+
+    def _checked_body(self, *arguments) -> list:
+        """Return the outputs as one list each."""
+        result = self.body(*arguments)
+        rows = [result] if len(self.outputs) == 1 else result
+        if len(rows) != len(self.outputs):
+            raise KernelError(f'the function returns {len(rows)} items for the outputs '
+                              f'{", ".join(self.outputs)}')
+        rows = [flatten(row) for row in rows]
+        for (name, size), row in zip(self.outputs.items(), rows):
+            if len(row) != size:
+                raise KernelError(f'the function returns {len(row)} scalars for the output '
+                                  f'{name!r}, which has {size}', output=name)
+        return rows
+
+    def warm(self) -> None:
+        """Compile, or load from the cache, now."""
+        self._code('kernel', codegen.kernel_ir)
+
+    def load(self) -> bool:
+        """Load from the cache, unless another thread compiles; return whether it is loaded."""
+        if self.key is not None and self._lock.acquire(blocking=False):
+            try:
+                if 'kernel' not in self._codes:
+                    found = machine.find(f'{_KIND}kernel|{self.key}', self.cache)
+                    self._codes.update({} if found is None else {'kernel': found})
+            finally:
+                self._lock.release()
+        return 'kernel' in self._codes
+
+    def _code(self, kind: str, make_ir: Callable) -> machine.Code:
+        if kind not in self._codes:
+            with self._lock:  # another thread may be at it
+                if kind not in self._codes:
+                    self._codes[kind] = machine.load_kind(
+                        f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self.cache)
+        return self._codes[kind]
+
+    def _ir(self, make_ir: Callable) -> machine.Ir:
+        made = make_ir(self.program(), machine.pointer_type())
+        self.long = self.long or made.long
+        return made
+
+    @property
+    def address(self) -> int:
+        """Return where its machine code is; valid as long as this object is."""
+        return self._code('kernel', codegen.kernel_ir).address('kernel')
+
+    def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
+        """
+        Return the outputs as new arrays: the array of the only one, or a tuple.
+
+        Parameters
+        ----------
+        *arguments : array_like
+            Numbers of each block; (rows, columns) of each table; of a table of functions a
+            sequence of `Function`, `ctypes` function, address, or None for an empty row, or an
+            int64 array of addresses, 0 for an empty row.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong number, shape or type of an argument, naming it.
+
+        """
+        results = [np.empty(size) for size in self.outputs.values()]
+        values, _kept = self._given(*arguments, *results)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(self.address)(*values)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def bind(self, *arrays) -> Callable[[], None]:
+        """
+        Return a call without arguments, from these arrays into these.
+
+        Parameters
+        ----------
+        *arrays
+            Arguments as for a call, then one writeable array per output. Arrays that are
+            C-contiguous, of float64 or of addresses, are read and written where they are, at
+            each call: a row of a table may be filled later. Others are copied now.
+
+        Raises
+        ------
+        ArgumentError
+            As for a call; an output that is no such array, or overlaps another array.
+
+        """
+        return self.bound(*arrays).call
+
+    def bound(self, *arrays) -> BoundCall:
+        """Return the call of `bind` with the block that holds the addresses of its arrays."""
+        values, kept = self._given(*arrays)
+        return BoundCall(self.address, values, (self, kept, arrays), self.cache)
+
+    def _given(self, *arrays) -> tuple[list[int], list]:
+        """Return parameters for arrays, and the arrays that they are the addresses of."""
+        names = [*self.arguments, *self.outputs]
+        if len(arrays) != len(names):
+            raise ArgumentError(f'takes {len(names)} arrays ({", ".join(names)}), '
+                                f'got {len(arrays)}')
+        kept = [as_argument(name, kind, array) for (name, kind), array in
+                zip(self.arguments.items(), arrays)]
+        outs = arrays[len(kept):]
+        for k, (name, size) in enumerate(self.outputs.items()):
+            _check_output(name, size, outs[k], [*kept, *outs[:k]])
+        return [*passed(self.arguments.values(), kept),
+                *(out.ctypes.data for out in outs)], [*kept, *outs]
+
+    def place(self, name: str) -> int:
+        """Return the number of the first parameter of an argument in the C signature."""
+        before = list(self.arguments).index(name)
+        return sum(1 if isinstance(kind, int) else 2
+                   for kind in list(self.arguments.values())[:before])
+
+    def many(self, *arguments) -> NDArray | tuple[NDArray, ...]:
+        """
+        Return the outputs of many states, computed four at a time.
+
+        Parameters
+        ----------
+        *arguments
+            As for a call, but blocks may have N rows, one per state; tables are shared by all.
+
+        Returns
+        -------
+        (N, size) array, or a tuple of them
+            One row per state.
+
+        """
+        kept = [as_argument(name, kind, array, 2) for (name, kind), array in
+                zip(self.arguments.items(), arguments, strict=True)]
+        counts = {name: len(array) for (name, kind), array in zip(self.arguments.items(), kept)
+                  if isinstance(kind, int) and array.ndim == 2}
+        if len(set(counts.values())) != 1:
+            raise ArgumentError(f'blocks need one number of rows; they have {counts}', **counts)
+        count = next(iter(counts.values()))
+        results = [np.empty((count, size)) for size in self.outputs.values()]
+        blocks = [np.ascontiguousarray(np.broadcast_to(array, (count, kind)))
+                  if isinstance(kind, int) else array
+                  for kind, array in zip(self.arguments.values(), kept)]
+        sizes = [kind for kind in self.arguments.values() if isinstance(kind, int)]
+        workspace = np.empty(loops.workspace_size(*sizes, *self.outputs.values()))
+        values = [count, loops.aligned(workspace), *passed(self.arguments.values(), blocks),
+                  *(out.ctypes.data for out in results)]
+        address = self._code('batch', loops.batch_ir).address('batch')
+        if count:
+            ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(address)(*values)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def interpret(self, *arguments) -> NDArray | tuple[NDArray, ...]:
+        """
+        Return the outputs as a call does, computed by `body` on floats of `ieee`.
+
+        Functions of a table may also be Python functions over lists of floats.
+        """
+        arrays = [None if isinstance(kind, FunctionTable) else as_argument(name, kind, each)
+                  for (name, kind), each in zip(self.arguments.items(), arguments, strict=True)]
+        given = _doubles(interpreted(self.arguments, arrays, arguments))
+        rows = [np.array(row, dtype=np.float64) for row in self._checked_body(*given)]
+        return rows[0] if len(rows) == 1 else tuple(rows)
+
+
+def _doubles(values: list) -> list:
+    """Return nested lists with every float as an `Ieee`."""
+    return [_doubles(each) if isinstance(each, list) else
+            Ieee(each) if isinstance(each, float) else each for each in values]
+
+
+def _check_output(name: str, size: int, out, others: Sequence[NDArray]) -> None:
+    if (not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != (size,)
+            or not out.flags.carray):
+        described = (f'{out.dtype} array of shape {out.shape}'
+                     if isinstance(out, np.ndarray) else type(out).__name__)
+        raise ArgumentError(f'{name} must be a writeable contiguous float64 array of shape '
+                            f'({size},), got {described}', name=name)
+    if any(np.may_share_memory(out, each) for each in others):
+        raise ArgumentError(f'{name} overlaps another array of the call', name=name)

@@ -1,0 +1,271 @@
+"""
+Loops around traced programs: many states, and many steps, four at a time.
+
+Rows of the arrays are turned into vectors in a workspace (`gather`), the straight-line part only
+sees vectors, and its results are turned back into rows (`scatter`). Lanes beyond the last row
+repeat it: the same result, stored twice.
+
+Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous doubles):
+
+- `batch(count, workspace, argument 0, ..., out 0, ...)`: `count` rows in every argument that is
+  not shared, and in every result. Returns 1 if it has looked for numbers in the arguments that
+  are not finite, and found one, else 0.
+- `rollout(count, steps, every, workspace, runtime, state, constants, inputs, of row, of step,
+  out)`: `count` rows of `state` and `constants`. In each step a program makes the next state of
+  state, constants and inputs; those of a row and step begin `row * of row + step * of step`
+  numbers into `inputs`. After every `every` steps the beginning of the state is written to
+  `out`. In the end `state` is the last one.
+- `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
+  vectors.
+
+Tables follow at the end of both: an address and a number of rows each.
+
+The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
+a rollout, of state, constants, inputs and next state. Two buffers take turns as state and next
+state, so that of a long state not all has to be read before any of it is written.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable, TypeVar
+
+import numpy as np
+
+from robodyn_ros.dynamics.jit.codegen import function_ir, module_ir, vector_function
+from robodyn_ros.dynamics.jit.codegen_body import vector_pointer_type
+from robodyn_ros.dynamics.jit.finite import finite_ir
+from robodyn_ros.dynamics.jit.machine import Ir
+from robodyn_ros.dynamics.jit.program import Program
+from robodyn_ros.dynamics.jit.sines import constant, VECTOR, WIDTH
+
+T = TypeVar('T')
+_LANES = range(WIDTH)
+_BYTES = 8 * WIDTH
+
+
+def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
+    """
+    Return the IR of `batch`.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute for each row.
+    pointer : str
+        As in `codegen.kernel_ir`.
+    finite : bool
+        Whether it looks for numbers that are not finite.
+
+    """
+    parameters = program.parameters()
+    rows = {name: size for name, size in parameters.items()
+            if size is not None and name not in program.shared}
+    names = ', '.join(f'i64 %{name}' for name in parameters)
+    mark = f'  store double {{}}, {pointer} %spoilt'
+    lines = [f'define i64 @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
+             '  %spoilt = alloca double', mark.format(constant(0.0)), *_buffers(rows), *_rows()]
+    results = [f'out{k}' for k in range(len(program.results))]
+    for name, size in rows.items():
+        if name not in results:
+            lines += _move('gather', f'%{name}', _starts(lines, name, size), size, name)
+    numbers = [(f'%b{name}', WIDTH * size) for name, size in rows.items()
+               if finite and name not in results]
+    lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'sound',
+                         'unsound'), 'unsound:', mark.format(constant(1.0)), '  br label %sound',
+              'sound:']
+    given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
+    lines.append(f'  call void @body({given})')
+    for name in results:
+        lines += _move('scatter', f'%{name}', _starts(lines, name, rows[name]), rows[name], name)
+    lines += ['  br label %tail', *_end_of_rows(), f'  %mark = load double, {pointer} %spoilt',
+              '  %answer = fptosi double %mark to i64', '  ret i64 %answer', '}']
+    return module_ir([program], [*lines, *vector_function('body', program, pointer),
+                                 *_turns(pointer)], pointer)
+
+
+def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
+    """
+    Return the IR of `rollout`.
+
+    Parameters
+    ----------
+    program : Program
+        Next state of runtime, state, constants and inputs.
+    recorded : int
+        How many numbers of the state are written to `out`.
+    pointer : str
+        As in `codegen.kernel_ir`.
+
+    """
+    size, constants, inputs = program.arguments[1:4]
+    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'next': size}
+    lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
+             'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
+             f'i64 %aout{_tables(program)}) {{', 'entry:', *_buffers(sizes),
+             '  %records = sdiv i64 %steps, %every',
+             f'  %length = mul i64 %records, {recorded}', *_rows()]
+    state, fixed = _starts(lines, 'state', size), _starts(lines, 'constants', constants)
+    lines += _move('gather', '%astate', state, size, 'state')
+    lines += _move('gather', '%aconstants', fixed, constants, 'constants')
+    for lane in _LANES:
+        lines += [f'  %input{lane} = mul i64 %row{lane}, %ofrow',
+                  f'  %record{lane} = mul i64 %row{lane}, %length']
+    lines += ['  br label %step', 'step:', '  %k = phi i64 [ 0, %head ], [ %k1, %stepped ]',
+              '  %written = phi i64 [ 0, %head ], [ %written1, %stepped ]',
+              '  %left = phi i64 [ %every, %head ], [ %left1, %stepped ]',
+              '  %bnow = phi i64 [ %bstate, %head ], [ %bafter, %stepped ]',
+              '  %bafter = phi i64 [ %bnext, %head ], [ %bnow, %stepped ]',
+              '  %ahead = mul i64 %k, %ofstep']
+    lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
+    lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
+    lines += ['  call void @step(i64 %a0, i64 %bnow, i64 %bconstants, i64 %binputs'
+              f'{_tables(program)}, i64 %bafter)',
+              '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
+              '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
+              'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
+    lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'after')
+    lines += ['  br label %stepped', 'next:', '  br label %stepped', 'stepped:',
+              f'  %size = select i1 %due, i64 {recorded}, i64 0',
+              '  %written1 = add i64 %written, %size',
+              '  %left1 = select i1 %due, i64 %every, i64 %left0',
+              '  %again = icmp slt i64 %k1, %steps',
+              '  br i1 %again, label %step, label %ended', 'ended:']
+    lines += _move('scatter', '%astate', state, size, 'after')
+    lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
+    return module_ir([program], [*lines, *vector_function('step', program, pointer),
+                                 *_turns(pointer)], pointer)
+
+
+def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
+    """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
+    lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
+             f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{_tables(program)}) {{', 'entry:',
+             '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
+             '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
+             '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
+             '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
+             '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
+             '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now'
+             f'{_tables(program)}, i64 %state)',
+             '  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
+             '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
+             '  br i1 %due, label %write, label %next', 'write:',
+             f'  call void @copy(i64 %state, i64 %to, i64 {recorded})', '  br label %stepped',
+             'next:', '  br label %stepped', 'stepped:',
+             f'  %moved = select i1 %due, i64 {8 * recorded}, i64 0',
+             '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
+             '  %again = icmp slt i64 %k1, %steps',
+             '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
+    return module_ir([program], [*lines, *function_ir('step', program, pointer),
+                                 *_copy(pointer)], pointer)
+
+
+def _tables(program: Program) -> str:
+    """Return the parameters that tables take, to follow others."""
+    return ''.join(f', i64 %{name}' for name, size in program.parameters().items()
+                   if size is None)
+
+
+def _copy(pointer: str) -> list[str]:
+    """Return `copy`: numbers from one address to another, at least one."""
+    return ['define internal void @copy(i64 %from, i64 %to, i64 %size) {', 'start:',
+            f'  %source = inttoptr i64 %from to {pointer}',
+            f'  %target = inttoptr i64 %to to {pointer}', '  br label %loop', 'loop:',
+            '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
+            f'  %f = getelementptr double, {pointer} %source, i64 %j',
+            f'  %t = getelementptr double, {pointer} %target, i64 %j',
+            f'  %x = load double, {pointer} %f', f'  store double %x, {pointer} %t',
+            '  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
+            '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
+
+
+def _buffers(sizes: dict[str, int]) -> list[str]:
+    """Return the addresses of the buffers in the workspace."""
+    lines, offset = [], 0
+    for name, size in sizes.items():
+        lines.append(f'  %b{name} = add i64 %workspace, {offset}')
+        offset += _BYTES * size
+    return lines
+
+
+def workspace_size(*sizes: int) -> int:
+    """Return how many doubles a workspace needs, with room to align it."""
+    return WIDTH * (sum(sizes) + 1)
+
+
+def aligned(workspace: np.ndarray) -> int:
+    """Return the first address in a workspace that is aligned to a vector."""
+    return -(-workspace.ctypes.data // _BYTES) * _BYTES
+
+
+def in_threads(run: Callable[[slice], T], count: int, threads: int) -> list[T]:
+    """Return what `run` returns for slices of `count` rows, side by side; lanes stay together."""
+    size = -(-count // (threads * WIDTH)) * WIDTH
+    slices = [slice(begin, begin + size) for begin in range(0, count, size)]
+    if len(slices) == 1:
+        return [run(slices[0])]
+    with ThreadPoolExecutor(len(slices)) as pool:
+        return list(pool.map(run, slices))
+
+
+def _rows() -> list[str]:
+    """Return the head of the loop over rows: the four rows of the lanes."""
+    lines = ['  %final = sub i64 %count, 1', '  br label %head', 'head:',
+             '  %row = phi i64 [ 0, %entry ], [ %nextrow, %tail ]']
+    for lane in _LANES:
+        lines += [f'  %u{lane} = add i64 %row, {lane}',
+                  f'  %c{lane} = icmp slt i64 %u{lane}, %final',
+                  f'  %row{lane} = select i1 %c{lane}, i64 %u{lane}, i64 %final']
+    return lines
+
+
+def _end_of_rows() -> list[str]:
+    return ['tail:', f'  %nextrow = add i64 %row, {WIDTH}',
+            '  %more = icmp slt i64 %nextrow, %count',
+            '  br i1 %more, label %head, label %done', 'done:']
+
+
+def _starts(lines: list[str], name: str, size: int) -> list[str]:
+    """Add the computation of where the rows of an array begin; return the names."""
+    lines += [f'  %s{name}{lane} = mul i64 %row{lane}, {size}' for lane in _LANES]
+    return [f'%s{name}{lane}' for lane in _LANES]
+
+
+def _move(function: str, array: str, starts: list[str], size: int, buffer: str) -> list[str]:
+    if not size:
+        return []
+    where = ', '.join(f'i64 {start}' for start in starts)
+    return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
+
+
+def _turns(pointer: str) -> list[str]:
+    """Return `gather` and `scatter`: from four rows to a buffer of vectors, and back."""
+    vectors = vector_pointer_type(pointer)
+    starts = ', '.join(f'i64 %s{lane}' for lane in _LANES)
+    text = []
+    for name in ('gather', 'scatter'):
+        text += [f'define internal void @{name}(i64 %array, {starts}, i64 %size, i64 %to) {{',
+                 'start:', f'  %rows = inttoptr i64 %array to {pointer}',
+                 f'  %buffer = inttoptr i64 %to to {vectors}', '  br label %loop', 'loop:',
+                 '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
+                 f'  %at = getelementptr {VECTOR}, {vectors} %buffer, i64 %j']
+        if name == 'scatter':
+            text.append(f'  %v = load {VECTOR}, {vectors} %at')
+        packed = 'undef'
+        for lane in _LANES:
+            text += [f'  %i{lane} = add i64 %s{lane}, %j',
+                     f'  %p{lane} = getelementptr double, {pointer} %rows, i64 %i{lane}']
+            if name == 'gather':
+                text += [f'  %x{lane} = load double, {pointer} %p{lane}',
+                         f'  %v{lane} = insertelement {VECTOR} {packed}, double %x{lane}, '
+                         f'i32 {lane}']
+                packed = f'%v{lane}'
+            else:
+                text += [f'  %x{lane} = extractelement {VECTOR} %v, i32 {lane}',
+                         f'  store double %x{lane}, {pointer} %p{lane}']
+        if name == 'gather':
+            text.append(f'  store {VECTOR} {packed}, {vectors} %at')
+        text += ['  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
+                 '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
+    return text

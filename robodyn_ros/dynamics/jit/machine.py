@@ -1,0 +1,234 @@
+"""
+From LLVM IR to machine code in this process, through a cache on disk.
+
+A cache entry is one object file under a name that hashes everything it depends on: the robot,
+the kernel's source, this package's code generator, LLVM, and the processor. What is damaged, or
+not this user's own, is built again, see `object_cache`. Entries are written to a temporary file
+and renamed: processes that start together cannot disturb each other. Where the cache folder cannot
+be used, code is compiled in memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import gc
+import hashlib
+import inspect
+import logging
+import os
+from pathlib import Path
+import sys
+from typing import Callable, NamedTuple, Sequence
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from robodyn_ros.dynamics.jit.object_cache import ObjectCache
+from robodyn_ros.exceptions import KernelError
+
+LOGGER = logging.getLogger(__name__)  # a record at INFO before each compilation
+
+
+class Ir(NamedTuple):
+    """
+    LLVM IR of a module.
+
+    Attributes
+    ----------
+    text : str
+        What LLVM parses.
+    long : bool
+        Whether it is compiled quickly instead of well.
+
+    """
+
+    text: str
+    long: bool = False
+
+
+class Code:
+    """
+    Machine code of one module; keeps it alive.
+
+    Attributes
+    ----------
+    from_cache : bool
+        Whether it was loaded rather than compiled.
+
+    """
+
+    def __init__(self, object_code: bytes, from_cache: bool):
+        self.from_cache = from_cache
+        backing = llvm.parse_assembly('')
+        self._engine = llvm.create_mcjit_compiler(backing, _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Return the address of a function."""
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise KernelError(f'compiled code has no function {name!r}', function=name)
+        return address
+
+
+def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
+    """
+    Return machine code for a key, from the cache or from its IR.
+
+    Parameters
+    ----------
+    key : str
+        Names everything that the IR depends on.
+    make_ir : callable
+        Makes the IR; called only when the cache has no sound entry.
+    cache : Path or None
+        Folder of the cache; None compiles in memory.
+
+    """
+    with ObjectCache(cache) as entries:
+        found = _found(entries, _name(key))
+        if found is not None:
+            return found
+        LOGGER.info('compiling %s', key)
+        object_code = compile_ir(_made(make_ir))
+        entries.write(_name(key), object_code)
+    return Code(object_code, False)
+
+
+def _made(make_ir: Callable[[], Ir]) -> Ir:
+    """Return IR, made without garbage collections: all the nodes of its program are in use."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return make_ir()
+    finally:
+        if collects:
+            gc.enable()
+
+
+def find(key: str, cache: Path | None) -> Code | None:
+    """Return machine code for a key from the cache; None if it has no sound entry."""
+    with ObjectCache(cache) as entries:
+        return _found(entries, _name(key))
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(f'{key}|{_environment()}'.encode()).hexdigest()
+
+
+def _found(entries: ObjectCache, name: str) -> Code | None:
+    object_code = entries.read(name)
+    if object_code is not None:
+        try:
+            return Code(object_code, True)
+        except (RuntimeError, KernelError):
+            pass  # of a sound digest but not loadable here: built again
+    return None
+
+
+def load_kind(kind: str, key: str | None, make_ir: Callable[[], Ir],
+              cache: Path | None) -> Code:
+    """Return machine code of one kind for a key, as `load`; without one its IR is the key."""
+    if key is None:
+        made = make_ir()
+        make_ir, key = lambda: made, hashlib.sha256(made.text.encode()).hexdigest()
+    return load(f'{kind}|{key}', make_ir, cache)
+
+
+def compile_ir(ir: Ir) -> bytes:
+    """
+    Return the object file of a module.
+
+    A long one is compiled without optimisation: in a thirtieth of the time, to code that takes
+    about one and a half times as long.
+    """
+    try:
+        module = llvm.parse_assembly(ir.text)
+        module.verify()
+    except RuntimeError as error:
+        raise KernelError(f'LLVM refused a generated kernel: {error}') from error
+    return _target_machine(0 if ir.long else 1).emit_object(module)
+
+
+def source_digest(function: Callable | None = None, others: Sequence[str] = ()) -> str:
+    """
+    Return a digest of this folder's source, and of all that a function may build on.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Its part of the package counts.
+    others : sequence of str
+        Other parts of this package that count.
+
+    """
+    here = Path(__file__).parents[1]
+    folders = [here, *(here.parent / each for each in others)]
+    if function is not None:
+        folders.append(_part(Path(inspect.getfile(function))))
+    return _folders_digest(tuple(folders))
+
+
+def _part(file: Path) -> Path:
+    """Return the part of a package that a file belongs to: the folder right below the package."""
+    folder = file.parent
+    while len(folder.parents) > 1 and (folder.parents[1] / '__init__.py').is_file():
+        folder = folder.parent
+    return folder
+
+
+@lru_cache(maxsize=None)
+def _folders_digest(folders: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        packaged = (folder.parent / '__init__.py').is_file()
+        for path in sorted(folder.rglob('*.py') if packaged else folder.glob('*.py')):
+            digest.update(path.name.encode() + b'\0' + path.read_bytes() + b'\0')
+    return digest.hexdigest()
+
+
+def pointer_type() -> str:
+    """Return how this LLVM writes a pointer to double."""
+    return 'ptr' if llvm.llvm_version_info[0] >= 16 else 'double*'
+
+
+def default_cache() -> Path | None:
+    """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder, if any."""
+    chosen = os.environ.get('ROBODYN_CACHE_DIR')
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    # without a home there is no place that is ours
+    return Path(base) / 'robodyn_ros' if os.path.isabs(base) else None
+
+
+def _target_machine(effort: int = 1):
+    # a new one each time: an execution engine takes ownership of its own
+    return _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=effort, reloc='default',
+        codemodel='jitdefault', jit=True)
+
+
+@lru_cache(maxsize=1)
+def _target():
+    if llvm.llvm_version_info[0] < 20:
+        llvm.initialize()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+@lru_cache(maxsize=1)
+def _features() -> str:
+    try:
+        return llvm.get_host_cpu_features().flatten()
+    except RuntimeError:
+        return ''  # LLVM cannot tell on this processor: its baseline is safe
+
+
+@lru_cache(maxsize=1)
+def _environment() -> str:
+    return '|'.join((llvmlite.__version__, str(llvm.llvm_version_info),
+                     str(sys.implementation.cache_tag),
+                     llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()))

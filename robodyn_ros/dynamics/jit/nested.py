@@ -1,0 +1,52 @@
+"""Scalars nested in lists, tuples, named tuples and dataclasses: as one list, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from robodyn_ros.dynamics.jit.graph import number, Scalar
+
+
+def flatten(values) -> list[Scalar]:
+    """
+    Return nested scalars as one list, in the order in which they are written.
+
+    Parameters
+    ----------
+    values : scalar, list, tuple, named tuple or dataclass
+        Nested in any way; a dataclass counts as the list of its fields.
+
+    """
+    if isinstance(values, (list, tuple)):
+        return [scalar for value in values for scalar in flatten(value)]
+    if is_dataclass(values):
+        return [scalar for each in fields(values)
+                for scalar in flatten(getattr(values, each.name))]
+    return [values if isinstance(values, float) else number(values)]
+
+
+def unflatten(like, scalars: Iterable[Scalar]) -> Any:
+    """
+    Return scalars nested as others are, the inverse of `flatten`.
+
+    Parameters
+    ----------
+    like : scalar, list, tuple, named tuple or dataclass
+        The structure to give them.
+    scalars : iterable of scalar
+        As many as `flatten(like)` has.
+
+    """
+    return _nested(like, iter(scalars))
+
+
+def _nested(like, scalars: Iterator[Scalar]):
+    if isinstance(like, (list, tuple)):
+        values = [_nested(each, scalars) for each in like]
+        return type(like)(*values) if hasattr(like, '_fields') else type(like)(values)
+    if is_dataclass(like):
+        return type(like)(**{each.name: _nested(getattr(like, each.name), scalars)
+                             for each in fields(like)})
+    return next(scalars)

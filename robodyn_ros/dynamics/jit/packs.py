@@ -1,0 +1,318 @@
+"""
+Packs: nodes of a program that are computed as the elements of one vector.
+
+Robots have lists with a number for each joint, and most of what a program does with an element
+it does with all others alike. Where the lists are is known of its arguments (`Lists`) and tables,
+and of what functions return. From there each node gets a lane: the place in the list that it
+belongs to. Nodes of different lanes whose operands are in the same packs, or are the same scalar,
+or constants, are a pack. That holds for all lanes alike: what one lane needs, the first one needs,
+too, so that a pack can be computed where its first node was recorded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from robodyn_ros.dynamics.jit.graph import Graph, Symbol
+from robodyn_ros.dynamics.jit.lists import Span, width_of
+from robodyn_ros.dynamics.jit.schedule import Schedule
+
+# nodes that are read from memory whenever they are needed, as numbers or as vectors
+MEMORY = ('input', 'result', 'element')
+RELATIONS = ('above', 'at_least', 'equal')
+CONDITIONS = (*RELATIONS, 'both', 'either', 'no')
+_COMMUTATIVE = ('add', 'mul', 'both', 'either', 'equal')
+_ALIKE = (*CONDITIONS, 'add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'abs', 'nearest', 'floor', 'min',
+          'max', 'select', 'flag')
+_FEWEST_LEAVES = 3
+
+
+class Pack:
+    """
+    Nodes that are computed as one vector.
+
+    Attributes
+    ----------
+    operation : str
+        Of all of them.
+    count, width : int
+        Lanes, and elements of the vector: the next power of two.
+    lanes : dict of int to int
+        The nodes; there need not be one in each lane.
+    operands : dict of int to tuple
+        Operands by lane, in the same order in all.
+    of_conditions : bool
+        Whether it is a vector of conditions.
+
+    """
+
+    __slots__ = ('operation', 'count', 'width', 'lanes', 'operands', 'of_conditions')
+
+    def __init__(self, operation: str, count: int):
+        self.operation, self.count = operation, count
+        self.width = width_of(count)
+        self.lanes: dict[int, int] = {}
+        self.operands: dict[int, tuple] = {}
+        self.of_conditions = operation in CONDITIONS
+
+    @property
+    def example(self) -> tuple:
+        """Return the operands of one lane."""
+        return next(iter(self.operands.values()))
+
+    def columns(self) -> list[list]:
+        """Return, for each operand, the values of all lanes; None where there is no node."""
+        rows = [self.operands.get(lane) for lane in range(self.count)]
+        return [[None if row is None else row[k] for row in rows]
+                for k in range(len(self.example))]
+
+
+class Place(NamedTuple):
+    """Where a node is computed: in which lane of which pack."""
+
+    pack: Pack
+    lane: int
+
+
+class Packs:
+    """
+    The packs of a program.
+
+    Attributes
+    ----------
+    of : dict of int to Place
+        Of each node that is in a pack.
+    leaves : dict of int to list of Symbol
+        Of conditions that all, or any, of several hold: those.
+    inside : dict of Region to list
+        What is computed in each region, in order: packs, and the numbers of single nodes.
+
+    """
+
+    def __init__(self, graph: Graph, needed: list[int], schedule: Schedule,
+                 spans_of: dict[tuple, list[Span]], outputs: Sequence):
+        self.graph, self._needed, self._schedule = graph, needed, schedule
+        self._spans = {key: {k: span for span in several
+                             for k in range(span.begin, span.begin + span.count)}
+                       for key, several in spans_of.items()}
+        self.of: dict[int, Place] = {}
+        self.leaves: dict[int, list[Symbol]] = {}
+        self._loops = {graph.nodes[index][3]: index for index in needed
+                       if graph.nodes[index][0] == 'iterate'}
+        self._users = self._find_users()
+        self._shared: dict[tuple[str, int], bool] = {}
+        self._find()
+        self._inner = self._join()
+        self._dissolve(outputs)
+        self.inside = {region: [item for item in dict.fromkeys(map(self._item, indices))
+                                if item is not None]
+                       for region, indices in schedule.inside.items()}
+
+    # --- which nodes are a pack -------------------------------------------------------------
+
+    def _find(self) -> None:
+        """
+        Give nodes their lanes.
+
+        What only one lane has is a number like any other: what is made of it may be of no lane,
+        or of several, so that they are found anew.
+        """
+        alone: set[int] = set()
+        packs: dict[tuple, list[Pack]] = defaultdict(list)
+        start = 0
+        while start is not None:
+            self._extend(packs, start, alone)
+            single = [pack for several in packs.values() for pack in several
+                      if len(pack.lanes) == 1]
+            more = {index for pack in single for index in pack.lanes.values()
+                    if not any(len(self.of[each.index].pack.lanes) == 1
+                               for each in self.graph.nodes[index][1:]
+                               if isinstance(each, Symbol) and each.index in self.of)}
+            alone |= more
+            start = min(more, default=None)
+            if start is not None:
+                self._cut(packs, start)
+
+    def _extend(self, packs: dict[tuple, list[Pack]], start: int, alone: set[int]) -> None:
+        """Put nodes from a number on into packs."""
+        nodes = self.graph.nodes
+        for index in self._needed[bisect_left(self._needed, start):]:
+            found = None if index in alone else self._alike(index)
+            if found is not None:
+                key, lane, count, operands = found
+                pack = self._free(packs[key], lane, operands)
+                if pack is None:
+                    pack = Pack(nodes[index][0], count)
+                    packs[key].append(pack)
+                pack.lanes[lane], pack.operands[lane] = index, operands
+                self.of[index] = Place(pack, lane)
+
+    def _cut(self, packs: dict[tuple, list[Pack]], start: int) -> None:
+        """Take nodes from a number on out of their packs; all of one lane are among them."""
+        for index in self._needed[bisect_left(self._needed, start):]:
+            place = self.of.pop(index, None)
+            if place is not None:
+                del place.pack.lanes[place.lane], place.pack.operands[place.lane]
+        for key, several in packs.items():
+            packs[key] = [pack for pack in several if pack.lanes]
+
+    @staticmethod
+    def _free(packs: list[Pack], lane: int, operands: tuple) -> Pack | None:
+        """Return the pack with room in a lane; best of all one with the same constants."""
+        free = [pack for pack in packs if lane not in pack.lanes]
+        for pack in free[1:] and free:
+            if all(isinstance(a, Symbol) or a == b for a, b in zip(operands, pack.example)):
+                return pack
+        return free[0] if free else None
+
+    def _alike(self, index: int) -> tuple | None:
+        """Return what the nodes of a pack have in common, lane, number of lanes, operands."""
+        operation, *operands = self.graph.nodes[index]
+        if operation in MEMORY:
+            return self._in_memory(operation, *operands)
+        if operation == 'variable':
+            first = self.graph.nodes[self._loops[operands[0]]][4 + operands[1]]
+            return self._behind((operation, operands[0]), first, tuple(operands))
+        if operation == 'iterated':
+            variable = self.graph.node(operands[0])[3].variables[operands[1]]
+            return self._behind((operation, operands[0].index), variable, tuple(operands))
+        if operation == 'chosen':
+            return self._of_operands((operation, operands[0].index), operands[1:], False)
+        if operation in _ALIKE:
+            return self._of_operands((operation, self._schedule.region[index]), operands,
+                                     operation in _COMMUTATIVE)
+        return None
+
+    def _in_memory(self, operation: str, source, position: int) -> tuple | None:
+        if operation == 'input':
+            owner = key = source
+        else:
+            owner, key = self.graph.node(source)[1], source.index
+        span = self._spans.get((operation, owner), {}).get(position)
+        if span is None:
+            return None
+        return (operation, key, span.begin), position - span.begin, span.count, (source, position)
+
+    def _behind(self, key: tuple, value, operands: tuple) -> tuple | None:
+        """Return the lane of what takes the place of another value."""
+        place = self.of.get(value.index) if isinstance(value, Symbol) else None
+        return None if place is None else (
+            (*key, id(place.pack)), place.lane, place.pack.count, operands)
+
+    def _of_operands(self, key: tuple, operands: list, commutes: bool) -> tuple | None:
+        of, lane, places = self.of, None, []
+        for each in operands:
+            place = of.get(each.index) if each.__class__ is Symbol else None
+            places.append(place)
+            if place is not None:
+                if lane is None:
+                    lane, width, count = place.lane, place.pack.width, place.pack.count
+                elif place.lane != lane or place.pack.width != width:
+                    return None
+                else:
+                    count = max(count, place.pack.count)
+        if lane is None:
+            return None
+        parts = []
+        for each, place in zip(operands, places):
+            if place is not None:
+                parts.append((2, id(place.pack)))
+            # what cases return comes before all that is chosen, whatever it depends on
+            elif each.__class__ is not Symbol or key[0] == 'chosen':
+                parts.append((0, 0))
+            elif self._has_mates(key[0], each.index):
+                parts.append((1, each.index))
+            else:
+                return None  # the running sum of elements, or the like
+        if commutes:
+            parts, operands = zip(*sorted(zip(parts, operands), key=itemgetter(0)))
+        return (*key, *parts), lane, count, tuple(operands)
+
+    def _has_mates(self, operation: str, index: int) -> bool:
+        """Return whether a node is an operand of several nodes of an operation."""
+        known = self._shared.get((operation, index))
+        if known is None:
+            nodes = self.graph.nodes
+            known = self._shared[operation, index] = sum(
+                nodes[user][0] == operation for user in self._users[index]) > 1
+        return known
+
+    def _drop(self, packs: Iterable[Pack]) -> None:
+        for pack in packs:
+            for index in pack.lanes.values():
+                del self.of[index]
+
+    # --- conditions that all or any hold ----------------------------------------------------
+
+    def _join(self) -> set[int]:
+        """Find the leaves of trees of `both`, and of `either`; return their inner nodes."""
+        nodes, users = self.graph.nodes, self._users
+        inner: set[int] = set()
+        for index in reversed(self._needed):
+            if nodes[index][0] not in ('both', 'either') or index in self.of or index in inner:
+                continue
+            leaves, stack = [], list(reversed(nodes[index][1:]))
+            region, hidden = self._schedule.region[index], []
+            while stack:
+                each = stack.pop()
+                if (nodes[each.index][0] == nodes[index][0] and each.index not in self.of
+                        and len(users[each.index]) == 1
+                        and self._schedule.region[each.index] is region):
+                    hidden.append(each.index)
+                    stack += reversed(nodes[each.index][1:])
+                else:
+                    leaves.append(each)
+            packed = sum(each.index in self.of for each in leaves)
+            if len(leaves) >= _FEWEST_LEAVES and packed > 1:
+                self.leaves[index] = leaves
+                inner.update(hidden)
+        return inner
+
+    def _find_users(self) -> dict[int, list[int]]:
+        users: dict[int, list[int]] = defaultdict(list)
+        for index in self._needed:
+            for each in self.graph.nodes[index][1:]:
+                if isinstance(each, Symbol):
+                    users[each.index].append(index)
+        return users
+
+    # --- what is not worth it ---------------------------------------------------------------
+
+    def _dissolve(self, outputs: Sequence) -> None:
+        """Drop packs that are only taken apart again."""
+        users = self._users
+        wanted = {each.index for each in outputs if isinstance(each, Symbol)}
+        packs = list(dict.fromkeys(place.pack for place in self.of.values()))
+        for pack in reversed(packs):
+            if pack.operation not in _ALIKE:
+                continue
+            together = any(index in wanted or any(self._together(user, lane)
+                                                  for user in users[index])
+                           for lane, index in pack.lanes.items())
+            if not together and not any(map(self._is_packed, pack.columns())):
+                self._drop([pack])
+
+    def _together(self, user: int, lane: int) -> bool:
+        """Return whether a node uses an element with the rest of its vector."""
+        place = self.of.get(user)
+        return (place is not None and place.lane == lane
+                or user in self.leaves or user in self._inner
+                or self.graph.nodes[user][0] in ('call', 'iterate'))
+
+    def _is_packed(self, column: list) -> bool:
+        for each in column:
+            place = self.of.get(each.index) if isinstance(each, Symbol) else None
+            if place is not None:
+                return place.pack.operation not in MEMORY
+        return False
+
+    def _item(self, index: int) -> Pack | int | None:
+        """Return what a node is computed with; None if that is nothing by itself."""
+        if self.graph.nodes[index][0] in MEMORY or index in self._inner:
+            return None
+        place = self.of.get(index)
+        return index if place is None else place.pack

@@ -1,0 +1,180 @@
+"""
+Where each node of a program is computed: the innermost region that all its uses are in.
+
+What one case of a branch needs alone is computed in that case, whether it was recorded there or
+before; what several need, before the branch. Nothing moves into a loop that was recorded before
+it, and arithmetic of a loop's body that gives the same each time is computed before the loop.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from robodyn_ros.dynamics.jit.graph import Graph, Region, Symbol
+from robodyn_ros.exceptions import KernelError
+
+CHOICES = ('branch', 'switch')
+_FORKS = (*CHOICES, 'iterate', 'variable')
+# what is not worth a trial: a loop may not run at all
+_DEAR = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'result')
+
+
+class Schedule:
+    """
+    An order of evaluation.
+
+    Parameters
+    ----------
+    graph : Graph
+        The nodes.
+    needed : list of int
+        Those to compute, in the order in which they were recorded.
+    outputs : list of scalar
+        The results, used in the outermost region.
+    early : bool
+        Whether inputs are loaded in the outermost region, wherever they are used: they may be
+        overwritten by the first results.
+
+    Attributes
+    ----------
+    inside : dict of Region to list of int
+        The nodes that are computed in each region, in an order of evaluation.
+    region : dict of int to Region
+        The same the other way round.
+    chosen : dict of int to list of int
+        Of each choice, the nodes of its results.
+
+    Raises
+    ------
+    KernelError
+        A value of a loop's body is used outside of the loop.
+
+    """
+
+    def __init__(self, graph: Graph, needed: list[int], outputs: list, early: bool):
+        self.graph, self._early, self.region = graph, early, {}
+        self.chosen: dict[int, list[int]] = defaultdict(list)
+        self.inside: dict[Region, list[int]] = defaultdict(list)
+        self._outer: dict[Region, Region | None] = {graph.root: None}
+        self._depth = {graph.root: 0}
+        if not any(graph.nodes[index][0] in _FORKS for index in needed):
+            self.region, self.inside[graph.root] = dict.fromkeys(needed, graph.root), needed
+            return
+        for index in needed:
+            if graph.nodes[index][0] == 'chosen':
+                self.chosen[graph.nodes[index][1].index].append(index)
+        self._varies = self._variations(needed)
+        for output in outputs:
+            self._use(output, graph.root)
+        for index in reversed(needed):
+            self._place(index)
+        for index in needed:
+            self.inside[self.region[index]].append(index)
+
+    def operands(self, index: int) -> list[int]:
+        """Return the nodes that a node needs; a choice needs what its cases return."""
+        node = self.graph.nodes[index]
+        found = [each.index for each in node[1:] if isinstance(each, Symbol)]
+        if node[0] in CHOICES:
+            found += [each.index for result in self.chosen[index]
+                      for each in self.graph.nodes[result][2:] if isinstance(each, Symbol)]
+        return found
+
+    def ancestors(self, indices: Iterable[int]) -> set[int]:
+        """Return nodes with all that they need, directly or not."""
+        found: set[int] = set()
+        stack = list(indices)
+        while stack:
+            index = stack.pop()
+            if index not in found:
+                found.add(index)
+                stack += self.operands(index)
+        return found
+
+    def _variations(self, needed: list[int]) -> dict[int, frozenset[Region]]:
+        """Return the bodies of loops in which the value of each node changes."""
+        none: frozenset[Region] = frozenset()
+        varies: dict[int, frozenset[Region]] = {}
+        for index in needed:
+            operation, *operands = self.graph.nodes[index]
+            found = none
+            for each in self.operands(index):
+                found = found | varies[each] if found else varies[each]
+            if operation == 'variable':
+                found = frozenset(operands[:1])
+            elif operation == 'iterate':
+                found = found - {operands[2]}
+            varies[index] = found
+        return varies
+
+    def _use(self, value, region: Region) -> None:
+        if isinstance(value, Symbol):
+            known = self.region.get(value.index)
+            if known is not region:
+                self.region[value.index] = region if known is None else self._common(known, region)
+
+    def _common(self, a: Region, b: Region) -> Region:
+        while a is not b:
+            if self._depth[a] < self._depth[b]:
+                a, b = b, a
+            a = self._outer[a]
+        return a
+
+    def _enter(self, region: Region, outer: Region) -> None:
+        self._outer[region], self._depth[region] = outer, self._depth[outer] + 1
+
+    def _place(self, index: int) -> None:
+        operation, *operands = self.graph.nodes[index]
+        here = self.region[index] = self._settled(index)
+        if operation == 'chosen':
+            # its values are used in the cases, which are entered with the choice
+            self._use(operands[0], here)
+        elif operation in CHOICES:
+            self._use(operands[0], here)
+            for number, region in enumerate(operands[1]):
+                self._enter(region, here)
+                for each in self.chosen[index]:
+                    self._use(self.graph.nodes[each][2 + number], region)
+        elif operation == 'iterate':
+            body = operands[2]
+            self._enter(body, here)
+            size = len(body.variables)
+            for values, region in ((operands[:1], here), (operands[3:3 + size], here),
+                                   (operands[3 + size:], body)):
+                for value in values:
+                    self._use(value, region)
+        else:
+            for operand in operands:
+                self._use(operand, here)
+
+    def _settled(self, index: int) -> Region:
+        """Return the region of a node; out of loops into which it must not, or need not, move."""
+        operation, *operands = self.graph.nodes[index]
+        if operation == 'variable':
+            return operands[0]
+        if operation == 'input' and self._early:
+            return self.graph.root
+        place = around = self.region[index]
+        varies, born = self._varies[index], None
+        missing = len(varies)
+        while around is not None:
+            if around.variables is not None:
+                if around in varies:
+                    missing -= 1
+                elif missing == len(varies):
+                    born = self._births(index) if born is None else born
+                    if around not in born or place is around and operation not in _DEAR:
+                        place = self._outer[around]
+            around = self._outer[around]
+        if missing:
+            raise KernelError('a value that the step of iterate() computes is used outside of it: '
+                              'let the step return it')
+        return place
+
+    def _births(self, index: int) -> set[Region]:
+        region, found = self.graph.births[index], set()
+        while region is not None:
+            found.add(region)
+            region = region.outer
+        return found

@@ -1,0 +1,111 @@
+"""
+Tracing scalars: run a kernel once, get its straight-line program.
+
+A kernel in this package is a plain function over scalars. Called with floats it computes.
+Called with the `Symbol` objects of a `Graph` it records: every operation on a symbol becomes a
+node of the graph, and what is known about this one robot disappears on the way:
+
+- operations between two floats are ordinary Python and leave no node (constants fold);
+- `0 * x`, `1 * x`, `x + 0`, `x - x` vanish, signs move outwards and cancel;
+- equal subexpressions are one node (hash-consing), so a rotation that three recursions use is
+  computed once, and each angle has one sine and one cosine.
+
+Control flow is Python's own and is gone after the trace: loops over joints are unrolled, and
+branches may look at the robot's structure, never at a symbol. Where a value must decide, use
+`minimum`, `maximum`, `absolute` or `select`, the flags of `flags`, and the branches, loops, calls
+and tables of `flow`; they work on floats and symbols alike.
+
+What folds takes its operands for finite: `0 * x` is 0 also where x is not a number, and the sign
+of a zero may get lost. `Ieee` of module `ieee` is a float that does the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+from robodyn_ros.dynamics.jit.graph import graph_of, number, Scalar, Symbol
+
+# every double from here on is a whole number
+_WHOLE = 2.0 ** 52
+
+
+def sincos(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Return sine and cosine of an angle in radians."""
+    if isinstance(angle, Symbol):
+        return angle.graph.function('sin', angle), angle.graph.function('cos', angle)
+    if not math.isfinite(angle):
+        return of_kind(math.nan, angle), of_kind(math.nan, angle)
+    return of_kind(math.sin(angle), angle), of_kind(math.cos(angle), angle)
+
+
+def reciprocal(x: Scalar) -> Scalar:
+    """Return 1 / x; infinite at zero, as in machine code."""
+    if isinstance(x, Symbol) or x != 0.0:
+        return 1.0 / x
+    return of_kind(math.copysign(math.inf, x), x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Return the square root of `x`; not a number below zero."""
+    if isinstance(x, Symbol):
+        return x.graph.function('sqrt', x)
+    return of_kind(math.sqrt(x) if x >= 0.0 else math.nan, x)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Return the absolute value of `x`."""
+    return x.graph.function('abs', x) if isinstance(x, Symbol) else of_kind(abs(x), x)
+
+
+def nearest(x: Scalar) -> Scalar:
+    """Return the nearest whole number, the even one of two; large, infinite and NaN as it is."""
+    if isinstance(x, Symbol):
+        return x.graph.function('nearest', x)
+    return of_kind(math.copysign(round(x), x) if abs(x) < _WHOLE else float(x), x)
+
+
+def floor(x: Scalar) -> Scalar:
+    """Return the largest whole number up to `x`; large, infinite and NaN as it is."""
+    if isinstance(x, Symbol):
+        return x.graph.function('floor', x)
+    return of_kind(math.copysign(math.floor(x), x) if abs(x) < _WHOLE else float(x), x)
+
+
+def minimum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the smaller of two scalars; `b` if one is not a number, as in machine code."""
+    graph = graph_of(a, b)
+    if graph is None:
+        return of_kind(a if a < b else b, a, b)
+    return graph.function('min', number(a), number(b))
+
+
+def maximum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the larger of two scalars; `b` if one is not a number, as in machine code."""
+    graph = graph_of(a, b)
+    if graph is None:
+        return of_kind(a if a > b else b, a, b)
+    return graph.function('max', number(a), number(b))
+
+
+def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
+    """
+    Return `positive` where `condition > 0`, else `otherwise`; both are evaluated.
+
+    A condition that is not a number gives `otherwise`: put the safe value there.
+    """
+    if not isinstance(condition, Symbol):
+        value = positive if condition > 0.0 else otherwise
+        return value if isinstance(value, Symbol) else of_kind(value, condition)
+    positive, otherwise = number(positive), number(otherwise)
+    if positive is otherwise:
+        return positive
+    graph = condition.graph
+    return graph.function('select', graph.condition(condition), positive, otherwise)
+
+
+def of_kind(value: float, *examples: float) -> float:
+    """Return a float as one of the kind of the examples: `Ieee` if one of them is one."""
+    for each in examples:
+        if each.__class__ is not float and isinstance(each, float):
+            return each.__class__(value)
+    return value

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
-from robodyn_ros.control.guests.own_law import OwnLawRunner
+from robodyn_ros.control.external_laws.own_law import OwnLawRunner
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant

@@ -75,17 +75,17 @@ class Calls:
         writable = True
         if ok and name in {each[0] for each in WITH_OUT}:
             keywords['out'], writable = an_output(choose, expected.shape, given)
-        spoil = choose(['no', 'no', 'no', 'no', 'name', 'more', 'fewer'])
-        if spoil == 'name':
+        apply = choose(['no', 'no', 'no', 'no', 'name', 'more', 'fewer'])
+        if apply == 'name':
             keywords[choose(['speed', 'q', '', 'out ', 'ö'])] = given[0]
-        given = given[1:] if spoil == 'fewer' else given
-        more = [given[0]] * 5 if spoil == 'more' else []
+        given = given[1:] if apply == 'fewer' else given
+        more = [given[0]] * 5 if apply == 'more' else []
         before = np.array(keywords['out']) if writable is False else None
         what = f'{name} {rows} {given} {rest} {keywords}'
         with np.errstate(all='ignore'):
             done, result = attempt(
                 lambda: getattr(self.dyn, name)(*given, *rest, *more, **keywords))
-        assert done == (ok and spoil == 'no' and writable is not False), f'{result!r}: {what}'
+        assert done == (ok and apply == 'no' and writable is not False), f'{result!r}: {what}'
         if before is not None:
             np.testing.assert_array_equal(np.array(keywords['out']), before)
         if done and writable:

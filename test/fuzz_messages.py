@@ -24,7 +24,7 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.guard.contract import (
+from robodyn_ros.nodes.guard.configuration import (
     contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS
 from robodyn_ros.nodes.guard.torque import GuardTorque
@@ -94,7 +94,7 @@ def good_point(k, kind, start):
     return point
 
 
-def spoil(choose, message):
+def apply(choose, message):
     """Spoil a trajectory in one place."""
     what = choose(['names', 'stamp', 'time', 'row', 'number', 'twice', 'none', 'sort'])
     points = message.points
@@ -130,12 +130,12 @@ def trajectory(choose):
     message = JointTrajectory(joint_names=JOINTS, points=[
         good_point(k, kind, control.reference.q) for k in range(choose([1, 2, 5]))])
     for _ in range(choose([0, 1, 1, 2, 3])):
-        spoil(choose, message)
+        apply(choose, message)
     message = on_the_wire(message)
     before, wire = asked(control), repr(message)
     answers = []
     since = seconds(message.header.stamp)
-    Acceptance(control, patient=True).submit(Request(
+    Acceptance(control, block_until_checked=True).submit(Request(
         message, lambda *answer: answers.append(answer), loop.now + since if since else None,
         loop.now))
     (path, error), = answers
@@ -154,7 +154,7 @@ def trajectory(choose):
 
 def asked(control):
     """Return what is asked of the arm now."""
-    reference = control.departure().reference
+    reference = control.start_state().reference
     return (*(part.copy() for part in reference.arrays), (control.mode, control.interruptions))
 
 

@@ -20,7 +20,7 @@ from robodyn_ros.nodes.controller import parameters as controller_parameters
 from robodyn_ros.nodes.parameter import ROS_TYPES
 from robodyn_ros.nodes.parameters import for_joints, Parameters
 from robodyn_ros.nodes.process import _start_ros
-from robodyn_ros.nodes.simulator import adversary_parameters, parameters as simulator_parameters
+from robodyn_ros.nodes.simulator import parameters as simulator_parameters, sensor_parameters
 import ros_process  # noqa: F401
 
 LONGEST = 20_000     # characters of a refusal that lists all mistakes of a file
@@ -55,10 +55,10 @@ def check_values(name, values):
         simulator_parameters.period(values)
         simulator_parameters.decimation(values)
         simulator_parameters.joints_from(values, MODEL)
-        for make in (adversary_parameters.arm_from, adversary_parameters.sensors_from):
+        for make in (sensor_parameters.arm_from, sensor_parameters.sensors_from):
             make(values, MODEL)
-        adversary_parameters.faults_from(values, MODEL, 0.0)
-        adversary_parameters.campaign_from(values)
+        sensor_parameters.faults_from(values, MODEL, 0.0)
+        sensor_parameters.campaign_from(values)
     else:
         controller_parameters.settings_from(values, MODEL)
         controller_parameters.gains_from(values, _dynamics())

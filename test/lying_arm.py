@@ -172,7 +172,7 @@ class LyingArm:
         report = StateReport(self.model.joint_names, q, self._filtered.copy(),
                              self._effort * sensors.effort, 0)
         self._schedule.advance(self.time)
-        return self._injector.spoil(self.time, report, self._schedule.active)
+        return self._injector.apply(self.time, report, self._schedule.active)
 
     def go(self, seconds, share=0.6):
         """Move from rest to rest, on the side with more room; return why not, '' if it does."""

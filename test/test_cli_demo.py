@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros.cli import domain, processes
 from robodyn_ros.cli.demo.evaluation import drift, match
 from robodyn_ros.cli.demo.findings import Findings
-from robodyn_ros.cli.demo.take import Take
+from robodyn_ros.cli.demo.motion_run import MotionRun
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.processes import Children, CpuMeter, ProcessError
@@ -197,7 +197,7 @@ def findings():
     for name, error in (('tracking', 1e-4), ('heavy', 1e-2)):
         states = Log(stamps, stamps, path.q - error, path.qd, path.q)
         setattr(found, name, match(states, reference, model.continuous))
-    found.take = Take(motion, 0, 0, 1, '')
+    found.take = MotionRun(motion, 0, 0, 1, '')
     found.hold = found.floating = found.left = np.full(model.nv, 1e-5)
     found.terms = {name: (path.times, path.q) for name in ('gravity', 'feedback')}
     found.cpu = {'controller': 0.5, 'others': 0.9}

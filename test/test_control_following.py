@@ -17,9 +17,9 @@ def point(goal, seconds):
 
 def begin(loop, goal, seconds, lead, tolerances=None):
     control = loop.control
-    departure = control.departure(lead)
-    trajectory = control.plan(departure, control.model.joint_names, [point(goal, seconds)])
-    return control.begin(departure, trajectory, tolerances)
+    start_state = control.start_state(lead)
+    trajectory = control.plan(start_state, control.model.joint_names, [point(goal, seconds)])
+    return control.begin(start_state, trajectory, tolerances)
 
 
 @pytest.fixture
@@ -62,21 +62,21 @@ def test_a_motion_that_waits_has_not_the_code_of_the_one_before(loop):
 
 def test_a_departure_that_has_passed_is_missed(loop):
     control = loop.control
-    departure = control.departure(0.05)
-    trajectory = control.plan(departure, control.model.joint_names, [point(ELSEWHERE, 1.0)])
+    start_state = control.start_state(0.05)
+    trajectory = control.plan(start_state, control.model.joint_names, [point(ELSEWHERE, 1.0)])
     loop.run(0.1)
-    assert not control.begin(departure, trajectory)
+    assert not control.begin(start_state, trajectory)
     assert control.mode is Mode.HOLD and not control.following
 
 
 def test_a_departure_off_the_way_is_missed(loop):
     loop.moving()
     control = loop.control
-    departure = control.departure(0.2)
-    trajectory = control.plan(departure, control.model.joint_names, [point(BENT, 1.5)])
+    start_state = control.start_state(0.2)
+    trajectory = control.plan(start_state, control.model.joint_names, [point(BENT, 1.5)])
     control.stop('enough')
     loop.run(0.05)
-    assert not control.begin(departure, trajectory)
+    assert not control.begin(start_state, trajectory)
     assert control.mode is Mode.STOP and control.message == 'enough'
 
 
@@ -112,9 +112,9 @@ def test_a_newer_one_takes_the_place_of_what_was_about_to_begin(loop):
 
 def test_points_count_from_their_own_time(loop):
     control = loop.control
-    departure = control.departure(0.2)
+    start_state = control.start_state(0.2)
     points = [point(BENT, 0.1), point(ELSEWHERE, 1.0)]
-    trajectory = control.plan(departure, control.model.joint_names, points, zero=loop.now)
+    trajectory = control.plan(start_state, control.model.joint_names, points, zero=loop.now)
     # from the last cycle, a period ago
     assert trajectory.duration == pytest.approx(1.0 - 0.2 + loop.period)
     assert len(trajectory.times) == 2, 'the start, and what is still ahead'
@@ -162,10 +162,10 @@ def test_broken_off_it_has_no_code(loop):
 def test_after_a_fault_nothing_departs(loop):
     loop.control.fail('broken')
     with pytest.raises(StateError, match='a fault is latched: broken'):
-        loop.control.departure()
+        loop.control.start_state()
     loop.control.deactivate()
     with pytest.raises(StateError, match='not active'):
-        loop.control.departure(0.1)
+        loop.control.start_state(0.1)
 
 
 def test_partial_goals_where_allowed():

@@ -58,7 +58,7 @@ EXPECTED = {
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
-                 f"{SILENT}the same state is repeated, at -0.51 of joint 'joint3'"),
+                 f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51"),
     'HOPPING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check who else "
                 'publishes joint states'),
     'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61, 145 % of its velocity "

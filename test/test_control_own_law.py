@@ -11,8 +11,8 @@ import pytest
 from robodyn_ros.control import CycleSettings, load_own_law, Mode, Term
 from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.control.examples.own_law import Integrating
-from robodyn_ros.control.guests.own_law import OwnLawRunner
-from robodyn_ros.control.guests.stopwatch import Stopwatch
+from robodyn_ros.control.external_laws.own_law import OwnLawRunner
+from robodyn_ros.control.external_laws.stopwatch import Stopwatch
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.trajectory import Reference

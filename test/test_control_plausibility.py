@@ -19,7 +19,7 @@ GOAL = 'the goal is reached'
 DEGREES = 'reports a velocity that is 57.3 times the change of its position; it seems to be in deg'
 OPPOSITE = 'reports a velocity that is -1.00 times the change of its position; its sign is opp'
 HOPS = 'hops to and fro by 0.05'
-REPEATED = 'no good data for 0.250 s: the same state is repeated, at '
+REPEATED = 'no good data for 0.250 s: the same state is repeated, in which joint '
 # of each fault: how it is written, and what is said of it; motion begins at 0.65 s
 LIES = {
     'velocity zero': ('0 velocity_zero inf', GOAL),
@@ -216,6 +216,21 @@ def test_repeated_states_are_answered_by_the_prediction_until_they_are_silence()
     kinds = {kind: np.count_nonzero(arm.column(4) == kind) for kind in (FROM_STATE, BETWEEN)}
     assert kinds[BETWEEN] == pytest.approx(0.037 / 0.002, abs=3)
     assert arm.control.message == GOAL and arm.speed < 0.62
+
+
+@pytest.mark.parametrize('robot, sprint', ROBOTS)
+@pytest.mark.parametrize('share', [0.1, 0.25, 0.6])
+@pytest.mark.parametrize('lasts', [0.5, 1.0])
+def test_an_arm_is_stopped_as_well_while_states_repeat_as_while_there_are_none(
+        robot, sprint, share, lasts):
+    speeds = []
+    for kind in ('repeat', 'silence'):
+        arm = LyingArm(robot, [f'1.6 {kind} {lasts}'], sprint=sprint).run(0.65)
+        assert arm.go(3.0, share) == ''
+        arm.run(3.0)
+        assert 'no good data' in arm.control.fault
+        speeds.append(arm.speed)
+    assert speeds[0] < 1.05 * speeds[1] + 0.02
 
 
 def test_states_at_twice_the_rate_of_the_encoders_spoil_nothing():

@@ -108,8 +108,8 @@ class StepByStep:
         self.steps += steps
 
     def follow(self):
-        departure = self.control.departure()
-        assert self.control.begin(departure, plan(departure.reference))
+        start_state = self.control.start_state()
+        assert self.control.begin(start_state, plan(start_state.reference))
 
 
 @pytest.fixture(scope='module')

@@ -14,7 +14,7 @@ from steps import array, doubles, filled
 SLOTTED = with_slots(MODEL)
 # Of the effort limit and millisecond; the rate limit allows 0.1. What goes over in 0.2 s along a
 # smooth step changes by 0.0075 of its size at most, and the torque of a moving arm changes anyway.
-SMOOTH = 0.012
+SMOOTH = 0.0125
 NOTHING = np.zeros((3, 3))
 USUAL = CycleSettings(activation_time=0.05, linear=LinearBounds(timeout=1.0))
 SENDER = Dynamics(MODEL)  # of linear feedback, without the controller's loads

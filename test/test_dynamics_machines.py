@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 import pytest
 from random_programs import RandomListProgram
 from robodyn_ros.dynamics import algorithms, Dynamics
-from robodyn_ros.dynamics.jit import bound, entry, machine
+from robodyn_ros.dynamics.jit import bound, fastcall, machine
 from robodyn_ros.dynamics.jit.codegen import kernel_ir
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
@@ -120,7 +120,7 @@ def texts():
     assert len(program.packs.of) > 300
     yield 'packs', kernel_ir(program, pointer).text
     yield 'bound', bound.bound_ir(3)
-    yield 'entry', entry.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
+    yield 'entry', fastcall.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 
 
 def forks(x, table, functions):

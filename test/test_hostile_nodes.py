@@ -171,7 +171,7 @@ def put(node, **given):
 def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(name):
     def usable():
         return (node.torque.usable if name == 'guard'
-                else node.wiring.controller.bounds.usable).tolist()
+                else node.components.controller.bounds.usable).tolist()
 
     with started(name, effort_margin=0.5, torque_rate_limit=[900.0]) as (node, _):
         if name == 'controller':

@@ -141,9 +141,9 @@ def test_a_newer_one_takes_the_place_of_what_is_being_checked(desk, count):
 def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(desk, monkeypatch):
     monkeypatch.setattr(acceptance, '_LEAD', 1e-6)
     monkeypatch.setattr(acceptance, '_LEAD_PER_POINT', 0.0)
-    leads, departure = [], desk.control.departure
+    leads, start_state = [], desk.control.start_state
     monkeypatch.setattr(desk.control, 'departure',
-                        lambda lead=0.0: leads.append(lead) or departure(lead))
+                        lambda lead=0.0: leads.append(lead) or start_state(lead))
     desk.submit(1000)
     assert desk.until_answered()[1] is None
     np.testing.assert_allclose(leads, [1e-6, 2e-6, 4e-6, 8e-6, 0.0])
@@ -160,7 +160,7 @@ def test_points_count_from_the_stamp_but_the_check_does_not_count(desk, stamp, l
 
 def test_in_lockstep_the_cycle_waits():
     desk = Desk()
-    desk.acceptance = Acceptance(desk.control, patient=True)
+    desk.acceptance = Acceptance(desk.control, block_until_checked=True)
     desk.submit(1000)
     assert desk.answers[0][1] is None and desk.control.mode is Mode.TRACK
 

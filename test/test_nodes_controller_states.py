@@ -71,7 +71,7 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
     since = settled(probe, arm, process)
     held, stamp = arm.q, {}
 
-    def spoil(message):
+    def apply(message):
         if name == 'nan':
             message.position[1] = math.nan
         elif name == 'frozen':
@@ -86,7 +86,7 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
     words = {'nan': "joint 'elbow' reports position nan, velocity ", 'frozen': 'stamp is frozen',
              'late': 'behind the clock', 'part': 'joints not reported: shoulder',
              'silent': 'silent'}[name]
-    arm.report = None if name == 'silent' else spoil
+    arm.report = None if name == 'silent' else apply
     probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
     assert re.search(words, '\n'.join(process.lines[since:])), process.lines[since:]
     count = len(arm.commands)

@@ -71,12 +71,12 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
     """
     kinds = set()
     for step, M, force, state, constants in steps(n, 200):
-        contacts = step.attempt()
+        contacts = step.predict_modes()
         qdd, v = step.solve(contacts)
         rubbing, stopping, bristles = assert_balanced(step, contacts, qdd, v, M, force)
         expected = laws(state, constants, np.array(v))
         obeyed = np.allclose([rubbing, stopping, bristles], expected, rtol=1e-9, atol=1e-9)
-        assert bool(step.confirms(contacts, v)) == obeyed
+        assert bool(step.modes_consistent(contacts, v)) == obeyed
         if obeyed:
             kinds |= set(zip(contacts.stick, np.sign(contacts.slip),
                              contacts.touch * np.sign(contacts.x)))
@@ -84,7 +84,7 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
     assert len(kinds) >= 6, 'sticking, and slipping both ways, in and out of the stops'
 
 
-@pytest.mark.parametrize('find', [JointContacts.settle, JointContacts.resolve])
+@pytest.mark.parametrize('find', [JointContacts.solve_modes, JointContacts.resolve])
 def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
     """
     Protects the contacts that are found by trial: friction is right, and stops push only.
@@ -109,7 +109,7 @@ def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
 def test_in_a_pair_of_joints_no_bristle_bears_more_than_its_level_and_no_stop_pulls():
     """Protects joints that move each other from energy that friction or a stop would add."""
     for step, M, force, state, constants in steps(2, 150):
-        contacts, qdd, v = step.settle()
+        contacts, qdd, v = step.solve_modes()
         rubbing, stopping, _ = assert_balanced(step, contacts, qdd, v, M, force)
         assert (np.abs(rubbing + constants.damping * v) <= np.array(step.level) * (1 + 1e-9)).all()
         assert (stopping * state.position <= 1e-9).all(), 'a stop pulls'

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.fault_injection import (
-    deaf, emergency_stop, FaultInjector, lost_torque, StateReport)
+    commands_dropped, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
 
 JOINTS = ('hip', 'knee', 'toe')
@@ -17,7 +17,7 @@ def report(stamp=10**9, position=(1.0, 2.0, 3.0)):
 
 
 def spoiled(*faults, time=1.0, spoiler=None):
-    return (spoiler or FaultInjector()).spoil(time, report(), faults)
+    return (spoiler or FaultInjector()).apply(time, report(), faults)
 
 
 @pytest.mark.parametrize('entry, fault', [
@@ -150,33 +150,33 @@ def test_what_the_wire_shows_of_each_fault():
 def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
     spoiler, fault = FaultInjector(), Fault(1.0, 'freeze', ('knee',), 1.0)
     for k in range(3):
-        told, = spoiler.spoil(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
+        told, = spoiler.apply(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
         assert list(told.position) == [k, 10.0, 0.0] and told.velocity[1] == 0.0
         assert not spoiler.idle
-    told, = spoiler.spoil(2.0, report(position=(9.0, 19.0, 0.0)), ())
+    told, = spoiler.apply(2.0, report(position=(9.0, 19.0, 0.0)), ())
     assert told.position[1] == 19.0 and spoiler.idle
 
 
 def test_a_state_is_repeated_under_new_stamps():
     spoiler, fault = FaultInjector(), Fault(1.0, 'repeat', (), 1.0)
     for k in range(3):
-        told, = spoiler.spoil(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
+        told, = spoiler.apply(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
         assert list(told.position) == [0.0, 1.0, 2.0] and told.stamp == k
         assert not spoiler.idle
-    told, = spoiler.spoil(2.0, report(position=(9.0, 1.0, 2.0)), ())
+    told, = spoiler.apply(2.0, report(position=(9.0, 1.0, 2.0)), ())
     assert told.position[0] == 9.0 and spoiler.idle
 
 
 def test_a_second_arm_reports_by_turns_with_the_first():
     spoiler, fault = FaultInjector(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
-    other, own = (spoiler.spoil(1.0, report(stamp=k), (fault,))[0] for k in range(2))
+    other, own = (spoiler.apply(1.0, report(stamp=k), (fault,))[0] for k in range(2))
     assert list(other.position) == [1.5, 2.5, 3.5] and not other.velocity.any()
     assert list(own.position) == [1.0, 2.0, 3.0] and own.velocity.all()
 
 
 def test_one_velocity_of_fifty_is_an_outlier():
     spoiler, fault = FaultInjector(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
-    velocities = np.array([spoiler.spoil(0.0, report(stamp=k), (fault,))[0].velocity
+    velocities = np.array([spoiler.apply(0.0, report(stamp=k), (fault,))[0].velocity
                            for k in range(200)])
     assert np.flatnonzero(velocities[:, 1] == 1e5).tolist() == [49, 99, 149, 199]
     assert (velocities[:, 0] == 0.1).all() and (velocities[:, 2] == 0.3).all()
@@ -187,7 +187,7 @@ def test_delayed_states_keep_their_stamps_and_their_order():
     came = []
     for k in range(10):
         active = (fault,) if k < 7 else ()
-        came += [(k, told.stamp) for told in spoiler.spoil(1e-3 * k, report(stamp=k), active)]
+        came += [(k, told.stamp) for told in spoiler.apply(1e-3 * k, report(stamp=k), active)]
     assert came == [(3, 0), (4, 1), (5, 2), (6, 3), (7, 4), (7, 5), (7, 6), (7, 7), (8, 8), (9, 9)]
 
 
@@ -198,4 +198,4 @@ def test_motors():
     assert list(torque) == [1.0, 2.0, 3.0]
     assert lost_torque((), torque, JOINTS) is torque
     assert emergency_stop((Fault(0.0, 'estop'),)) and not emergency_stop(active)
-    assert deaf((Fault(0.0, 'deaf'),)) and not deaf(active)
+    assert commands_dropped((Fault(0.0, 'deaf'),)) and not commands_dropped(active)

@@ -112,7 +112,7 @@ def test_contacts_that_change_are_found_by_trial(plant):
         step = contacts(*given)
         expected = step.attempt()
         _, v = step.solve(expected)
-        return [v, step.settle()[2], [step.confirms(expected, v)] * n]
+        return [v, step.settle()[2], [step.modes_consistent(expected, v)] * n]
 
     sizes = {'state': 9 * n, 'force': n, 'constants': 16 * n}
     separate = Dynamics(MODEL).kernel(both_ways, sizes, (3, n))

@@ -7,7 +7,7 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 from page_client import PageClient  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.controls import MOST_PAYLOAD, slider_ends  # noqa: E402
-from robodyn_ros.view.orders import Carry  # noqa: E402
+from robodyn_ros.view.page_commands import Carry  # noqa: E402
 from shown_page import POSES, put, showing, told  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -52,7 +52,7 @@ def test_only_joints_that_are_touched_move(shown):
         np.testing.assert_array_equal(shown.goal, expected)
         client.click('Withdraw')
         shown.until(lambda: shown.goal is None, client)
-        assert shown.orders.empty()
+        assert shown.page_commands.empty()
 
 
 def test_a_pose_is_the_goal_exactly_and_again_and_again(shown):
@@ -63,8 +63,8 @@ def test_a_pose_is_the_goal_exactly_and_again_and_again(shown):
             shown.until(lambda: shown.goal is not None, client)
             np.testing.assert_array_equal(shown.goal, POSES['odd'])
             client.click('Go')
-            shown.until(lambda: not shown.orders.empty(), client)
-            assert shown.orders.get().positions == tuple(POSES['odd'].tolist())
+            shown.until(lambda: not shown.page_commands.empty(), client)
+            assert shown.page_commands.get().positions == tuple(POSES['odd'].tolist())
             shown.until(lambda: shown.goal is None, client)
         put(client, 'pose', 'odd')
         shown.until(lambda: shown.goal is not None, client)
@@ -86,7 +86,7 @@ def test_a_goal_that_makes_no_sense_is_refused(shown):
                     client, fault='stale')
         client.click('Go')
         shown.until(lambda: told(client, 'Reset the fault first: stale'), client, fault='stale')
-        assert shown.orders.empty()
+        assert shown.page_commands.empty()
 
 
 # --- a payload ---------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ def test_a_payload_is_bounded_and_its_slider_goes_on_where_it_was(shown):
         first, second = shown.until_controls(first, second)
         for typed, mass in ((1e9, MOST_PAYLOAD), (float('nan'), 0.0), (-3.0, 0.0), (1.5, 1.5)):
             put(first, 'kg', typed)
-            shown.until(lambda: not shown.orders.empty(), first, second)
-            assert shown.orders.get() == Carry('tool0', mass, True)
+            shown.until(lambda: not shown.page_commands.empty(), first, second)
+            assert shown.page_commands.get() == Carry('tool0', mass, True)
         first.socket.close()
         shown.until_controls(second)
         assert kilograms(second) == 1.5
@@ -113,7 +113,7 @@ def test_a_payload_that_the_motors_cannot_hold_is_refused(shown, monkeypatch):
         shown.until_controls(client)
         put(client, 'kg', 1e4)
         shown.until(lambda: told(client, 'to hold 10000 kg here'), client)
-        assert shown.orders.empty()
+        assert shown.page_commands.empty()
 
 
 def test_only_a_simulated_arm_is_given_a_payload(shown):

@@ -118,7 +118,7 @@ def test_orders_reach_controller_and_simulator(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Feed
     from robodyn_ros.nodes.view.names import Names
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
     told = []
     urdf = {'urdf_file': str(ARM)}
     with simulator(), NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller:
@@ -144,17 +144,17 @@ def test_orders_reach_controller_and_simulator(probe):
         feed.explain(False)
         assert not feed.look().terms
 
-        commands.obey(orders.Ask('float'))
+        commands.obey(page_commands.Ask('float'))
         seen(lambda now: now.mode == 'gravity_compensation', 'float')
-        probe.until(lambda: commands.obey(orders.Wrench(
+        probe.until(lambda: commands.obey(page_commands.Wrench(
             'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
                 feed.look().q - HOME).max() > 0.05, 'a push that moves the arm')
         assert feed.look().pushes[0].link == 'link4'
 
-        commands.obey(orders.Ask('stop'))
+        commands.obey(page_commands.Ask('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
         for _ in range(5):  # one that comes before both sides know of each other is lost
-            commands.obey(orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
+            commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
             end = time.monotonic() + 2.5
             while np.abs(feed.look().reference - HOME).max() > 1e-6 and time.monotonic() < end:
                 probe.spin()
@@ -164,18 +164,18 @@ def test_orders_reach_controller_and_simulator(probe):
         # friction keeps some of it, with the gains of a first launch
         seen(lambda now: np.abs(now.q - HOME).max() < 0.03, 'the arm at home')
 
-        commands.obey(orders.Pause(True))
+        commands.obey(page_commands.Pause(True))
         seen(lambda now: now.paused, 'a pause')
-        commands.obey(orders.Step())
+        commands.obey(page_commands.Step())
         probe.until(lambda: told[-1][0] == 'step', 'an answer')
-        commands.obey(orders.Pause(False))
+        commands.obey(page_commands.Pause(False))
         seen(lambda now: not now.paused, 'time that goes on')
         probe.until(lambda: len(told) >= 6, 'answers')
         assert all(good for _, _, good in told), told
 
         seen(lambda _: feed.refusal, 'diagnostics')
         commands.note_refusal(feed.refusal)
-        commands.obey(orders.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
+        commands.obey(page_commands.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
         seen(lambda _: commands.note_refusal(feed.refusal) or not told[-1][2], 'the refusal')
         assert told[-2][1].startswith('sent') and told[-1][0] == 'move'
         assert 'refused by the controller' in told[-1][1] and 'upper limit' in told[-1][1]
@@ -184,7 +184,7 @@ def test_orders_reach_controller_and_simulator(probe):
 def test_a_payload_is_carried_and_told_of(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
     told = []
     payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
     with simulator():
@@ -194,24 +194,25 @@ def test_a_payload_is_carried_and_told_of(probe):
         probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
         for known in (True, False):
             payloads.clear()
-            commands.obey(orders.Carry('tool0', 2.0, known))
+            commands.obey(page_commands.Carry('tool0', 2.0, known))
             probe.until(lambda: payloads, 'a message for the controller')
             assert payloads[-1].inertia.m == (2.0 if known else 0.0)
         # the first answer may be lost: the simulator has not found who asked
         wait_until(lambda: told, 'an answer of the simulator', work=lambda: (
-            commands.obey(orders.Carry('tool0', 2.0, False)), probe.spin_for(1.0)))
+            commands.obey(page_commands.Carry('tool0', 2.0, False)), probe.spin_for(1.0)))
         assert told[0] == ('payload', 'done', True)
 
 
 def test_whom_nobody_answers_is_told_so(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
     told = []
     commands = Commands(probe.node, Names(), lambda *words: told.append(words))
-    for order in (orders.Ask('hold'), orders.Pause(True), orders.Step(), orders.Reset(),
-                  orders.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
-                  orders.Carry('tool0', 1.0, True)):
+    for order in (page_commands.Ask('hold'), page_commands.Pause(True), page_commands.Step(),
+                  page_commands.Reset(),
+                  page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
+                  page_commands.Carry('tool0', 1.0, True)):
         told.clear()
         commands.obey(order)
         assert len(told) == 1 and not told[0][2] and 'nobody' in told[0][1], told
@@ -220,11 +221,11 @@ def test_whom_nobody_answers_is_told_so(probe):
 def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
     probe.until(commands._payload.get_subscription_count, 'a listener')
-    commands.obey(orders.Carry('tool0', 1.0, True))
+    commands.obey(page_commands.Carry('tool0', 1.0, True))
     probe.spin_for(0.2)
     assert not payloads
 
@@ -232,7 +233,7 @@ def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
 def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     from robodyn_ros.nodes.view import commands as module
     from robodyn_ros.nodes.view.names import Names
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
     monkeypatch.setattr(module, '_PATIENCE', 0.2)
     told = []
     commands = module.Commands(probe.node, Names(), lambda *words: told.append(words))
@@ -240,7 +241,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
         deaf.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
         client = commands._clients[f'{NODE}/hold']
         probe.until(client.service_is_ready, 'the service')
-        commands.obey(orders.Ask('hold'))
+        commands.obey(page_commands.Ask('hold'))
         commands.look()
         assert not told
         time.sleep(0.3)
@@ -254,7 +255,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
 
 def test_one_order_that_fails_is_told_and_the_others_carried_out():
     from robodyn_ros.nodes.view.live import LiveView
-    from robodyn_ros.view import orders
+    from robodyn_ros.view import page_commands
 
     class Taker:
         taken = []
@@ -262,17 +263,17 @@ def test_one_order_that_fails_is_told_and_the_others_carried_out():
 
         def obey(self, order):
             self.taken.append(order)
-            if order == orders.Ask('stop'):
+            if order == page_commands.Ask('stop'):
                 raise ArgumentError('it is odd')
 
     live, told = LiveView.__new__(LiveView), []
-    live.orders = SimpleQueue()
-    push = orders.Wrench('link4', np.ones(3), np.zeros(3))
-    given = [orders.Carry('tool0', 1.0, True), orders.Ask('stop'), push,
-             orders.Carry('tool0', 1.0, True), orders.Carry('tool0', 2.0, True),
-             orders.Ask('hold')]
+    live.page_commands = SimpleQueue()
+    push = page_commands.Wrench('link4', np.ones(3), np.zeros(3))
+    given = [page_commands.Carry('tool0', 1.0, True), page_commands.Ask('stop'), push,
+             page_commands.Carry('tool0', 1.0, True), page_commands.Carry('tool0', 2.0, True),
+             page_commands.Ask('hold')]
     for order in given:
-        live.orders.put(order)
+        live.page_commands.put(order)
     live._obey(None, Taker(), lambda *words: told.append(words))
     assert told == [('order', 'it is odd', False)]
     assert [id(order) for order in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]

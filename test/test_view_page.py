@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
-from robodyn_ros.view.orders import Ask, Wrench  # noqa: E402
+from robodyn_ros.view.page_commands import Ask, Wrench  # noqa: E402
 from shown_page import DYNAMICS, LINK4, places, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -50,8 +50,8 @@ def test_the_first_client_commands_until_it_leaves(shown):
             commanding, watching = (first, second) if first.buttons() else (second, first)
             assert not watching.buttons()
             commanding.click('Float')
-            shown.until(lambda: not shown.orders.empty(), first, second)
-            assert shown.orders.get() == Ask('float')
+            shown.until(lambda: not shown.page_commands.empty(), first, second)
+            assert shown.page_commands.get() == Ask('float')
             commanding.socket.close()
             shown.until(lambda: 'Hold' in watching.buttons(), watching)
 
@@ -69,7 +69,7 @@ def test_without_control_there_is_nothing_to_command_with(shown):
         for _ in range(20):
             shown.show()
             client.read()
-        assert shown.orders.empty()
+        assert shown.page_commands.empty()
 
 
 def test_a_drag_pulls_the_link_until_it_is_let_go(shown):
@@ -80,18 +80,18 @@ def test_a_drag_pulls_the_link_until_it_is_let_go(shown):
         other.drag('start', LINK4, begin, end)
         client.drag('start', LINK4, begin, end)
         client.drag('update', LINK4, begin, end)
-        shown.until(lambda: shown.orders.qsize() > 3, client, other)
-        first = shown.orders.get()
+        shown.until(lambda: shown.page_commands.qsize() > 3, client, other)
+        first = shown.page_commands.get()
         force = DYNAMICS.forward_kinematics(Q, 'link4')[:3, :3] @ first.force
         assert isinstance(first, Wrench) and first.link == 'link4'
         assert force[0] > 1.0 and np.abs(force[1:]).max() < 1e-6
         client.drag('end', LINK4, begin, end)
-        shown.until(lambda: shown.page._grip._held is None, client, other)
+        shown.until(lambda: shown.page._drag_force._held is None, client, other)
         shown.show()
-        orders = [shown.orders.get() for _ in range(shown.orders.qsize())]
-        assert not orders[-1].force.any(), 'the pull ends at once'
+        page_commands = [shown.page_commands.get() for _ in range(shown.page_commands.qsize())]
+        assert not page_commands[-1].force.any(), 'the pull ends at once'
         shown.show()
-        assert shown.orders.empty()
+        assert shown.page_commands.empty()
 
 
 def test_a_hand_that_is_gone_lets_go(shown):
@@ -99,9 +99,9 @@ def test_a_hand_that_is_gone_lets_go(shown):
         shown.until(lambda: client.buttons() and LINK4 in client.draggable(), client)
         begin = DYNAMICS.forward_kinematics(Q, 'link4')[:3, 3]
         client.drag('start', LINK4, begin, begin + [0.2, 0.0, 0.0])
-        shown.until(lambda: not shown.orders.empty(), client)
+        shown.until(lambda: not shown.page_commands.empty(), client)
         client.crash()
-    shown.until(lambda: shown.page._grip._held is None)
+    shown.until(lambda: shown.page._drag_force._held is None)
 
 
 def test_nothing_is_drawn_where_nothing_pulls(shown):
@@ -109,9 +109,9 @@ def test_nothing_is_drawn_where_nothing_pulls(shown):
         shown.until(lambda: client.buttons() and LINK4 in client.draggable(), client)
         begin = DYNAMICS.forward_kinematics(Q, 'link4')[:3, 3]
         client.drag('start', LINK4, begin, begin + [0.2, 0.0, 0.0])
-        line = shown.page._grip._line
+        line = shown.page._drag_force._line
         shown.until(lambda: line.visible, client)
         for changes in ({'simulated': False}, {'age': 1.0}):  # a real arm, a silent one
             shown.until(lambda: not line.visible, client, **changes)
-            assert shown.page._grip._held is not None
+            assert shown.page._drag_force._held is not None
             shown.until(lambda: line.visible, client)

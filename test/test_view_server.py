@@ -17,7 +17,7 @@ from websockets.http11 import Request  # noqa: E402
 from page_client import CAMERA, messages, PageClient  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.view.orders import Explain  # noqa: E402
+from robodyn_ros.view.page_commands import Explain  # noqa: E402
 from robodyn_ros.view.server import _door, look_after, serve, url  # noqa: E402
 from robodyn_ros.view.surfaces import arm_surfaces  # noqa: E402
 from shown_page import DYNAMICS, named, PATIENCE, places, put, showing  # noqa: E402
@@ -52,10 +52,10 @@ def test_the_terms_are_published_while_a_page_is_there(shown):
     with PageClient(shown.url) as own:
         shown.until(lambda: named(own, 'listen'), own)
         put(own, 'listen', True)
-        shown.until(lambda: not shown.orders.empty(), own)
-        assert shown.orders.get() == Explain(True)
-    shown.until(lambda: not shown.orders.empty())
-    assert shown.orders.get() == Explain(False)
+        shown.until(lambda: not shown.page_commands.empty(), own)
+        assert shown.page_commands.get() == Explain(True)
+    shown.until(lambda: not shown.page_commands.empty())
+    assert shown.page_commands.get() == Explain(False)
     assert not shown.page._plots._wanted.value
 
 
@@ -107,11 +107,11 @@ HERE = socket.gethostname().lower()
     ('127.0.0.1', (('Host', 'localhost'), ('Origin', 'a'), ('Origin', 'b')), False),
     ('127.0.0.1', {'Host': ''}, False), ('127.0.0.1', {}, False), ('0.0.0.0', {}, False)])
 def test_the_door_knows_its_own_page_by_path_and_headers(host, headers, admitted):
-    door = _door(host, ['ARM.example'])
-    path = f'/{door.token}'
-    assert door.admits(Request(path, Headers(headers))) is admitted
+    call = _door(host, ['ARM.example'])
+    path = f'/{call.token}'
+    assert call.admits(Request(path, Headers(headers))) is admitted
     for wrong in ('/', path[:-1], f'{path}/', path.swapcase(), f'{path}?', '/\ud800', ''):
-        assert not door.admits(Request(wrong, Headers(headers)))
+        assert not call.admits(Request(wrong, Headers(headers)))
 
 
 def test_every_token_is_another_one():
@@ -162,7 +162,7 @@ def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
         for _ in range(20):
             shown.show()
             own.read()
-        assert shown.orders.empty() and not shown.page._plots._wanted.value
+        assert shown.page_commands.empty() and not shown.page._plots._wanted.value
         assert len(shown.server.get_clients()) == 1
 
 

@@ -97,7 +97,7 @@ class Session:
                                                      self._start.tolist())]
         self.recorder = Recorder(self._alive, self._everything)
         if self._foreign_domain:
-            self._refuse_company()
+            self._refuse_other_commanders()
         self.simulator = self._child('simulator', {
             **common, 'step': 1.0 / self._rate, 'initial_positions': places})
         self.start_controller()
@@ -142,7 +142,7 @@ class Session:
         if self._look is not None:
             self._look()
 
-    def _refuse_company(self) -> None:
+    def _refuse_other_commanders(self) -> None:
         """Raise if an arm is there already."""
         if self.recorder.wait(lambda: self.recorder.publishers() > 0, 0.5):
             raise StateError(

@@ -2,11 +2,11 @@
 
 from robodyn_ros.control.contact.settings import CollisionSettings, ObserverSettings
 from robodyn_ros.control.controller import ArmController
+from robodyn_ros.control.external_laws.law_loading import load_own_law
+from robodyn_ros.control.external_laws.linear_feedback import LinearBounds, LinearCommand
+from robodyn_ros.control.external_laws.protocol import LawState, OwnLaw
 from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.guests.law_loading import load_own_law
-from robodyn_ros.control.guests.linear_feedback import LinearBounds, LinearCommand
-from robodyn_ros.control.guests.protocol import LawState, OwnLaw
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains

@@ -13,12 +13,12 @@ from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.contact.observation import Observation
 from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
+from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
+from robodyn_ros.control.external_laws.own_law import OwnLawRunner
 from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.guests.compiled_law import CompiledLaw
-from robodyn_ros.control.guests.linear_feedback import LinearCommand, LinearFeedback
-from robodyn_ros.control.guests.own_law import OwnLawRunner
 from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.messages import ABORTS, Messages
@@ -57,7 +57,7 @@ _LINEAR = Mode.LINEAR_FEEDBACK.value
 
 
 @dataclass(frozen=True, eq=False)
-class Departure:
+class StartState:
     """
     Where a motion leaves from.
 
@@ -162,7 +162,7 @@ class ArmController:
         self._latest = -np.inf  # time of the last cycle
         self._task, self.verdict = TaskReport(m.report), Verdict(m.verdict, self._messages)
         self._state = host.state
-        self._check_guest(settings.guest)
+        self._check_external_law(settings.guest)
         if TRACKING[settings.tracking].adapts:
             self.adaptation.require()
         self.check_gains(gains)
@@ -364,9 +364,11 @@ class ArmController:
                              'effort_margin or effort_limit')
         for name, ratio in self.contradicted_velocities.items():
             if not -SMALL < ratio < WRONG:
-                raise StateError(self._messages.text(SimpleNamespace(
+                reason = self._messages.text(SimpleNamespace(
                     code=CONTRADICTED, joint=self.model.joint_names.index(name), value=ratio,
-                    bound=0.0, time=0.0)), joint=name, value=ratio)
+                    bound=0.0, time=0.0))
+                raise StateError(f'{reason}; mend the driver and start it anew, or move the arm '
+                                 'by hand until they agree', joint=name, value=ratio)
 
     def check_effort(self, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
                      driver_compensates_gravity: bool = False) -> str:
@@ -532,13 +534,13 @@ class ArmController:
             Why it is not followed; what ran before goes on.
 
         """
-        departure = self.departure()
-        trajectory = self.plan(departure, joint_names, points,
+        start_state = self.start_state()
+        trajectory = self.plan(start_state, joint_names, points,
                                now + start_delay if start_delay else None)
-        self.begin(departure, trajectory, tolerances)
+        self.begin(start_state, trajectory, tolerances)
         return trajectory.duration
 
-    def departure(self, lead: float = 0.0) -> Departure:
+    def start_state(self, lead: float = 0.0) -> StartState:
         """
         Return where a motion may leave from, now or in `lead` seconds.
 
@@ -558,16 +560,16 @@ class ArmController:
         seen = np.clip(self._m.q, model.lower - tolerance, model.upper + tolerance)
         here = np.array([np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
                          np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
-        return Departure(float(self._m.before) + lead, self._paths.expected(lead), here, side)
+        return StartState(float(self._m.before) + lead, self._paths.expected(lead), here, side)
 
-    def plan(self, departure: Departure, joint_names: Sequence[str],
+    def plan(self, start_state: StartState, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
         """
         Return the motion along the points, or raise why there is none; in any thread.
 
         Parameters
         ----------
-        departure : Departure
+        start_state : Departure
             Its moment is time 0 of the result.
         joint_names, points
             As received.
@@ -580,18 +582,18 @@ class ArmController:
             With the result code as evidence.
 
         """
-        delay = 0.0 if zero is None else zero - departure.moment
+        delay = 0.0 if zero is None else zero - start_state.moment
         trajectory = check_trajectory(
-            self.model, joint_names, points, departure.reference, start_delay=delay,
-            allow_partial_joints=self.settings.allow_partial_joints, here=departure.here)
+            self.model, joint_names, points, start_state.reference, start_delay=delay,
+            allow_partial_joints=self.settings.allow_partial_joints, here=start_state.here)
         model, bounds, limits = self.model, self.bounds, self.settings.position_limits
-        check_recovery(model, trajectory, departure.side, limits.tolerance, limits.speed)
+        check_recovery(model, trajectory, start_state.side, limits.tolerance, limits.speed)
         check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
                           units=model.effort_units, margin=bounds.margin)
         trajectory.table  # made here, beside the cycle
         return trajectory
 
-    def begin(self, departure: Departure, trajectory: Trajectory,
+    def begin(self, start_state: StartState, trajectory: Trajectory,
               tolerances: Tolerances | None = None) -> bool:
         """
         Follow a planned trajectory from its departure on, in place of what runs.
@@ -619,8 +621,8 @@ class ArmController:
         if elsewhere:
             self.host.remote.refresh()
         self._require_free()
-        lead = departure.moment - float(self._m.before)
-        away = np.abs(self._paths.expected(lead).q - departure.reference.q).max()
+        lead = start_state.moment - float(self._m.before)
+        away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
         if self.mode in (Mode.FLOAT, Mode.REACH):
             # where a hand moves the arm its place at a later time is not known; a loop elsewhere
             # has gone on meanwhile
@@ -630,7 +632,7 @@ class ArmController:
             good = lead >= 0.0 and away < (_CLOSE if elsewhere else _SAME)
         if not good:
             return False
-        self._paths.put(trajectory, departure.moment, tolerances or self.settings.tolerances)
+        self._paths.put(trajectory, start_state.moment, tolerances or self.settings.tolerances)
         self._messages.goal_time = float(self._p.motion.upcoming.goal_time)
         self._ask(motion.TO_FOLLOW)
         return True
@@ -661,7 +663,7 @@ class ArmController:
         floating, guest = mode == Mode.FLOAT.value, mode if mode in EXTERNAL_LAWS else ''
         if self.mode is not Mode.INACTIVE:
             self._require_ready()
-        self._check_guest(guest)
+        self._check_external_law(guest)
         if not floating and not guest:
             self._use_law(mode)
         self.settings = replace(self.settings, guest=guest, start_floating=floating)
@@ -1030,6 +1032,12 @@ class ArmController:
         return self._names(self._m.acceptance.plausibility.replaced > 0.0)
 
     @property
+    def doubted_velocities(self) -> list[str]:
+        """Joints whose velocity is estimated, although velocities are to be measured."""
+        chosen = self.settings.states.plausibility.velocity_source == 'estimated'
+        return [] if chosen else self.estimated_velocities
+
+    @property
     def unreported_velocities(self) -> list[str]:
         """Joints that report no velocity, or nearly zero while they move."""
         seen = self._m.acceptance.plausibility
@@ -1151,7 +1159,7 @@ class ArmController:
             raise StateError(f'{self.recovery}, so {what} is refused: bring it inside by a '
                              'trajectory, or by hand while the arm floats')
 
-    def _check_guest(self, guest: str) -> None:
+    def _check_external_law(self, guest: str) -> None:
         """Raise `ParameterError` for a law of the user that is not there."""
         if guest == 'own_law' and self._own is None:
             raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '

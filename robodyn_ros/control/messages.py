@@ -49,7 +49,7 @@ TEMPLATES = {
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
-        "the same state is repeated, at {value:.3g} of joint '{joint}'{because}"),
+        "the same state is repeated, in which joint '{joint}' moves at {value:.3g}{because}"),
     plausibility.HOPPING: "joint '{joint}' hops to and fro by {value:.3g}; check who else "
                           'publishes joint states',
     plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "

@@ -11,8 +11,8 @@ import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
 from robodyn_ros.control.contact.settings import ObserverSettings
+from robodyn_ros.control.external_laws.linear_feedback import LinearBounds
 from robodyn_ros.control.gain_schedule import GainSchedule
-from robodyn_ros.control.guests.linear_feedback import LinearBounds
 from robodyn_ros.control.pose.pose_motion import ReachSettings
 from robodyn_ros.control.reflection import ReflectionSettings
 from robodyn_ros.exceptions import ParameterError
@@ -180,7 +180,7 @@ class CycleSettings:
     tracking : str
         The law that follows references, a key of `laws.TRACKING`.
     guest : str
-        The law from outside that is to have the arm, see `control.guests`; '' for none.
+        The law from outside that is to have the arm, see `control.external_laws`; '' for none.
     start_floating : bool
         Whether activation enters gravity compensation instead of a hold.
     activation_time : float

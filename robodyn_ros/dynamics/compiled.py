@@ -18,7 +18,7 @@ from robodyn_ros.dynamics.algorithms.derivatives import (
 from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.builtin import supported
-from robodyn_ros.dynamics.jit.entry import Entry
+from robodyn_ros.dynamics.jit.fastcall import FastCall
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.jit.program import Argument
@@ -114,7 +114,7 @@ class CompiledMethods:
         self._runtime = np.concatenate([model.gravity, np.ravel(model.payload_parameters)])
         self._kernels: dict[tuple[str, str | None], Kernel] = {}
         self._calls: dict[tuple[str, str | None], Callable] = {}
-        self._doors: dict[str, Entry] = {}
+        self._fastcalls: dict[str, FastCall] = {}
 
     def __reduce__(self):
         # compiled methods stay behind: a copy makes its own
@@ -264,18 +264,18 @@ class CompiledMethods:
         if not (self.compiled and fused and supported()):
             return method
         _, arguments, shape = self._form(name)
-        door = self._doors.setdefault(name, Entry(
+        call = self._fastcalls.setdefault(name, FastCall(
             name, method.__doc__, method, self._runtime, tuple(arguments.values()), shape,
             self._cache, name in _OF_LINK, True, self._review_of(name)))
-        self._lead(name)
-        setattr(self, name, door.builtin)
-        return door.builtin
+        self._bind(name)
+        setattr(self, name, call.builtin)
+        return call.builtin
 
-    def _lead(self, name: str) -> None:
+    def _bind(self, name: str) -> None:
         """Let the built-in function of a method lead to its kernel, as soon as there are both."""
-        door, kernel = self._doors.get(name), self._kernels.get((name, None))
-        if door is not None and kernel is not None and kernel.code is not None:
-            door.lead_to(kernel.code)
+        call, kernel = self._fastcalls.get(name), self._kernels.get((name, None))
+        if call is not None and kernel is not None and kernel.code is not None:
+            call.bind(kernel.code)
 
     def _call(self, name: str, *arrays, link: str | None = None, out=None):
         """Call the kernel of a method, whatever the form of the arguments."""
@@ -283,16 +283,16 @@ class CompiledMethods:
             function = self._calls[name, link]
         except (KeyError, TypeError):  # not compiled yet, or no name of a link
             function = self._find(name, link)
-        if link is not None and name in self._doors:
+        if link is not None and name in self._fastcalls:
             # a name that the door does not know yet, maybe an equal string
-            self._doors[name].lead_link_to(link, self._kernels[name, link].code)
+            self._fastcalls[name].bind_link(link, self._kernels[name, link].code)
         return function(*arrays) if out is None else function(*arrays, out=out)
 
     def _find(self, name: str, link: str | None = None) -> Callable:
         kernel = self._kernel_of(name, link)
         self._calls[name, link] = kernel.builtin(name, getattr(type(self), name).__doc__)
         self._kernels[name, link] = kernel
-        self._lead(name)
+        self._bind(name)
         return self._calls[name, link]
 
     def _form(self, name: str) -> tuple[Callable, dict[str, int], tuple[int, ...]]:

@@ -14,10 +14,10 @@ from robodyn_ros.model.inertia import parallel_axis, principal_moments_and_axes,
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.problems import Problems
 from robodyn_ros.model.review import review_description, review_fields
 from robodyn_ros.model.selection import select, Selection
+from robodyn_ros.model.warning_list import WarningList
 
 
 def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str | None,
@@ -31,7 +31,7 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
         If the URDF or the selection is faulty.
 
     """
-    notes = Notes()
+    notes = WarningList()
     description = read_description(source, notes)
     selection = select(description, base, tip, locked, notes)
     review_description(description, selection, notes)
@@ -78,12 +78,12 @@ class _Bodies:
         self.inertia[slot] = self.inertia[slot] + parallel_axis(
             rotate_inertia(link.inertia, frame.rotation), link.mass, com)
 
-    def check_inertias(self, notes: Notes) -> None:
+    def check_inertias(self, notes: WarningList) -> None:
         """Refuse links with impossible inertia, unless the body they belong to is sound."""
         problems = Problems()
         for link in self.flawed:
             slot = self.links[link.name].body + 1
-            with problems.gathered():
+            with problems.collect():
                 if slot > 0 and not _sound(self.mass[slot], self.first_moment[slot],
                                            self.inertia[slot]):
                     raise ModelError(link.flaw, link=link.name, inertia=link.inertia.tolist())
@@ -141,7 +141,8 @@ def _displacement(joint: Joint, position: float) -> tuple[NDArray, NDArray]:
     return np.eye(3), np.zeros(3)  # floating and planar joints are locked at 0 only
 
 
-def _coordinate_fields(bodies: _Bodies, selection: Selection, notes: Notes) -> dict[str, Any]:
+def _coordinate_fields(bodies: _Bodies, selection: Selection,
+                       notes: WarningList) -> dict[str, Any]:
     found = coordinates(bodies.joints, selection.mimics, notes)
     index = {name: position for position, name in enumerate(found)}
     mimics = [selection.mimics.get(joint.name, Mimic(joint.name, 1.0, 0.0))

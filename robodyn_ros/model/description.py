@@ -12,9 +12,9 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.attributes import check_attributes, check_name
 from robodyn_ros.model.joints import check_type, Joint, read_joint
 from robodyn_ros.model.links import Link, read_link
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.problems import Problems
 from robodyn_ros.model.urdf import read_urdf
+from robodyn_ros.model.warning_list import WarningList
 
 NOT_FOR_FIXED = ('axis', 'limit', 'dynamics', 'mimic')
 
@@ -28,7 +28,7 @@ class Description:
     joints: dict[str, Joint]
 
 
-def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Description:
+def read_description(source: str | bytes | os.PathLike, notes: WarningList) -> Description:
     """
     Read and check the links and joints of a URDF, not yet how they hang together.
 
@@ -66,11 +66,11 @@ def read_description(source: str | bytes | os.PathLike, notes: Notes) -> Descrip
 
 
 def _read_all(robot: ElementTree.Element, tag: str, kind: type,
-              read: Callable, notes: Notes, problems: Problems) -> dict:
+              read: Callable, notes: WarningList, problems: Problems) -> dict:
     found = {}
     for element in robot.findall(tag):
         name = element.get('name', '')
-        with problems.gathered():
+        with problems.collect():
             if element.get('type') == 'fixed':
                 _strip_fixed(element, notes)
             check_attributes(element)
@@ -83,7 +83,7 @@ def _read_all(robot: ElementTree.Element, tag: str, kind: type,
     return found
 
 
-def _strip_fixed(element: ElementTree.Element, notes: Notes) -> None:
+def _strip_fixed(element: ElementTree.Element, notes: WarningList) -> None:
     # exporters write axes of 0 0 0 and zero limits into fixed joints
     for tag in NOT_FOR_FIXED:
         child = element.find(tag)

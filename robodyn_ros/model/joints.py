@@ -11,7 +11,7 @@ from urdf_parser_py import urdf
 from robodyn_ros.exceptions import ModelError, near_matches
 from robodyn_ros.model.frame import rotation_from_rpy, snap
 from robodyn_ros.model.links import pose
-from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.warning_list import WarningList
 
 MOVING = ('revolute', 'continuous', 'prismatic')
 TYPES = MOVING + ('fixed', 'floating', 'planar')
@@ -62,7 +62,7 @@ def check_type(name: str, kind: str) -> None:
                          + near_matches(kind, TYPES), joint=name, type=kind)
 
 
-def read_joint(joint: urdf.Joint, notes: Notes) -> Joint:
+def read_joint(joint: urdf.Joint, notes: WarningList) -> Joint:
     """
     Check a parsed joint and turn it into numbers that can be computed with.
 
@@ -97,7 +97,7 @@ def _unit_axis(joint: urdf.Joint) -> NDArray:
     return snap(axis / np.linalg.norm(axis))
 
 
-def _limits(joint: urdf.Joint, notes: Notes) -> tuple[float, float, float, float]:
+def _limits(joint: urdf.Joint, notes: WarningList) -> tuple[float, float, float, float]:
     limit = joint.limit
     if limit is None:
         if joint.type in ('revolute', 'prismatic'):

@@ -11,7 +11,7 @@ from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model.frame import rotation_from_rpy
 from robodyn_ros.model.inertia import (
     inertia_tensor, negative_share, principal_moments_and_axes, rotate_inertia, triangle_excess)
-from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.warning_list import WarningList
 
 ROUNDING = 1e-6  # share of the largest principal moment that rounded digits may explain
 NOTHING = 1e-15  # kg m^2; exporters leave such dust where they mean 0
@@ -33,7 +33,7 @@ class Link:
     flaw: str = ''
 
 
-def read_link(link: urdf.Link, notes: Notes) -> Link:
+def read_link(link: urdf.Link, notes: WarningList) -> Link:
     """
     Check a parsed link and turn its inertia into link axes.
 
@@ -70,7 +70,7 @@ def pose(origin: urdf.Pose | None) -> tuple[list[float], list[float]]:
     return origin.xyz or [0.0] * 3, origin.rpy or [0.0] * 3
 
 
-def _review_inertia(name: str, tensor: NDArray, notes: Notes) -> str:
+def _review_inertia(name: str, tensor: NDArray, notes: WarningList) -> str:
     moments, _ = principal_moments_and_axes(tensor)
     if moments[-1] <= NOTHING and moments[0] >= -NOTHING:
         return ''

@@ -6,7 +6,7 @@ from typing import Iterable
 
 from robodyn_ros.exceptions import ModelError, near_matches
 from robodyn_ros.model.joints import Joint, Mimic
-from robodyn_ros.model.notes import Notes
+from robodyn_ros.model.warning_list import WarningList
 
 
 def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:
@@ -77,7 +77,7 @@ class Coordinate:
         self.damping, self.friction = leader.damping, leader.friction
         self.continuous = leader.kind == 'continuous'
 
-    def include(self, follower: Joint, mimic: Mimic, notes: Notes) -> None:
+    def include(self, follower: Joint, mimic: Mimic, notes: WarningList) -> None:
         """Take up a follower: position = multiplier * leader + offset."""
         factor = abs(mimic.multiplier)
         self.damping += factor * factor * follower.damping
@@ -105,7 +105,7 @@ class Coordinate:
                 joint=follower.name, mimic=self.leader.name)
         self.lower, self.upper = lower, upper
 
-    def _slow_down(self, follower: Joint, factor: float, notes: Notes) -> None:
+    def _slow_down(self, follower: Joint, factor: float, notes: WarningList) -> None:
         """Lower velocity and effort to what a follower with this |multiplier| allows."""
         # a follower has no motor of its own, and exporters then write limits of 0
         for what, value in (('velocity', follower.velocity), ('effort', follower.effort)):
@@ -119,7 +119,7 @@ class Coordinate:
 
 
 def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],
-                notes: Notes) -> dict[str, Coordinate]:
+                notes: WarningList) -> dict[str, Coordinate]:
     """
     Return the coordinates of the moving joints, in their order, by name of the leading joint.
 

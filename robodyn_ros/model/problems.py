@@ -24,7 +24,7 @@ class Problems:
         self.found: list[ModelError] = []
 
     @contextmanager
-    def gathered(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Keep a ModelError of the block for later, but not for ever."""
         try:
             yield

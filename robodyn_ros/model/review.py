@@ -4,13 +4,13 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.model.description import Description
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.selection import Selection
+from robodyn_ros.model.warning_list import WarningList
 
 NOTHING = 1e-12  # inertia about the axis, relative to the whole inertia, that counts as none
 
 
-def review_description(description: Description, selection: Selection, notes: Notes) -> None:
+def review_description(description: Description, selection: Selection, notes: WarningList) -> None:
     """Note what is left out or has no effect."""
     if selection.locked:
         places = (f'{name} at {position:g}' for name, position in selection.locked.items())
@@ -20,7 +20,7 @@ def review_description(description: Description, selection: Selection, notes: No
         notes.add(f'{left_out} links above or beside base link {selection.base!r} are left out')
 
 
-def review_fields(fields: dict[str, Any], notes: Notes) -> None:
+def review_fields(fields: dict[str, Any], notes: WarningList) -> None:
     """Note the bodies without mass, and the joints that would move nothing at all."""
     idle = _idle_bodies(fields)
     led_by = fields['coordinate']

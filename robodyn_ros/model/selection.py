@@ -9,8 +9,8 @@ from robodyn_ros.exceptions import ModelError, near_matches, shown
 from robodyn_ros.model.description import Description
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.mimic import resolve_mimics
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.tree import Children, descend, joints_below
+from robodyn_ros.model.warning_list import WarningList
 
 OUTSIDE = 1e-9  # how far outside its limits a joint may be locked: rounding
 
@@ -49,7 +49,7 @@ class Selection:
 
 
 def select(description: Description, base: str | None, tip: str | None,
-           locked: Mapping[str, float] | None, notes: Notes) -> Selection:
+           locked: Mapping[str, float] | None, notes: WarningList) -> Selection:
     """
     Decide what is the base, which joints move and where the others are locked.
 
@@ -148,7 +148,7 @@ def _lock_beside(chain: set[str], joints: list[Joint], mimics: dict[str, Mimic],
 
 
 def _lock_followers(description: Description, joints: list[Joint], mimics: dict[str, Mimic],
-                    positions: dict[str, float], notes: Notes) -> None:
+                    positions: dict[str, float], notes: WarningList) -> None:
     below = {joint.name for joint in joints}
     for joint in joints:
         mimic = mimics.get(joint.name)

@@ -23,7 +23,7 @@ def joints_below(description: Description) -> tuple[str, Children]:
     above: dict[str, Joint] = {}
     problems = Problems()
     for joint in description.joints.values():
-        with problems.gathered():
+        with problems.collect():
             _check_ends(joint, children, above)
             above[joint.child] = joint
             children[joint.parent].append(joint)

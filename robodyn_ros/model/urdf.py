@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element, SubElement
 from xml.parsers import expat
 
 from robodyn_ros.exceptions import ModelError, shown
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.source import read_source
+from robodyn_ros.model.warning_list import WarningList
 
 MAX_ELEMENTS = 500_000  # of all kinds; each takes a microsecond, whatever it is
 MAX_KEPT = 50_000  # of links, joints and what is in them
@@ -51,7 +51,7 @@ OTHER_FORMATS = {
 }
 
 
-def read_urdf(source: str | bytes | os.PathLike, notes: Notes) -> Element:
+def read_urdf(source: str | bytes | os.PathLike, notes: WarningList) -> Element:
     """
     Return the ``robot`` element of a URDF, stripped to what dynamics needs.
 
@@ -73,7 +73,7 @@ def read_urdf(source: str | bytes | os.PathLike, notes: Notes) -> Element:
 
 
 class _Reader:
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: WarningList) -> None:
         self.notes = notes
         self.open: list[Element] = []
         self.root: Element | None = None

@@ -148,7 +148,7 @@ class JointStateReader:
         """Messages with numbers that cannot be used."""
         return self._next.refused
 
-    def believe_next(self) -> None:
+    def accept_next(self) -> None:
         """Take the next state for where the arm is, however far that is."""
         if self._continuity is not None:
             self._continuity.forget()

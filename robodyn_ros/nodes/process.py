@@ -150,7 +150,7 @@ def run_process(name: str, make_node: Callable[[StopRequest], Node],
         return USER_MISTAKE
     finally:
         stop.defer()
-        _leave_ros()
+        _shut_ros_down()
 
 
 def _start_ros(arguments: list[str]) -> None:
@@ -195,7 +195,7 @@ def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
             '--enclave /operator', enclave=enclave) from error
 
 
-def _leave_ros() -> None:
+def _shut_ros_down() -> None:
     """Shut ROS down, with the nodes that are left; end the process if that hangs."""
     emergency = threading.Timer(TEARDOWN_LIMIT, os._exit, (1,))
     emergency.daemon = True

@@ -71,7 +71,7 @@ def enter_realtime(values: SimpleNamespace, python: bool = True
     return granted, refused
 
 
-def be_on_time(node: Node, values: SimpleNamespace, python: bool = True) -> None:
+def configure_realtime(node: Node, values: SimpleNamespace, python: bool = True) -> None:
     """Ask for what the parameters say, log the answers, and leave what exists to no collector."""
     granted, refused = enter_realtime(values, python)
     for text in granted:

@@ -81,7 +81,7 @@ class Continuity:
 
         """
         if not self._known or time - self._time > self._patience:
-            return self._believe(time, q, qd)
+            return self._accept(time, q, qd)
         passed = max(time - self._time, 0.0)
         step = q - self._before
         slack = self._slack * self._limit
@@ -98,7 +98,7 @@ class Continuity:
         np.minimum(away, np.abs(q - self._way), out=away)
         if (away <= slack).all() or (time - self._believed > self._patience
                                      and not self._exchanged):
-            return self._believe(time, q, qd)
+            return self._accept(time, q, qd)
         j = int(np.argmax(away / self._limit))
         if not self._jump:
             self._jump = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
@@ -111,7 +111,7 @@ class Continuity:
         return np.count_nonzero(moved) > 1 and bool(np.all(
             np.abs(np.sort(q[moved]) - np.sort(self._before[moved])) <= slack[moved].min()))
 
-    def _believe(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
+    def _accept(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         self._before[:] = self._way[:] = q
         self._velocity[:] = qd
         self._time = self._believed = time

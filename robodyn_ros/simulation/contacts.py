@@ -86,11 +86,12 @@ class JointContacts:
 
     def resolve(self):
         """Return contacts that hold, with acceleration and velocity; by trial only if need be."""
-        expected = self.attempt()
+        expected = self.predict_modes()
         qdd, v = self.solve(expected)
-        return choose(self.confirms(expected, v), [self.settle, lambda: (expected, qdd, v)])
+        return choose(self.modes_consistent(expected, v), [
+            self.solve_modes, lambda: (expected, qdd, v)])
 
-    def attempt(self):
+    def predict_modes(self):
         """Return the contacts that the last step lets expect."""
         s = self.s
         bent = [_NEARLY * self.level[i] - absolute(s.bristle[i]) for i in self.joints]
@@ -99,7 +100,7 @@ class JointContacts:
         slip = [(1.0 - stick[i]) * self._slipping(s.bristle[i], i) for i in self.joints]
         return Contacts(stick, slip, *self._stops(s.velocity))
 
-    def confirms(self, contacts, v):
+    def modes_consistent(self, contacts, v):
         """Return 1 if a solution has the contacts it was made with, else 0."""
         differences = 0.0
         x, touch = self._stops(v)
@@ -116,7 +117,7 @@ class JointContacts:
             differences = differences + other
         return select(differences, 0.0, 1.0)
 
-    def settle(self):
+    def solve_modes(self):
         """Return contacts that hold, found by trial, with acceleration and velocity."""
         n = len(self.force)
         contacts = Contacts([1.0] * n, [0.0] * n, *self._stops(self.s.velocity))

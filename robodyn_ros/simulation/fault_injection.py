@@ -62,7 +62,7 @@ class FaultInjector:
         self._kept.clear()
         self._held.clear()
 
-    def spoil(self, time: float, report: StateReport, active: Sequence[Fault]
+    def apply(self, time: float, report: StateReport, active: Sequence[Fault]
               ) -> list[StateReport]:
         """
         Return what is told instead of a report: another one, several or none.
@@ -140,7 +140,7 @@ def emergency_stop(active: Sequence[Fault]) -> bool:
     return any(fault.kind == 'estop' for fault in active)
 
 
-def deaf(active: Sequence[Fault]) -> bool:
+def commands_dropped(active: Sequence[Fault]) -> bool:
     """Return whether no command arrives."""
     return any(fault.kind == 'deaf' for fault in active)
 

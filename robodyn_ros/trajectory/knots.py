@@ -55,14 +55,14 @@ def begin_at(times: np.ndarray, knots: list, start: Reference) -> tuple[np.ndarr
     return np.concatenate(((0.0,), times[ahead])), knots
 
 
-def interpolate(times, q, qd, qdd, effort, departure) -> np.ndarray:
+def interpolate(times, q, qd, qdd, effort, start_state) -> np.ndarray:
     """Return the segments' blocks, of the degree that the rows allow; see `segments`."""
     with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
         try:
             if times.size == 1:
                 coefficients = np.zeros((0, 6, q.shape[1]))
             elif qd is None:
-                coefficients = spline_segments(times, q, departure)
+                coefficients = spline_segments(times, q, start_state)
             elif qdd is None:
                 coefficients = cubic_segments(times, q, qd)
             else:

@@ -103,8 +103,8 @@ class Trajectory:
             times, knots = begin_at(times, knots, start)
         q, qd, qdd, effort = knots
         effort = np.zeros_like(q) if effort is None else effort
-        departure = np.zeros(q.shape[1]) if start is None else np.asarray(start.qd, dtype=float)
-        blocks = interpolate(times, q, qd, qdd, effort, departure)
+        start_state = np.zeros(q.shape[1]) if start is None else np.asarray(start.qd, dtype=float)
+        blocks = interpolate(times, q, qd, qdd, effort, start_state)
         begin, end = Reference.at_rest(q[0]), Reference.at_rest(q[-1])
         begin.effort[:], end.effort[:] = effort[0], effort[-1]
         return cls(times, blocks, begin, end)

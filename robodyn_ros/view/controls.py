@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import RobodynError, sentence
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.due import Due
 from robodyn_ros.view.moves import plan_move
-from robodyn_ros.view.orders import Ask, Carry, Order, Pause, Reset, Step
+from robodyn_ros.view.page_commands import Ask, Carry, Order, Pause, Reset, Step
 from robodyn_ros.view.payload import check_payload
 from robodyn_ros.view.snapshot import Snapshot
 
@@ -104,8 +104,8 @@ class Controls:
         with self._simulator:
             gui.add_markdown('Drag a link with the mouse to pull it.')
             pause = gui.add_button_group('time', ('pause', 'step', 'run'))
-            orders = {'pause': Pause(True), 'step': Step(), 'run': Pause(False)}
-            pause.on_click(lambda _: self._order(orders[pause.value]))
+            page_commands = {'pause': Pause(True), 'step': Step(), 'run': Pause(False)}
+            pause.on_click(lambda _: self._order(page_commands[pause.value]))
             gui.add_button('Reset the arm', color='gray').on_click(
                 lambda _: self._order(Reset()))
 

@@ -12,7 +12,7 @@ from robodyn_ros.trajectory import Reference
 from robodyn_ros.trajectory.checks import check_trajectory
 from robodyn_ros.trajectory.feasibility import check_feasibility
 from robodyn_ros.trajectory.points import TrajectoryPoint
-from robodyn_ros.view.orders import Move
+from robodyn_ros.view.page_commands import Move
 
 _PEAK = 15.0 / 8.0  # peak speed of a quintic from rest to rest, in parts of its mean
 _LEAST = 0.5        # s

@@ -12,10 +12,10 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.view.arm import DrawnArm
 from robodyn_ros.view.bars import torque_bars
 from robodyn_ros.view.controls import Controls
+from robodyn_ros.view.drag_force import DragForce
 from robodyn_ros.view.due import Due
 from robodyn_ros.view.extras import Extras
-from robodyn_ros.view.grip import Grip
-from robodyn_ros.view.orders import Carry, Explain, Order
+from robodyn_ros.view.page_commands import Carry, Explain, Order
 from robodyn_ros.view.plots import Plots
 from robodyn_ros.view.server import look_after
 from robodyn_ros.view.snapshot import Snapshot
@@ -82,7 +82,7 @@ class Page:
         if self._control:
             self._goal = DrawnArm(scene, dynamics, moving, '/goal', _GOAL, 0.25)
             self._goal.visible = False
-            self._grip = Grip(scene, dynamics, self._arm, self._order, self._may)
+            self._drag_force = DragForce(scene, dynamics, self._arm, self._order, self._may)
         # environment map and shadows would take a processor for themselves where there is no other
         scene.configure_environment_map(None)
         scene.configure_default_lights(cast_shadow=False)
@@ -113,7 +113,7 @@ class Page:
         self._snapshot = snapshot
         self._plots.add(snapshot)
         if self._control:
-            self._grip.pull(snapshot)
+            self._drag_force.pull(snapshot)
         if not self._server.get_clients():
             return
         for due, draw in zip(self._due, (self._draw_arm, self._draw_text, self._plots.draw)):
@@ -134,7 +134,7 @@ class Page:
             self._extras.show(snapshot)
             if self._control:
                 self._show_goal()
-                self._grip.draw(snapshot)
+                self._drag_force.draw(snapshot)
 
     def _draw_text(self) -> None:
         snapshot = self._snapshot

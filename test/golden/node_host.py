@@ -21,7 +21,7 @@ from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
-from robodyn_ros.nodes.controller import wiring
+from robodyn_ros.nodes.controller import components
 from robodyn_ros.nodes.controller.parameters import PARAMETERS, settings_from
 from robodyn_ros.nodes.conversions import EffortWriter, set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -77,16 +77,17 @@ class _States:
         return message and self._decoder.decode(serialize_message(message))
 
 
-class _Wiring(wiring.Wiring):
+class _Wiring(components.Components):
     """The wiring of the node, without topics for trajectories, inputs and reports."""
 
     def __init__(self, node, controller, values, states, sent):
         self.controller = controller
-        subscription, wiring.PolledSubscription = wiring.PolledSubscription, lambda *_: states
+        subscription = components.PolledSubscription
+        components.PolledSubscription = lambda *_: states
         try:
             self._connect(node, values)
         finally:
-            wiring.PolledSubscription = subscription
+            components.PolledSubscription = subscription
         self.writer = EffortWriter(controller.model.joint_names, values.command_joints)
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command
         self._output.command, self.commands = self._command, self._output.topic
@@ -141,14 +142,14 @@ class NodeHost:
         self.inner = ControllerHost(robot, {
             **setup, 'settings': {**setup.get('settings', {}), 'states': states}})
         self._time = clock
-        self.wiring = _Wiring(node, self.inner.controller, values, _States(clock), sent)
-        self.joints, names = self.wiring.writer.joints, list(self.inner.names)
+        self.components = _Wiring(node, self.inner.controller, values, _States(clock), sent)
+        self.joints, names = self.components.writer.joints, list(self.inner.names)
         self.effort_limit = self.inner.effort_limit[[names.index(each) for each in self.joints]]
         self._open_guard()
 
     def destroy(self):
         """Close the topics."""
-        for part in (self.wiring, *self._twins):
+        for part in (self.components, *self._twins):
             part.destroy()
         for publisher in self._publishers:
             self._guard_node.destroy_publisher(publisher)
@@ -157,15 +158,15 @@ class NodeHost:
 
     def turn(self):
         """Answer the next state, or act on its absence."""
-        self.wiring.cycle.turn()
+        self.components.cycle.turn()
 
     def request(self, name, now, arguments):
         """Make a request; return the answer."""
-        own = {'activate': self.wiring.activation.take_over, 'shutdown': self._shut_down,
+        own = {'activate': self.components.activation.take_over, 'shutdown': self._shut_down,
                'guard': self._guard_state, 'slow_law': self._slow_down,
                'guard_commands': self._guard_commands, 'break': self._break}
         if name not in own:
-            return self.inner.request(name, self.wiring.law_clock.moment(), arguments)
+            return self.inner.request(name, self.components.law_clock.moment(), arguments)
         try:
             own[name](**arguments)
         except RobodynError as error:
@@ -174,7 +175,7 @@ class NodeHost:
 
     def _shut_down(self, effort='hold'):
         self._values.shutdown_effort = effort
-        self.wiring.shutdown.leave(self._values)
+        self.components.shutdown.leave(self._values)
 
     def _break(self):
         """Make every cycle that answers raise from now on."""
@@ -200,7 +201,7 @@ class NodeHost:
 
     def status(self):
         """Return what must be equal after every command and turn."""
-        cycle, states, guard = self.wiring.cycle, self.wiring.states, self.wiring.guard
+        cycle, states, guard = self.components.cycle, self.components.states, self.components.guard
         return {**self.inner.status(), 'active': cycle.active, 'coasting': cycle.coasting,
                 'complete': states.complete, 'problem': states.problem,
                 'refused': states.refused, 'late': int(cycle.statistics.late),
@@ -212,7 +213,7 @@ class NodeHost:
     def _open_guard(self):
         node, guard = self._guard_node, self._values.guard_name
         topics = ((Header, f'{guard}/state', qos.latched()),
-                  (Float64MultiArray, self.wiring.commands, qos.reliable()))
+                  (Float64MultiArray, self.components.commands, qos.reliable()))
         self._publishers = [node.create_publisher(*each) for each in topics]
         self._twins = [PolledSubscription(node, *each) for each in topics]
 

@@ -17,9 +17,9 @@ def follow(host, now, points, names=None, start_delay=0.0):
 
 def plan(host, now, points, lead, names=None):
     """Plan a trajectory that begins in `lead` seconds, see `begin`."""
-    departure = host.controller.departure(lead)
-    host.planned = departure, host.controller.plan(departure, names or host.names,
-                                                   _points(points))
+    start_state = host.controller.start_state(lead)
+    host.planned = start_state, host.controller.plan(start_state, names or host.names,
+                                                     _points(points))
 
 
 def begin(host, now):

@@ -166,7 +166,7 @@ class Campaign:
     def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
         """Return a runner with an arm that is guarded; None if there are no two hosts."""
         from robodyn_ros.cli.campaign.run import Runner
-        from robodyn_ros.cli.campaign.stage import Stage
+        from robodyn_ros.cli.campaign.testbed import Testbed
         network = cases[0].network
         with self._steps('start simulator, guard and controller') as step:
             try:
@@ -175,11 +175,11 @@ class Campaign:
                 step.result = f'skipped: {error}'
                 self.skipped.update({case.name: str(error) for case in cases})
                 return None
-            stage = stack.enter_context(Stage(*self._what, network=wire))
-            stage.start()
-            where = 'two hosts' if network else f'ROS_DOMAIN_ID={stage.domain}'
-            step.result = f'on {where}; {stage.loop}'
-        return Runner(stage)
+            testbed = stack.enter_context(Testbed(*self._what, network=wire))
+            testbed.start()
+            where = 'two hosts' if network else f'ROS_DOMAIN_ID={testbed.domain}'
+            step.result = f'on {where}; {testbed.loop}'
+        return Runner(testbed)
 
     def _one(self, runner: Runner, case: Case, seed: int) -> Outcome:
         from robodyn_ros.cli.campaign.run import failed
@@ -195,17 +195,17 @@ class Campaign:
 def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
            options: argparse.Namespace, steps: Steps) -> int:
     """Run without faults for long; return 0 if nothing wears out, else 1."""
-    from robodyn_ros.cli.campaign.stage import Stage
-    with Stage(robot, model, motion, logs, settings={
-            'constraints.trajectory': [0.0]}) as stage:
+    from robodyn_ros.cli.campaign.testbed import Testbed
+    with Testbed(robot, model, motion, logs, settings={
+            'constraints.trajectory': [0.0]}) as testbed:
         with steps('start simulator, guard and controller') as step:
-            stage.start()
-            step.result = stage.loop
+            testbed.start()
+            step.result = testbed.loop
         with steps(f'move for {options.soak:g} minutes') as step:
-            wear = soak(stage, options.soak, options.seed, steps)
-            step.result = f'{wear.motions} motions'
-    criteria = wear.criteria(model.effort_limit)
-    for line in ('', *notes(wear), *verdict(criteria)):
+            statistics = soak(testbed, options.soak, options.seed, steps)
+            step.result = f'{statistics.motions} motions'
+    criteria = statistics.criteria(model.effort_limit)
+    for line in ('', *notes(statistics), *verdict(criteria)):
         steps.say(line)
     return 1 if any(each.passed is False for each in criteria) else 0
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.campaign.acts import Draw
 from robodyn_ros.cli.campaign.faults import Case
+from robodyn_ros.cli.campaign.injections import Draw
 from robodyn_ros.cli.campaign.judge import Figures, judge, Limits, measure, Recording, STILL
 from robodyn_ros.cli.report import Criterion
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.safety import USUAL_RATE
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.stage import Stage
+    from robodyn_ros.cli.campaign.testbed import Testbed
 
 _ATTEMPTS = 3
 _BEFORE = 0.5      # s of the motion that are recorded before the fault
@@ -69,16 +69,16 @@ class Runner:
 
     Parameters
     ----------
-    stage : Stage
+    testbed : Stage
         Whose guard is armed.
 
     """
 
-    def __init__(self, stage: Stage):
-        self._stage, model = stage, stage.model
+    def __init__(self, testbed: Testbed):
+        self._stage, model = testbed, testbed.model
         self._limits = Limits(model.effort_limit, USUAL_RATE * model.effort_limit,
                               model.velocity_limit, model.lower, model.upper,
-                              stage.motion.positions[-1])
+                              testbed.motion.positions[-1])
 
     def run(self, case: Case, seed: int) -> Outcome:
         """Run a fault with a seed; again if the machine spoilt it."""
@@ -93,14 +93,14 @@ class Runner:
 
     def _attempt(self, case: Case, seed: int, draw: Draw) -> tuple[Outcome, bool]:
         """Return the outcome, and whether the machine may be to blame for it."""
-        stage = self._stage
-        stage.recover_all()
-        stage.mark()
-        sent = stage.move()
-        stage.wait(draw.moment - 1e-9 * (time.time_ns() - sent))
+        testbed = self._stage
+        testbed.recover_all()
+        testbed.mark()
+        sent = testbed.move()
+        testbed.wait(draw.moment - 1e-9 * (time.time_ns() - sent))
         early = self._excuses(())
         begin = time.time_ns()
-        missing = list(case.act(stage, draw) or ())
+        missing = list(case.act(testbed, draw) or ())
         end = time.time_ns()
         self._watch(sent, end)
         recording = self._recording(case, draw, begin, end, missing)
@@ -118,25 +118,25 @@ class Runner:
 
     def _watch(self, sent: int, end: int) -> None:
         """Record until the arm has rested for a while, or for long enough."""
-        stage = self._stage
-        motion = 1e-9 * sent + stage.motion.times[-1]
+        testbed = self._stage
+        motion = 1e-9 * sent + testbed.motion.times[-1]
         moved = [time.time()]
 
         def rested() -> bool:
             now = time.time()
-            if np.abs(stage.where()[1]).max() >= STILL or now < motion:
+            if np.abs(testbed.where()[1]).max() >= STILL or now < motion:
                 moved[0] = now
             return now - moved[0] > _QUIET + _WATCH
 
-        stage.recorder.wait(rested, max(motion, 1e-9 * end) - time.time() + _LONGEST)
+        testbed.recorder.wait(rested, max(motion, 1e-9 * end) - time.time() + _LONGEST)
 
     def _recording(self, case: Case, draw: Draw, begin: int, end: int,
                    missing: list[str]) -> Recording:
-        stage = self._stage
+        testbed = self._stage
         since = begin - round(1e9 * _BEFORE)
-        truth = stage.recorder.truth.log(stage.model.joint_names, since)
-        commanded = stage.recorder.commanded(stage.model.nv, since)
-        lasted, said = 1e-9 * (end - begin), stage.said()
+        truth = testbed.recorder.truth.log(testbed.model.joint_names, since)
+        commanded = testbed.recorder.commanded(testbed.model.nv, since)
+        lasted, said = 1e-9 * (end - begin), testbed.said()
         texts = [text for _, _, text in said]
         missing += [words for least, words in case.says if draw.duration >= least
                     and not any(re.search(words, text) for text in texts)]

@@ -22,7 +22,7 @@ from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.exceptions import StateError
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.stage import Stage
+    from robodyn_ros.cli.campaign.testbed import Testbed
 
 MODES = (*TRACKING, 'gravity_compensation')
 # Of the states that may stay without a torque; and how many more for each step that the simulator,
@@ -42,7 +42,7 @@ _HOME = 'computed_torque'
 
 
 @dataclass
-class Wear:
+class SoakStatistics:
     """
     What was seen.
 
@@ -113,13 +113,13 @@ class Wear:
         return criteria
 
 
-def soak(stage: Stage, minutes: float, seed: int, steps: Steps) -> Wear:
+def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStatistics:
     """
     Move the arm at random for a time, and return what wore out.
 
     Parameters
     ----------
-    stage : Stage
+    testbed : Stage
         Whose guard is armed.
     minutes : float
         How long.
@@ -129,91 +129,91 @@ def soak(stage: Stage, minutes: float, seed: int, steps: Steps) -> Wear:
         Who is told how far it is.
 
     """
-    wear, random = Wear(), np.random.default_rng(seed)
+    statistics, random = SoakStatistics(), np.random.default_rng(seed)
     begin = time.monotonic()
     end = begin + 60.0 * minutes
-    wear.rest.append(_torque_at_rest(stage, wear))
+    statistics.rest.append(_torque_at_rest(testbed, statistics))
     looked = -_LOOK
     modes: list[str] = []
     while time.monotonic() < end:
         modes = modes or [MODES[k] for k in random.permutation(len(MODES))]
-        _enter(stage, wear, modes.pop())
+        _enter(testbed, statistics, modes.pop())
         for _ in range(_MOTIONS):
-            _move(stage, wear, random)
-            _count(stage, wear)
+            _move(testbed, statistics, random)
+            _count(testbed, statistics)
             now = time.monotonic() - begin
             if now - looked >= _LOOK:
                 looked = now
-                _look(stage.nodes, wear, now)
-            steps.tick(f'{now / 60.0:.1f} min, {wear.motions} motions')
-    _enter(stage, wear, _HOME)
-    wear.rest.append(_torque_at_rest(stage, wear))
-    _look(stage.nodes, wear, time.monotonic() - begin)
-    wear.faults = [text for _, level, text in stage.said() if level in ('ERROR', 'FATAL')
-                   and not text.startswith('trajectory refused')]
-    return wear
+                _look(testbed.nodes, statistics, now)
+            steps.tick(f'{now / 60.0:.1f} min, {statistics.motions} motions')
+    _enter(testbed, statistics, _HOME)
+    statistics.rest.append(_torque_at_rest(testbed, statistics))
+    _look(testbed.nodes, statistics, time.monotonic() - begin)
+    statistics.faults = [text for _, level, text in testbed.said() if level in ('ERROR', 'FATAL')
+                         and not text.startswith('trajectory refused')]
+    return statistics
 
 
-def _enter(stage: Stage, wear: Wear, mode: str) -> None:
+def _enter(testbed: Testbed, statistics: SoakStatistics, mode: str) -> None:
     """Change the mode; after a fault, which is told in the end, the run goes on."""
     try:
-        stage.recorder.set_parameter(stage.name_of('controller'), 'mode', mode)
-        wear.modes.append(mode)
+        testbed.recorder.set_parameter(testbed.name_of('controller'), 'mode', mode)
+        statistics.modes.append(mode)
     except StateError:
-        stage.recover_all()
-    stage.wait(_CHANGE)
+        testbed.recover_all()
+    testbed.wait(_CHANGE)
 
 
-def _move(stage: Stage, wear: Wear, random: np.random.Generator) -> None:
+def _move(testbed: Testbed, statistics: SoakStatistics, random: np.random.Generator) -> None:
     """Go somewhere; what the motors cannot do is refused, and not done."""
-    model, (q, _) = stage.model, stage.where()
+    model, (q, _) = testbed.model, testbed.where()
     low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, q - _REACH),
-                     stage.motion.start - _REACH)
+                     testbed.motion.start - _REACH)
     high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, q + _REACH),
-                      stage.motion.start + _REACH)
+                      testbed.motion.start + _REACH)
     goal = random.uniform(low, np.maximum(low, high))
-    _go(stage, wear, goal)
+    _go(testbed, statistics, goal)
 
 
-def _go(stage: Stage, wear: Wear, goal: np.ndarray) -> None:
-    way = np.abs(goal - stage.where()[0]) / stage.model.velocity_limit
+def _go(testbed: Testbed, statistics: SoakStatistics, goal: np.ndarray) -> None:
+    way = np.abs(goal - testbed.where()[0]) / testbed.model.velocity_limit
     duration = max(0.5, _SLOW * float(np.nanmax(way)))
-    _, answer = stage.answered([duration], [goal], [0.0 * goal], [0.0 * goal])
+    _, answer = testbed.answered([duration], [goal], [0.0 * goal], [0.0 * goal])
     if 'accepted' in answer:
-        wear.motions += 1
-        stage.wait(duration + 0.2)
+        statistics.motions += 1
+        testbed.wait(duration + 0.2)
     else:
-        wear.refused += 1
+        statistics.refused += 1
 
 
-def _torque_at_rest(stage: Stage, wear: Wear) -> np.ndarray:
+def _torque_at_rest(testbed: Testbed, statistics: SoakStatistics) -> np.ndarray:
     """Return the mean torque at the place where the motion begins."""
     for _ in range(2):  # once more, because dry friction holds an arm a little apart
-        _go(stage, wear, stage.motion.start)
-    _count(stage, wear)
-    stage.wait(_REST)
-    commanded = stage.recorder.commanded(stage.model.nv)
+        _go(testbed, statistics, testbed.motion.start)
+    _count(testbed, statistics)
+    testbed.wait(_REST)
+    commanded = testbed.recorder.commanded(testbed.model.nv)
     if not len(commanded.sent):
         raise StateError('nobody commands the arm')
-    _count(stage, wear)
+    _count(testbed, statistics)
     return commanded.torque.mean(axis=0)
 
 
-def _count(stage: Stage, wear: Wear) -> None:
+def _count(testbed: Testbed, statistics: SoakStatistics) -> None:
     """Count what has come, and forget it."""
-    sent = stage.recorder.commanded(stage.model.nv).sent
-    states = len(stage.recorder.truth)
-    wear.torques += max(len(sent) - 1, 0)  # the newest is counted next time
-    wear.states += max(states - 1, 0)
-    wear.gap = max(wear.gap, 1e-9 * float(np.diff(sent).max(initial=0)))
-    wear.late += [int(values['late steps']) for name, values in stage.recorder.diagnostics
-                  if name.endswith('simulation')]
-    stage.recorder.forget()
+    sent = testbed.recorder.commanded(testbed.model.nv).sent
+    states = len(testbed.recorder.truth)
+    statistics.torques += max(len(sent) - 1, 0)  # the newest is counted next time
+    statistics.states += max(states - 1, 0)
+    statistics.gap = max(statistics.gap, 1e-9 * float(np.diff(sent).max(initial=0)))
+    statistics.late += [int(values['late steps']) for name, values in testbed.recorder.diagnostics
+                        if name.endswith('simulation')]
+    testbed.recorder.forget()
 
 
-def _look(nodes: dict[str, Child], wear: Wear, now: float) -> None:
+def _look(nodes: dict[str, Child], statistics: SoakStatistics, now: float) -> None:
     for name, child in nodes.items():
-        wear.looks.setdefault(name, []).append((now, *resources(child.pid)))
+        statistics.looks.setdefault(name, []).append((now, *resources(child.pid)))
 
 
 def resources(pid: int) -> tuple[float, int, int]:
@@ -224,8 +224,8 @@ def resources(pid: int) -> tuple[float, int, int]:
             len(list((folder / 'fd').iterdir())))
 
 
-def notes(wear: Wear) -> list[str]:
+def notes(statistics: SoakStatistics) -> list[str]:
     """Return what else should be known about a run."""
-    return [f'{wear.motions} motions, {wear.refused} refused as beyond the motors or the modes, '
-            f'{len(wear.modes)} changes of mode; longest time without a torque '
-            f'{1e3 * wear.gap:.0f} ms']
+    return [f'{statistics.motions} motions, {statistics.refused} refused as beyond the motors or '
+            f'the modes, {len(statistics.modes)} changes of mode; longest time without a torque '
+            f'{1e3 * statistics.gap:.0f} ms']

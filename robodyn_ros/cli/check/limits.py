@@ -14,8 +14,8 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.mimic import Coordinate
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.selection import Selection
+from robodyn_ros.model.warning_list import WarningList
 
 _MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
 # what few joints reach, and what only stands for none
@@ -46,7 +46,7 @@ def limits(joint_names: Sequence[str], effort: np.ndarray,
 def limits_without_model(text: str | bytes) -> list[Finding]:
     """Judge the limits although there is no model, if joints and links are sound one by one."""
     try:
-        description = read_description(text, Notes())
+        description = read_description(text, WarningList())
     except ModelError:
         return []
     moving = [joint for joint in description.joints.values()
@@ -145,7 +145,7 @@ def _taken(leader: Coordinate, joint: Joint, mimic: Mimic) -> list[str]:
         return (_range(leader.lower, leader.upper), f'{leader.velocity:g}', f'{leader.effort:g}')
 
     before = shown()
-    leader.include(joint, mimic, Notes())
+    leader.include(joint, mimic, WarningList())
     return [f'{what} {old} to {new}' for what, old, new in zip(
         ('position', 'velocity', 'effort'), before, shown()) if old != new]
 

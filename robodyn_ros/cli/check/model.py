@@ -13,9 +13,9 @@ from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
-from robodyn_ros.model.notes import Notes
 from robodyn_ros.model.selection import select, Selection
 from robodyn_ros.model.source import read_source
+from robodyn_ros.model.warning_list import WarningList
 
 # warnings of the model that are told here in full, with all names
 _RETOLD = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',
@@ -62,8 +62,8 @@ def read(robot: Robot) -> Reading:
         if any(asked.values()) and _is_sound(text, error):
             raise
         return Reading(None, [*_problems(error), *limits_without_model(text)], {})
-    description = read_description(text, Notes())
-    selection = select(description, **asked, notes=Notes())
+    description = read_description(text, WarningList())
+    selection = select(description, **asked, notes=WarningList())
     roles = _roles(description, selection)
     return Reading(model, [*_warnings(model), *_sizes(model, description),
                            *limits(model.joint_names, model.effort_limit, model.velocity_limit),

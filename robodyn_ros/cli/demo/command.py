@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.demo.findings import Findings
 from robodyn_ros.cli.demo.page import check_view, open_page, stay
-from robodyn_ros.cli.demo.story import Story
+from robodyn_ros.cli.demo.scenario import Scenario
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         if options.view:
             with steps('open the page') as step:
                 step.result = address = open_page(session, robot)
-        Story(session, findings, steps).tell()
+        Scenario(session, findings, steps).tell()
         code = _conclude_all(session, findings, options, steps)
         if options.view:
             stay(session, address, steps)

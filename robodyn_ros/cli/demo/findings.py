@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 
 from robodyn_ros.cli.demo.evaluation import Tracking
-from robodyn_ros.cli.demo.take import Take
+from robodyn_ros.cli.demo.motion_run import MotionRun
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.report import Criterion, number, table, WIDTH
 from robodyn_ros.cli.units import force_unit, large_unit, small_unit
@@ -55,7 +55,7 @@ class Findings:
     hold: np.ndarray | None = None
     floating: np.ndarray | None = None
     left: np.ndarray | None = None
-    take: Take | None = None
+    take: MotionRun | None = None
     tracking: Tracking | None = None
     heavy: Tracking | None = None
     terms: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)

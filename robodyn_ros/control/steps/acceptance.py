@@ -121,6 +121,8 @@ def accept(state, m, p, inactive, sent):
     allowed = both(state.permitted, no(inactive))
     kind = first_of(
         (no(allowed), REQUESTS),
+        # a copy of the last state is no reason to predict from there once more
+        (all_of([counts, no(silent), m.plausibility.copied]), BETWEEN),
         (both(counts, no(silent)), FROM_STATE),
         (silent, SILENT),
         (either(equal(state.kind, DUE), repeated), BETWEEN), otherwise=(REQUESTS,))[0]

@@ -31,6 +31,7 @@ from robodyn_ros.safety import fading_memory
 REPEATED, HOPPING, OVERSPEED = 120.0, 121.0, 122.0
 AUTO, MEASURED, ESTIMATED = 0.0, 1.0, 2.0
 _GAP = 0.1        # s between two states after which all begins anew
+_COPIED = 1e-4    # rad or m of motion that a copy of the last state hides
 _ANSWERED = 0.05  # s after which a live effort shows a change of torque
 _STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
 _NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
@@ -76,6 +77,7 @@ class Memory:
                             'disagree; 0: not found yet.')
     absent: list = joints('', 'Flag: it is not a number.')
     same: float = scalar('s', 'Time for which states were the same.')
+    copied: float = scalar('', 'Flag: the state is a copy of the last one, and hides motion.')
     unanswered: float = scalar('s', 'Time for which a change of torque is not in the effort.')
     lively: float = scalar('', 'Flag: the measured effort has changed since activation.')
     torque: list = joints('N m', 'Torque sent when states and efforts began to be the same; not a '
@@ -157,15 +159,17 @@ def repeated(state, q, time, before, m, p, sent):
         dead = both(finite(p.repeated), above(time, _ANSWERED))
         j = largest(hidden)
         return when(either(any_above(hidden, p.repeated), dead), Event(
-            REPEATED, j, element(state.qd, j), 0.0, 0.0), NOTHING), span, time
+            REPEATED, j, element(state.qd, j), 0.0, 0.0), NOTHING), span, time, both(
+                finite(p.repeated), any_above(hidden, _COPIED))
 
     changes = any_of([above(absolute(e - old), 0.0)
                       for e, old in zip(state.effort, before.effort)])
     lively = both(finite(sent[0]), either(m.lively, both(m.known, changes)))
-    found, span, time = choose(same, [lambda: (NOTHING, 0.0, 0.0), alike])
+    found, span, time, copied = choose(same, [lambda: (NOTHING, 0.0, 0.0, 0.0), alike])
     # a state that is not used is not passed: the next one is compared with the same as this one
     span = when(flag(found.code), m.same, span)
-    return found, replace(m, same=span, torque=torque, lively=lively, unanswered=time)
+    return found, replace(m, same=span, torque=torque, lively=lively, unanswered=time,
+                          copied=copied)
 
 
 def hopped(q, qd, before, anew, judged, dt, m, p, limit):

@@ -10,7 +10,7 @@ from typing import Callable, Mapping
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit import builtin, codegen, entry, loops, machine
+from robodyn_ros.dynamics.jit import builtin, codegen, fastcall, loops, machine
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.program import Program, trace
 from robodyn_ros.exceptions import ArgumentError
@@ -139,10 +139,10 @@ class Kernel:
         code, fallback = self.code, self.__call__
         if code is None or not builtin.supported():
             return fallback
-        door = entry.Entry(name, doc, fallback, self.runtime, self.sizes, self.shape, self._cache,
-                           False, self.finite, self.review)
-        door.lead_to(code)
-        return door.builtin
+        call = fastcall.FastCall(name, doc, fallback, self.runtime, self.sizes, self.shape,
+                                 self._cache, False, self.finite, self.review)
+        call.bind(code)
+        return call.builtin
 
     @property
     def code(self) -> machine.Code | None:

@@ -9,9 +9,9 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.safety import Freshness
 
@@ -34,7 +34,7 @@ class Activation:
         Its state.
     guard : GuardLink
         Who commands if the controller cannot.
-    company : Company
+    other_commanders : Company
         Who else commands.
     driver_compensates_gravity : bool
         Whether the reported effort comes on top of the weight.
@@ -42,11 +42,11 @@ class Activation:
     """
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlCycle,
-                 states: StateInput, guard: GuardLink, company: Company,
+                 states: StateInput, guard: GuardLink, other_commanders: OtherCommanders,
                  driver_compensates_gravity: bool):
         self._node, self._controller = node, controller
         self._cycle, self._states, self._guard = cycle, states, guard
-        self._company = company
+        self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
         self._log = node.get_logger()
         self._reminded: dict[str, float] = {}
@@ -90,9 +90,9 @@ class Activation:
         controller.check_state(states.q, states.qd)
         if self._guard.refusal:
             raise StateError(self._guard.refusal)
-        company = self._company.refusal()
-        if company:
-            raise StateError(company)
+        other_commanders = self._other_commanders.refusal()
+        if other_commanders:
+            raise StateError(other_commanders)
         return controller.check_effort(states.q, states.qd, states.effort,
                                        self._driver_compensates_gravity)
 

@@ -37,8 +37,8 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
         try:
             node.leave()
         finally:
-            if node.wiring is not None:
-                node.wiring.cycle.halt()  # before anything is destroyed that it uses
+            if node.components is not None:
+                node.components.cycle.halt()  # before anything is destroyed that it uses
         _part(node, executor)
         executor.shutdown(timeout_sec=1.0)
 
@@ -47,16 +47,16 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
     probe, serve = CallbackProbe(node), time.monotonic()
     attempt = serve
     while not stop.requested:
-        wiring = node.wiring
-        if wiring is None:
+        components = node.components
+        if components is None:
             serve_once(executor, node.get_logger(), _SERVE)
             continue
         probe.found = False
-        wiring.cycle.turn(probe.wait)
-        wiring.inputs.poll_feedback()
-        wiring.tasks.run(wiring.cycle.next_state)
+        components.cycle.turn(probe.wait)
+        components.inputs.poll_feedback()
+        components.tasks.run(components.cycle.next_state)
         now = time.monotonic()
-        if now >= serve or wiring.trajectories.called or probe.found:
+        if now >= serve or components.trajectories.called or probe.found:
             serve = now + _SERVE
             _serve(node, executor, probe)
         if node.starting and now >= attempt:
@@ -66,9 +66,9 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
 
 def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
     """Pass on how motions stand, and call back for requests that wait."""
-    trajectories, log = node.wiring.trajectories, node.get_logger()
+    trajectories, log = node.components.trajectories, node.get_logger()
     contained(log, trajectories.look)
-    end = time.monotonic() + _MANY * node.wiring.cycle.is_native
+    end = time.monotonic() + _MANY * node.components.cycle.is_native
     turns = trajectories.turns() or _TURNS * probe.ready()
     while turns:
         for _ in range(turns):
@@ -78,9 +78,9 @@ def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: Callba
 
 def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
     """Let whoever waits for the end of a motion hear of it."""
-    if node.wiring is None:
+    if node.components is None:
         return
-    trajectories = node.wiring.trajectories
+    trajectories = node.components.trajectories
     trajectories.close()
     if not trajectories.unheard:
         return

@@ -2,7 +2,7 @@
 The controller node: joint states in, joint torques out.
 
 Its life is told here: parameters, services, and the transitions of its lifecycle. What it consists
-of while it is configured is put together in `wiring`; `cycle` answers states, and `loop` gives
+of while it is configured is put together in `components`; `cycle` answers states, and `loop` gives
 everything its turn.
 """
 
@@ -18,12 +18,12 @@ from std_srvs.srv import Trigger
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
+from robodyn_ros.nodes.controller.components import Components
 from robodyn_ros.nodes.controller.loop import work
 from robodyn_ros.nodes.controller.parameters import apply_changes, JOINT_PARAMETERS, PARAMETERS
-from robodyn_ros.nodes.controller.wiring import Wiring
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
-from robodyn_ros.nodes.realtime import be_on_time
+from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.safety import Freshness
 
 NAME = 'computed_torque_controller'
@@ -38,7 +38,7 @@ class ControllerNode(LifecycleNode):
     ----------
     failure : Exception or None
         Why the last transition failed.
-    wiring : Wiring or None
+    components : Wiring or None
         What it consists of while it is configured.
 
     """
@@ -48,14 +48,14 @@ class ControllerNode(LifecycleNode):
         self._table = Parameters(self, PARAMETERS, changed=self._changed)
         self._table.refuse_unknown(JOINT_PARAMETERS)
         self.failure: Exception | None = None
-        self.wiring: Wiring | None = None
+        self.components: Components | None = None
         self._requests: list[Service] = []
         self._starting = self.values.autostart
 
     @property
     def configured(self) -> bool:
         """Whether there is a robot, and its topics are open."""
-        return self.wiring is not None
+        return self.components is not None
 
     @property
     def values(self):
@@ -63,9 +63,9 @@ class ControllerNode(LifecycleNode):
         return self._table.values
 
     def _changed(self, values, names: list[str]) -> None:
-        if self.wiring is not None:
-            apply_changes(self.wiring.controller, values, names,
-                          self.wiring.configured)
+        if self.components is not None:
+            apply_changes(self.components.controller, values, names,
+                          self.components.configured)
             changed = (f'{name} = {getattr(values, name.replace(".", "_"))}' for name in names)
             self.get_logger().info(f'changed: {", ".join(changed)}')
 
@@ -104,38 +104,38 @@ class ControllerNode(LifecycleNode):
         return _FAILED if self.failure else _DONE
 
     def _configure(self) -> None:
-        wiring = Wiring(self, self._table)
+        components = Components(self, self._table)
         try:
-            be_on_time(self, self.values, python=not wiring.cycle.is_native)
+            configure_realtime(self, self.values, python=not components.cycle.is_native)
         except RobodynError:
-            wiring.destroy()
+            components.destroy()
             raise
-        self._open_services(wiring)
-        self.wiring = wiring  # the last: from here on it counts as configured
-        model = wiring.controller.model
+        self._open_services(components)
+        self.components = components  # the last: from here on it counts as configured
+        model = components.controller.model
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
-        if missing := wiring.controller.missing_rotors:
+        if missing := components.controller.missing_rotors:
             self.get_logger().warning(missing)
 
     def _activate(self) -> None:
-        self.wiring.activation.take_over()
+        self.components.activation.take_over()
         self._starting = False
 
     def leave(self) -> None:
         """Bring the arm to rest, then send the last torque; bounded in time, whatever happens."""
-        if self.wiring is not None:
-            self.wiring.shutdown.leave(self.values)
+        if self.components is not None:
+            self.components.shutdown.leave(self.values)
 
     def _clean_up(self) -> None:
-        self.wiring.destroy()
+        self.components.destroy()
         for service in self._requests:
             self.destroy_service(service)
-        self.wiring, self._starting = None, False
+        self.components, self._starting = None, False
 
     def _shut_down(self) -> None:
         self.leave()
-        if self.wiring is not None:
+        if self.components is not None:
             self._clean_up()
 
     # --- start ------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class ControllerNode(LifecycleNode):
     @property
     def starting(self) -> bool:
         """Whether it still has to activate itself."""
-        return self._starting and self.wiring is not None and not self.wiring.cycle.active
+        return self._starting and self.components is not None and not self.components.cycle.active
 
     def start(self) -> None:
         """Configure, if it is to start itself; raise what is wrong."""
@@ -152,7 +152,7 @@ class ControllerNode(LifecycleNode):
 
     def attempt_activation(self) -> None:
         """Activate if the arm is ready; otherwise say now and then what is missing."""
-        activation = self.wiring.activation
+        activation = self.components.activation
         if not activation.is_possible() or self.trigger_activate() is _DONE:
             return
         if not isinstance(self.failure, StateError):
@@ -161,15 +161,15 @@ class ControllerNode(LifecycleNode):
 
     # --- services ---------------------------------------------------------------------------
 
-    def _open_services(self, wiring: Wiring) -> None:
-        controller = wiring.controller
+    def _open_services(self, components: Components) -> None:
+        controller = components.controller
 
         def reset_fault():
-            verdict = wiring.states.verdict()
+            verdict = components.states.verdict()
             if verdict.level is not Freshness.FRESH:
                 raise StateError(f'the cause is still there: {verdict.reason}')
-            if wiring.guard.complaint:
-                raise StateError(f'the cause is still there: {wiring.guard.complaint}')
+            if components.guard.complaint:
+                raise StateError(f'the cause is still there: {components.guard.complaint}')
             fault = controller.fault
             controller.reset_fault()
             if fault:

@@ -17,7 +17,8 @@ from robodyn_ros.nodes.controller.adaptive_parameters import (
     adaptation_from, ADAPTIVE_PARAMETERS, schedule_from, SCHEDULE_PARAMETERS)
 from robodyn_ros.nodes.controller.cartesian_parameters import (
     CARTESIAN_PARAMETERS, reach_from, task_gains_from, TASK_NAMES)
-from robodyn_ros.nodes.controller.guest_parameters import GUEST_PARAMETERS, linear_from
+from robodyn_ros.nodes.controller.external_law_parameters import (
+    EXTERNAL_LAW_PARAMETERS, linear_from)
 from robodyn_ros.nodes.controller.observer_parameters import observer_from, OBSERVER_PARAMETERS
 from robodyn_ros.nodes.controller.plausibility_parameters import (
     plausibility_from, PLAUSIBILITY_PARAMETERS)
@@ -120,7 +121,7 @@ PARAMETERS = (
               '~/external_wrench, ~/target_wrench or ~/reflected_torque counts.', 's',
               minimum=0.001, maximum=60.0),
     *OBSERVER_PARAMETERS,
-    *GUEST_PARAMETERS,
+    *EXTERNAL_LAW_PARAMETERS,
     Parameter('activation_time', 'double', 0.5, 'In which feedback grows to its full part.',
               's', minimum=0.0, maximum=10.0, read_only=True),
     Parameter('stop_time', 'double', 0.3, 'In which a joint comes to rest from its velocity '

@@ -7,10 +7,10 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.controller.company import Company
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
+from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
@@ -40,17 +40,17 @@ class ControllerReport:
         What it knows of its guard.
     trajectories : TrajectoryInterfaces
         Which trajectories it refused.
-    company : Company
+    other_commanders : Company
         Who else publishes torques and states.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  cycle: ControlCycle, inputs: Inputs, guard: GuardLink,
-                 trajectories: TrajectoryInterfaces, company: Company):
+                 trajectories: TrajectoryInterfaces, other_commanders: OtherCommanders):
         self._node, self._controller, self._states = node, controller, states
         self._cycle, self._inputs, self._guard = cycle, inputs, guard
-        self._trajectories, self._company = trajectories, company
+        self._trajectories, self._other_commanders = trajectories, other_commanders
         self._told, self._collisions = '', 0
         self._light: set[str] = set()
         self._recovers = False
@@ -126,7 +126,7 @@ class ControllerReport:
             'used all the same, as velocity_source is measured; mend the driver'
             if controller.needs_velocity else
             'estimated from positions, feedback is lowered where the delay of that requires it; '
-            'mend the driver, or set velocity_source to estimated'))
+            'mend the driver, or start with velocity_source estimated'))
 
     def _unmet_goal(self) -> str:
         """Return which goal tolerance is not met some time after the last point, or ''."""
@@ -154,10 +154,12 @@ class ControllerReport:
             return DiagnosticStatus.WARN, 'the guard is silent'
         if recovery := controller.recovery:
             return DiagnosticStatus.WARN, recovery
+        if estimated := controller.doubted_velocities:
+            return DiagnosticStatus.WARN, f'velocity of {", ".join(estimated)} is estimated'
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
-        if self._company.complaint:
-            return DiagnosticStatus.WARN, self._company.complaint
+        if self._other_commanders.complaint:
+            return DiagnosticStatus.WARN, self._other_commanders.complaint
         return DiagnosticStatus.OK, controller.mode.value
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
@@ -181,7 +183,7 @@ class ControllerReport:
             'saturated joints': ', '.join(controller.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
-            **self._company.summary(),
+            **self._other_commanders.summary(),
             **controller.observation.summary(), **task_summary(controller)}
 
 

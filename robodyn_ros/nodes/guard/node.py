@@ -22,15 +22,15 @@ from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.guard.agreement import Agreement
+from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck
 from robodyn_ros.nodes.guard.fallback import Fallback
 from robodyn_ros.nodes.guard.parameters import PARAMETERS
 from robodyn_ros.nodes.guard.report import GuardReport
+from robodyn_ros.nodes.guard.topics import CommandPublisher, ControllerMonitor, StateSubscriber
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.guard.wires import Hearing, Sight, Voice
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
-from robodyn_ros.nodes.realtime import be_on_time
+from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.safety import Freshness, Guard, GuardState
 
 NAME = 'guard'
@@ -49,7 +49,7 @@ class GuardNode(Node):
         Who commands.
     torque : GuardTorque
         What the guard commands.
-    sight : Sight
+    states : Sight
         What it sees of the arm.
 
     """
@@ -64,10 +64,11 @@ class GuardNode(Node):
             self.torque = GuardTorque(Dynamics(model), values)
         self.guard = Guard(values.timeout, values.patience)
         try:
-            self._hearing = Hearing(self, model, values)
-            self.sight = Sight(self, model, values)
-            self._voice = Voice(self, model, values)
-            self._agreement = Agreement(self, model, values, self._voice.command_topic)
+            self._controller = ControllerMonitor(self, model, values)
+            self.states = StateSubscriber(self, model, values)
+            self._commands = CommandPublisher(self, model, values)
+            self._configuration = ConfigurationCheck(
+                self, model, values, self._commands.command_topic)
         except InvalidTopicNameException as error:
             reason = str(error).splitlines()[0].rstrip(':')
             raise ParameterError(f'controller is {values.controller!r}, effort_command_topic is '
@@ -77,7 +78,7 @@ class GuardNode(Node):
         self._told = 0.0
         self.create_service(Trigger, '~/reset', self._reset)
         self._report = GuardReport(self, model.name, values.controller)
-        be_on_time(self, values)
+        configure_realtime(self, values)
         self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
                                f'{values.timeout:g} s of silence')
 
@@ -104,21 +105,21 @@ class GuardNode(Node):
         guard, before, reason = self.guard, self.guard.state, self.guard.reason
         log = self.get_logger()
         if guard.in_charge:
-            new = contained(log, self.sight.look, _COAST, otherwise=False)
+            new = contained(log, self.states.look, _COAST, otherwise=False)
         else:
             time.sleep(self._period)
-            self.sight.reader.believe_next()
-            new = contained(log, self.sight.look, otherwise=False)
+            self.states.reader.accept_next()
+            new = contained(log, self.states.look, otherwise=False)
         if new:
-            self.torque.see(self.sight.reader.q)
-        contained(log, self._hearing.listen, guard, self.torque)
-        self._agreement.listen(guard, self.torque)
+            self.torque.see(self.states.reader.q)
+        contained(log, self._controller.listen, guard, self.torque)
+        self._configuration.listen(guard, self.torque)
         now = time.monotonic()
-        state = guard.look(now, self.sight.reader.complete)
+        state = guard.look(now, self.states.reader.complete)
         # a controller that commands by now would give way to what a guard publishes too early
         if not guard.listens and (state is not before or now - self._told >= self._period):
             self._told = now
-            self._voice.tell(state, self._hearing.stamp)
+            self._commands.tell(state, self._controller.stamp)
         if state is not before or (state is GuardState.REFUSING and guard.reason != reason):
             self._enter(state, before, now)
         if guard.commands:
@@ -129,7 +130,7 @@ class GuardNode(Node):
         guard, log = self.guard, self.get_logger()
         if state is GuardState.REFUSING:
             # two calls: rclpy refuses another severity from the same line
-            if self._agreement.known:
+            if self._configuration.known:
                 log.error(f'{state.value}: {guard.reason}')
             else:
                 log.info(f'{state.value}: {guard.reason}')
@@ -139,18 +140,18 @@ class GuardNode(Node):
             return
         log.error(f'the guard commands the arm: {guard.reason}')
         if before is GuardState.ARMED:
-            reader = self.sight.reader
-            self.torque.start(now, reader.q, self.sight.qd, self._hearing.torque)
+            reader = self.states.reader
+            self.torque.start(now, reader.q, self.states.qd, self._controller.torque)
             self._fallback.switch()
 
     def _command(self, new: bool, now: float) -> None:
         """Send a torque: for a new state, or because none comes."""
-        reader = self.sight.reader
-        fresh = self.sight.verdict().level is Freshness.FRESH
+        reader = self.states.reader
+        fresh = self.states.verdict().level is Freshness.FRESH
         if new and fresh:
-            self._voice.command(self.torque.moving(now, reader.q, self.sight.qd), reader.q)
+            self._commands.command(self.torque.moving(now, reader.q, self.states.qd), reader.q)
         elif not fresh:
-            self._voice.command(self.torque.blind(now), reader.q)
+            self._commands.command(self.torque.blind(now), reader.q)
 
     def _leave(self) -> None:
         """Leave in good order: the weight is the last torque, if it was the guard's to send."""
@@ -158,12 +159,12 @@ class GuardNode(Node):
             self.torque.let_go()
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
-                self._voice.command(self.torque.blind(time.monotonic()), self.sight.reader.q)
+                self._commands.command(self.torque.blind(time.monotonic()), self.states.reader.q)
                 time.sleep(_COAST)
             self.get_logger().warning('left: the last torque is the weight of the arm, and nobody '
                                       'controls it')
-        self._voice.tell(GuardState.GONE, self._hearing.stamp)
-        self._voice.wait_until_heard()
+        self._commands.tell(GuardState.GONE, self._controller.stamp)
+        self._commands.wait_until_heard()
 
     # --- services and parameters ------------------------------------------------------------
 

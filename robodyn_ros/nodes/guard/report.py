@@ -35,7 +35,7 @@ class GuardReport:
         self._timer = node.create_timer(_REPORT, self._report)
 
     def _report(self) -> None:
-        node, guard, states = self._node, self._node.guard, self._node.sight.verdict()
+        node, guard, states = self._node, self._node.guard, self._node.states.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
         if level == DiagnosticStatus.OK and (states.level is not Freshness.FRESH
                                              or guard.refusal):

@@ -33,17 +33,17 @@ from robodyn_ros.nodes.native.plant_loop import PlantWires
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process, StopRequest
-from robodyn_ros.nodes.realtime import be_on_time
-from robodyn_ros.nodes.simulator.adversary import Adversary
-from robodyn_ros.nodes.simulator.adversary_parameters import arm_from, MISMATCH_PARAMETERS
+from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.nodes.simulator.applied_wrenches import AppliedWrenches
+from robodyn_ros.nodes.simulator.background_build import BackgroundPlantBuild, change_numbers
 from robodyn_ros.nodes.simulator.lockstep import Lockstep
 from robodyn_ros.nodes.simulator.native import open_native
 from robodyn_ros.nodes.simulator.pacing import Pacer
 from robodyn_ros.nodes.simulator.parameters import (
     check, decimation, joints_from, LIVE_JOINT_PARAMETERS, PARAMETERS, period, plant_from)
-from robodyn_ros.nodes.simulator.plant_exchange import change_numbers, PlantInTheMaking
 from robodyn_ros.nodes.simulator.report import SimulatorReport
+from robodyn_ros.nodes.simulator.sensor_parameters import arm_from, MISMATCH_PARAMETERS
+from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 NAME = 'robot_simulator'
@@ -65,7 +65,7 @@ class SimulatorNode(Node):
         What was commanded.
     pushes : AppliedWrenches
         What pushes it.
-    adversary : Adversary
+    sensors : Adversary
         What stands between the plant and the wire.
     states : StatePublisher
         Where states go.
@@ -100,14 +100,14 @@ class SimulatorNode(Node):
             self.plant = plant_from(values, self._robot.model)
         for warning in self.plant.warnings:
             self.get_logger().warning(warning)
-        self.adversary = Adversary(self._robot.model, values)
+        self.sensors = SensorsAndFaults(self._robot.model, values)
         self.commands = CommandReader(self.plant.model.joint_names, values.command_joints)
         self.pushes = AppliedWrenches(self.plant, self.commands.refusals)
         self.pacer = Pacer(period(values))
         self.paused = values.start_paused
         self.simulated_time = values.real_time_factor != 1.0 or values.lockstep
         self.decimation = decimation(values)
-        self._made: PlantInTheMaking | None = None
+        self._made: BackgroundPlantBuild | None = None
         self.total_steps = self.silences = self._stamp = 0
         self.commanded_step, self.commanded = 0, time.monotonic()
         self._open()
@@ -165,7 +165,7 @@ class SimulatorNode(Node):
             f'{model.name}: {model.nv} joints ({", ".join(self.commands.command_joints)}), held '
             'by brakes until the first command')
         self.get_logger().info(f'loop: {self.loop}'.replace(': python: ', ': python, because '))
-        be_on_time(self, self._table.values)
+        configure_realtime(self, self._table.values)
         self._publish_first()
         self._report.start()
         serve = time.monotonic()
@@ -212,30 +212,30 @@ class SimulatorNode(Node):
         """Make one step with the newest command; return whether a state went out."""
         if not self.lockstep:
             self._listen()
-        plant, adversary = self.plant, self.adversary
+        plant, sensors = self.plant, self.sensors
         self.pushes.end()
-        for fault in adversary.advance(plant.time):
+        for fault in sensors.advance(plant.time):
             self.get_logger().info(f'fault: {fault}')
         silent = (self.total_steps - self.commanded_step) * plant.step_size
-        if adversary.stopped:
+        if sensors.stopped:
             plant.engage()
         elif 0.0 < self._table.values.command_timeout < silent and not plant.brakes:
             self.silences += 1
             self.tell_silence(silent)
             plant.engage()
         was_well = not plant.fault
-        if not plant.step(adversary.torque(self.commands.torque)) and was_well:
+        if not plant.step(sensors.torque(self.commands.torque)) and was_well:
             self.get_logger().error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
         return self.total_steps % self.decimation == 0 and self._publish()
 
     def _listen(self) -> None:
         """Take all messages that wait."""
-        commands, deaf, good = self.commands, self.adversary.deaf, False
+        commands, commands_dropped, good = self.commands, self.sensors.commands_dropped, False
         for message in self._array.waiting():
-            good |= not deaf and commands.read_array(message)
+            good |= not commands_dropped and commands.read_array(message)
         for message in self._named.waiting():
-            good |= not deaf and commands.read_named(message)
+            good |= not commands_dropped and commands.read_named(message)
         self._listen_to_pushes()
         if good:
             self._heard()
@@ -285,7 +285,7 @@ class SimulatorNode(Node):
     def _heard(self) -> None:
         """Take note of a good command: the first one lets go of the brakes."""
         self.commanded_step, self.commanded = self.total_steps, time.monotonic()
-        if self.plant.brakes and not self.plant.fault and not self.adversary.stopped:
+        if self.plant.brakes and not self.plant.fault and not self.sensors.stopped:
             self.plant.release()
             self.tell_release()
 
@@ -300,7 +300,7 @@ class SimulatorNode(Node):
     def _publish(self) -> bool:
         self._stamp = (round(1e9 * self.total_steps * self.plant.step_size)
                        if self.simulated_time else time.time_ns())
-        return self.states.publish(self.plant, self.adversary, self._stamp)
+        return self.states.publish(self.plant, self.sensors, self._stamp)
 
     def _publish_first(self) -> None:
         """Publish a state that does not follow from the one before."""
@@ -315,7 +315,7 @@ class SimulatorNode(Node):
         self.plant.reset(brakes=True)
         self.commands.clear()
         self.pushes.clear()
-        self.adversary.reset()
+        self.sensors.reset()
         self.total_steps += 1  # another state has another stamp
         self._publish_first()
         response.success = True
@@ -360,7 +360,7 @@ class SimulatorNode(Node):
         if 'real_time_factor' in names and not self.simulated_time:
             raise ParameterError('stamps are those of the clock on the wall: start the simulator '
                                  'with another real_time_factor than 1 to change it')
-        self.adversary.change(values, names, self.plant.time)
+        self.sensors.change(values, names, self.plant.time)
         if 'publish_rate' in names:
             self.decimation = decimation(values)
         if 'real_time_factor' in names:
@@ -376,7 +376,7 @@ class SimulatorNode(Node):
         self._made = None  # what is still in the making is out of date
         if change_numbers(self.plant, arm):
             return
-        self._made = PlantInTheMaking(lambda: plant_from(values, self._robot.model))
+        self._made = BackgroundPlantBuild(lambda: plant_from(values, self._robot.model))
         if self.lockstep:  # always at the same step
             self._made.wait()
             self._take_new_plant()

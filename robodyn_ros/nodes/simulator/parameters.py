@@ -12,8 +12,8 @@ from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes.description import joint_values, ROBOT_PARAMETERS
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.realtime import REALTIME_PARAMETERS
-from robodyn_ros.nodes.simulator.adversary_parameters import (
-    arm_from, check_adversary, FAULT_PARAMETERS, MISMATCH_PARAMETERS, SENSOR_PARAMETERS)
+from robodyn_ros.nodes.simulator.sensor_parameters import (
+    arm_from, check_sensors, FAULT_PARAMETERS, MISMATCH_PARAMETERS, SENSOR_PARAMETERS)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.integrators import INTEGRATORS
 
@@ -81,7 +81,7 @@ PARAMETERS = (
 
 def check(values: SimpleNamespace) -> None:
     """Raise ParameterError for values that make no sense."""
-    check_adversary(values)
+    check_sensors(values)
     if values.lockstep and values.real_time_factor != 1.0:
         raise ParameterError(f"parameter 'real_time_factor' is {values.real_time_factor:g} and "
                              "'lockstep' is set: in lockstep the controller sets the pace, leave "

@@ -12,7 +12,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.conversions import set_stamp
-from robodyn_ros.nodes.simulator.adversary import Adversary
+from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
 
@@ -68,7 +68,7 @@ class StatePublisher:
         self.listened = self.truth.get_subscription_count() > 0
         self.told = self.clock is not None and self.clock.get_subscription_count() > 0
 
-    def publish(self, plant: Plant, adversary: Adversary, stamp: int) -> bool:
+    def publish(self, plant: Plant, sensors: SensorsAndFaults, stamp: int) -> bool:
         """
         Publish the state of a plant.
 
@@ -76,7 +76,7 @@ class StatePublisher:
         ----------
         plant : Plant
             Its state.
-        adversary : Adversary
+        sensors : Adversary
             What stands between it and the topic.
         stamp : int
             Time of the state (ns).
@@ -87,19 +87,19 @@ class StatePublisher:
             Whether anything went out on `joint_states`.
 
         """
-        self.tell_time(stamp)
+        self.publish_clock(stamp)
         if self.listened:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
             self.truth.publish(self._true.write(stamp))
-        if not adversary.measure(plant):
+        if not sensors.measure(plant):
             return False
-        sensors, writer = adversary.sensors, self._writer
+        sensors, writer = sensors.sensors, self._writer
         self._fill(writer, sensors.position, sensors.velocity, sensors.effort)
-        if adversary.honest:
+        if sensors.nominal:
             self._last = writer.write(stamp)
             self.states.publish(self._last)
             return True
-        reports = adversary.spoil(plant.time, StateReport(
+        reports = sensors.apply(plant.time, StateReport(
             self.names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
             stamp))
         for report in reports:
@@ -112,7 +112,7 @@ class StatePublisher:
         if self._last:
             self.states.publish(self._last)
 
-    def tell_time(self, stamp: int) -> None:
+    def publish_clock(self, stamp: int) -> None:
         """Publish simulated time, if that is what stamps are and somebody wants to know."""
         if self.told:
             set_stamp(self._clock_message.clock, stamp)

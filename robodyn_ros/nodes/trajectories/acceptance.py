@@ -64,14 +64,14 @@ class Acceptance:
     ----------
     controller : ArmController
         Of the arm. All calls come from the thread of its cycle.
-    patient : bool
+    block_until_checked : bool
         Whether the cycle can wait for any check, as in lockstep.
 
     """
 
-    def __init__(self, controller: ArmController, patient: bool = False):
+    def __init__(self, controller: ArmController, block_until_checked: bool = False):
         self._controller = controller
-        self._at_once = math.inf if patient else _AT_ONCE
+        self._at_once = math.inf if block_until_checked else _AT_ONCE
         self._job: _Job | None = None
         self._newest: Request | None = None  # of those whose motion was accepted
 
@@ -89,10 +89,10 @@ class Acceptance:
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
         for lead in _LEADS:
-            departure = controller.departure(lead)
+            start_state = controller.start_state(lead)
             trajectory = controller.plan(
-                departure, message.joint_names, trajectory_points(message), request.zero)
-            if controller.begin(departure, trajectory, request.tolerances):
+                start_state, message.joint_names, trajectory_points(message), request.zero)
+            if controller.begin(start_state, trajectory, request.tolerances):
                 self._accept(request, trajectory)
                 return
         raise StateError('the arm went elsewhere while the trajectory was checked; send it again')
@@ -159,12 +159,12 @@ class _Job:
         self.request, self._controller, self.attempt = request, controller, attempt
         self._interruptions = controller.interruptions
         points = len(request.message.points)
-        self._departure = controller.departure(
+        self._start_state = controller.start_state(
             2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points))
         self._zero = request.zero
         if request.zero is not None:  # the time of the check is not the sender's
             late = max(request.received - request.zero, 0.0)
-            self._zero = max(request.zero, self._departure.moment - late)
+            self._zero = max(request.zero, self._start_state.moment - late)
         self.trajectory: Trajectory | None = None
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True, name='acceptance')
@@ -178,7 +178,7 @@ class _Job:
         try:
             message = self.request.message
             self.trajectory = self._controller.plan(
-                self._departure, message.joint_names, trajectory_points(message), self._zero)
+                self._start_state, message.joint_names, trajectory_points(message), self._zero)
         except Exception as error:  # to be raised where it is waited for
             self._error = error
 
@@ -190,7 +190,7 @@ class _Job:
         if controller.interruptions != self._interruptions:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
-        return controller.begin(self._departure, self.trajectory, self.request.tolerances)
+        return controller.begin(self._start_state, self.trajectory, self.request.tolerances)
 
     def again(self) -> _Job:
         """Return another check, with more time."""

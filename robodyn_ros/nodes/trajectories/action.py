@@ -61,7 +61,7 @@ class TrajectoryAction:
     goal : object or None
         The accepted goal that has not ended.
     server : ActionServer
-        To be waited for by an `Inbox`; no executor does.
+        To be waited for by an `BackgroundSubscription`; no executor does.
 
     """
 

@@ -19,7 +19,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
-from robodyn_ros.nodes.trajectories.inbox import Inbox
+from robodyn_ros.nodes.trajectories.background_subscription import BackgroundSubscription
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 
@@ -54,15 +54,16 @@ class TrajectoryInterfaces:
         self._node, self._controller = node, controller
         self.now, self._wall = now, wall
         self.refused, self.refusal = 0, ''
-        self._acceptance = Acceptance(controller, patient=values.lockstep)
+        self._acceptance = Acceptance(controller, block_until_checked=values.lockstep)
         self._action = self._state = None
         if find_spec('control_msgs') is None:
             node.get_logger().info('control_msgs is not installed: trajectories come by topic '
                                    'only, and ~/controller_state is silent')
         else:
             self._open_optional(states, values)
-        self._inbox = Inbox(node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
-                            self._action and self._action.server)
+        self._subscription = BackgroundSubscription(
+            node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
+            self._action and self._action.server)
 
     def _open_optional(self, states: StateInput, values: SimpleNamespace) -> None:
         # only here, because they cannot be imported without control_msgs
@@ -76,12 +77,12 @@ class TrajectoryInterfaces:
 
     def close(self) -> None:
         """Take nothing any more."""
-        self._inbox.close()
+        self._subscription.close()
 
     def destroy(self) -> None:
         """Close them."""
         self._acceptance.drop('the controller is cleaned up')
-        self._inbox.destroy()
+        self._subscription.destroy()
         for door in (self._action, self._state):
             if door is not None:
                 door.destroy()
@@ -91,18 +92,18 @@ class TrajectoryInterfaces:
         if self._action is not None:
             self._action.look()
         self._acceptance.look()
-        self._inbox.deliver(self._on_message)
+        self._subscription.deliver(self._on_message)
         if self._state is not None:
             self._state.look()
 
     @property
     def called(self) -> bool:
         """Whether something has just come."""
-        return self._inbox.called
+        return self._subscription.called
 
     def turns(self) -> int:
         """Return how many turns of the executor are wanted now."""
-        called, self._inbox.called = self._inbox.called, False
+        called, self._subscription.called = self._subscription.called, False
         # a goal that waits for the end of its motion takes every other turn
         in_work = self._action is not None and self._action.in_work
         return 3 * called + 2 * in_work

@@ -21,7 +21,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.load_messages import payload_message
 from robodyn_ros.nodes.trajectories.points import point
 from robodyn_ros.nodes.view.names import Names
-from robodyn_ros.view import orders
+from robodyn_ros.view import page_commands
 
 SERVICES = ('hold', 'float', 'stop', 'reset_fault')  # of the controller
 Tell = Callable[[str, str, bool], None]
@@ -67,11 +67,12 @@ class Commands:
         self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
-        self._obey = {orders.Ask: self._ask, orders.Pause: self._pause, orders.Step: self._step,
-                      orders.Reset: self._reset, orders.Move: self._move,
-                      orders.Wrench: self._push, orders.Carry: self._carry}
+        self._obey = {page_commands.Ask: self._ask, page_commands.Pause: self._pause,
+                      page_commands.Step: self._step, page_commands.Reset: self._reset,
+                      page_commands.Move: self._move,
+                      page_commands.Wrench: self._push, page_commands.Carry: self._carry}
 
-    def obey(self, order: orders.Order) -> None:
+    def obey(self, order: page_commands.Order) -> None:
         """Carry out an order."""
         self._obey[type(order)](order)
 
@@ -92,19 +93,19 @@ class Commands:
         if known is not None and refusal[1]:
             self._tell('move', f'refused by the controller: {refusal[1]}', False)
 
-    def _ask(self, order: orders.Ask) -> None:
+    def _ask(self, order: page_commands.Ask) -> None:
         self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
 
-    def _pause(self, order: orders.Pause) -> None:
+    def _pause(self, order: page_commands.Pause) -> None:
         self._call('time', f'{self._simulator}/pause', SetBool.Request(data=order.on))
 
-    def _step(self, _order: orders.Step) -> None:
+    def _step(self, _order: page_commands.Step) -> None:
         self._call('step', f'{self._simulator}/step', Trigger.Request())
 
-    def _reset(self, _order: orders.Reset) -> None:
+    def _reset(self, _order: page_commands.Reset) -> None:
         self._call('reset', f'{self._simulator}/reset', Trigger.Request())
 
-    def _move(self, order: orders.Move) -> None:
+    def _move(self, order: page_commands.Move) -> None:
         if not self._trajectory.get_subscription_count():
             self._tell('move', f'nobody listens on {self._trajectory.topic_name}: is the '
                        'controller running?', False)
@@ -114,7 +115,7 @@ class Commands:
             point(order.positions, still, still, time=order.duration)]))
         self._tell('move', f'sent, {order.duration:.1f} s', True)
 
-    def _push(self, order: orders.Wrench) -> None:
+    def _push(self, order: page_commands.Wrench) -> None:
         message = WrenchStamped()
         message.header.frame_id = order.link
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -123,7 +124,7 @@ class Commands:
             part.x, part.y, part.z = map(float, numbers)
         self._wrench.publish(message)
 
-    def _carry(self, order: orders.Carry) -> None:
+    def _carry(self, order: page_commands.Carry) -> None:
         told = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
                        np.zeros((3, 3)))
         given = {'payload.link': order.link, 'payload.mass': float(order.mass)}

@@ -16,8 +16,8 @@ from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.view.commands import Commands, Tell
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
-from robodyn_ros.view.orders import Carry, Explain, Order
 from robodyn_ros.view.page import Page
+from robodyn_ros.view.page_commands import Carry, Explain, Order
 
 PERIOD = 1.0 / 30.0  # s
 
@@ -37,14 +37,14 @@ class LiveView:
 
     Attributes
     ----------
-    orders : SimpleQueue of Order
+    page_commands : SimpleQueue of Order
         What a person at the page wants; any thread may put it there.
 
     """
 
     def __init__(self, names: Names, namespace: str = '', enclave: str = ''):
         self._names = names
-        self.orders: SimpleQueue[Order] = SimpleQueue()
+        self.page_commands: SimpleQueue[Order] = SimpleQueue()
         init_tool(enclave)
         try:
             self._node = Node('robodyn_view', namespace=namespace, use_global_arguments=False,
@@ -106,7 +106,7 @@ class LiveView:
 
     def _obey(self, feed: Feed, commands: Commands | None, tell: Tell) -> None:
         """Carry out what has been asked for since the last time; of payloads the last one."""
-        asked = [self.orders.get() for _ in range(self.orders.qsize())]
+        asked = [self.page_commands.get() for _ in range(self.page_commands.qsize())]
         newest = next((order for order in reversed(asked) if isinstance(order, Carry)), None)
         for order in asked:
             if isinstance(order, Carry) and order is not newest:

@@ -22,7 +22,7 @@ _WAY = 0.95     # part of a motion that is all of it, for a few states that are 
 _BEGIN = 2.0    # s in which it must begin, or be refused
 
 
-class Take(NamedTuple):
+class MotionRun(NamedTuple):
     """
     A motion that was made.
 
@@ -45,7 +45,7 @@ class Take(NamedTuple):
     problem: str
 
 
-def make(session: Session, motion: Motion, settle: float, gravity: float = 1.0) -> Take:
+def make(session: Session, motion: Motion, settle: float, gravity: float = 1.0) -> MotionRun:
     """
     Let the controller follow a motion.
 
@@ -83,7 +83,7 @@ def make(session: Session, motion: Motion, settle: float, gravity: float = 1.0) 
     return take
 
 
-def _refused(take: Take) -> bool:
+def _refused(take: MotionRun) -> bool:
     """Return whether the motion itself was not to the controller's liking."""
     return 'refused' in take.problem and 'fault' not in take.problem
 
@@ -95,7 +95,7 @@ def _scale_gravity(session: Session, part: float) -> None:
         session.recorder.wait(timeout=_SAG)
 
 
-def _attempt(session: Session, motion: Motion, settle: float, attempt: int) -> Take:
+def _attempt(session: Session, motion: Motion, settle: float, attempt: int) -> MotionRun:
     heard = session.controller.log.stat().st_size
     begin = session.send(motion.times, motion.positions, motion.velocities, motion.accelerations)
     session.recorder.wait(lambda: _moves(session) or session.news(heard), _BEGIN)
@@ -106,7 +106,7 @@ def _attempt(session: Session, motion: Motion, settle: float, attempt: int) -> T
     news = session.news(heard)
     if not news and not _made(session, motion, begin, end):
         news = ['it was stopped on the way']
-    return Take(motion, begin, end, attempt, news[-1] if news else '')
+    return MotionRun(motion, begin, end, attempt, news[-1] if news else '')
 
 
 def _approach(session: Session, start: np.ndarray) -> None:

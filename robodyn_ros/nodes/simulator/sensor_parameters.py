@@ -72,7 +72,7 @@ FAULT_PARAMETERS = (
 )
 
 
-def check_adversary(values: SimpleNamespace) -> None:
+def check_sensors(values: SimpleNamespace) -> None:
     """Raise ParameterError for values that make no sense for any robot."""
     for name, meaning in (('payload.com', 'x, y and z'),
                           ('mismatch.base_tilt', 'roll, pitch and yaw')):

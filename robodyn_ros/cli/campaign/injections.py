@@ -17,7 +17,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import Payload
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.stage import Stage
+    from robodyn_ros.cli.campaign.testbed import Testbed
 
 _MOMENTS = (0.5, 1.3)   # s into the motion
 _POINT = np.zeros((3, 3))
@@ -66,145 +66,145 @@ Act = Callable[['Stage', Draw], 'Sequence[str] | None']
 
 def killed(name: str) -> Act:
     """Return the act of ending a process without a word."""
-    def act(stage: Stage, _draw: Draw) -> None:
-        stage.end(name, signal.SIGKILL)
-        stage.until_gone(name)
+    def act(testbed: Testbed, _draw: Draw) -> None:
+        testbed.end(name, signal.SIGKILL)
+        testbed.until_gone(name)
     return act
 
 
-def driver_killed(stage: Stage, draw: Draw) -> None:
+def driver_killed(testbed: Testbed, draw: Draw) -> None:
     """End the simulator without a word; a new one comes later."""
-    killed('simulator')(stage, draw)
-    stage.wait(draw.duration)
-    heard = len(stage.recorder.truth)
-    stage.start_node('simulator')
-    stage.recorder.wait(lambda: len(stage.recorder.truth) > heard, 20.0)
+    killed('simulator')(testbed, draw)
+    testbed.wait(draw.duration)
+    heard = len(testbed.recorder.truth)
+    testbed.start_node('simulator')
+    testbed.recorder.wait(lambda: len(testbed.recorder.truth) > heard, 20.0)
 
 
 def told_to_end(number: int) -> Act:
     """Return the act of ending the controller by a signal that it heeds."""
-    def act(stage: Stage, _draw: Draw) -> Sequence[str]:
-        stage.end('controller', number)
-        stage.until_gone('controller')
-        code = stage.nodes['controller'].exit_code
+    def act(testbed: Testbed, _draw: Draw) -> Sequence[str]:
+        testbed.end('controller', number)
+        testbed.until_gone('controller')
+        code = testbed.nodes['controller'].exit_code
         return () if code == 0 else [f'exit code 0, but {code}']
     return act
 
 
 def held_up(name: str) -> Act:
     """Return the act of stopping a process for a while."""
-    def act(stage: Stage, draw: Draw) -> None:
-        stage.nodes[name].signal(signal.SIGSTOP)
-        stage.wait(draw.duration)
-        stage.nodes[name].signal(signal.SIGCONT)
+    def act(testbed: Testbed, draw: Draw) -> None:
+        testbed.nodes[name].signal(signal.SIGSTOP)
+        testbed.wait(draw.duration)
+        testbed.nodes[name].signal(signal.SIGCONT)
     return act
 
 
-def crowded(stage: Stage, draw: Draw) -> None:
+def crowded(testbed: Testbed, draw: Draw) -> None:
     """Let another program want 30 % of each processor."""
-    hogs = stage.crowd(0.3)
-    stage.wait(draw.duration)
+    hogs = testbed.crowd(0.3)
+    testbed.wait(draw.duration)
     for hog in hogs:
         hog.may_end = True
         hog.stop()
 
 
-def cut_off(stage: Stage, draw: Draw) -> None:
+def cut_off(testbed: Testbed, draw: Draw) -> None:
     """Cut the wire between the controller's host and the arm's."""
-    stage.network.cut()
-    stage.wait(draw.duration)
-    stage.network.heal()
+    testbed.network.cut()
+    testbed.wait(draw.duration)
+    testbed.network.heal()
 
 
 # --- the arm --------------------------------------------------------------------------------
 
 def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -> Act:
     """Return the act of a fault of the simulated arm, see `simulation.faults`."""
-    def act(stage: Stage, draw: Draw) -> None:
-        names = [stage.model.joint_names[j] for j in draw.joints[:joints]]
+    def act(testbed: Testbed, draw: Draw) -> None:
+        names = [testbed.model.joint_names[j] for j in draw.joints[:joints]]
         words = ['now', kind, *names, f'{draw.duration:.4f}']
         if amount:
             words.append(f'{draw.amount * (draw.sign if amount == "signed" else 1.0):.4f}')
         if timeout:
-            _simulate(stage, command_timeout=timeout)
-        _simulate(stage, faults=[' '.join(words)])
-        stage.wait(draw.duration)
-        _simulate(stage, faults=[''])
+            _simulate(testbed, command_timeout=timeout)
+        _simulate(testbed, faults=[' '.join(words)])
+        testbed.wait(draw.duration)
+        _simulate(testbed, faults=[''])
         if timeout:
-            _simulate(stage, command_timeout=0.0)
+            _simulate(testbed, command_timeout=0.0)
     return act
 
 
-def offset(stage: Stage, draw: Draw) -> None:
+def offset(testbed: Testbed, draw: Draw) -> None:
     """Let an encoder jump, and jump back."""
-    bias = np.zeros(stage.model.nv)
+    bias = np.zeros(testbed.model.nv)
     bias[draw.joints[0]] = draw.sign * draw.amount
-    _simulate(stage, **{'sensors.position_bias': bias.tolist()})
-    stage.wait(draw.duration)
-    _simulate(stage, **{'sensors.position_bias': [0.0]})
+    _simulate(testbed, **{'sensors.position_bias': bias.tolist()})
+    testbed.wait(draw.duration)
+    _simulate(testbed, **{'sensors.position_bias': [0.0]})
 
 
 def loaded(told: bool) -> Act:
     """Return the act of giving the arm a payload, and taking it away."""
-    def act(stage: Stage, draw: Draw) -> None:
-        link, com = stage.model.body_names[-1], np.array([0.0, 0.0, 0.05])
-        mass = draw.amount * float(stage.model.mass.sum())
-        _simulate(stage, **{'payload.com': com.tolist(), 'payload.mass': mass,
-                            'payload.link': link})
+    def act(testbed: Testbed, draw: Draw) -> None:
+        link, com = testbed.model.body_names[-1], np.array([0.0, 0.0, 0.05])
+        mass = draw.amount * float(testbed.model.mass.sum())
+        _simulate(testbed, **{'payload.com': com.tolist(), 'payload.mass': mass,
+                              'payload.link': link})
         if told:
-            stage.recorder.mischief.tell_payload(Payload(link, mass, com, _POINT))
-        stage.wait(draw.duration)
-        _simulate(stage, **{'payload.link': ''})
+            testbed.recorder.fault_publisher.publish_payload(Payload(link, mass, com, _POINT))
+        testbed.wait(draw.duration)
+        _simulate(testbed, **{'payload.link': ''})
         if told:
-            stage.recorder.mischief.tell_payload(Payload(link, 0.0, com, _POINT))
+            testbed.recorder.fault_publisher.publish_payload(Payload(link, 0.0, com, _POINT))
     return act
 
 
 def tilted(told: bool) -> Act:
     """Return the act of tilting the base, and putting it upright."""
-    def act(stage: Stage, draw: Draw) -> None:
-        gravity, angle = stage.model.gravity, draw.sign * draw.amount
+    def act(testbed: Testbed, draw: Draw) -> None:
+        gravity, angle = testbed.model.gravity, draw.sign * draw.amount
         cos, sin = math.cos(angle), math.sin(angle)
         # roll: gravity as the tilted base sees it
         seen = np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ gravity
-        _simulate(stage, **{'mismatch.base_tilt': [angle, 0.0, 0.0]})
+        _simulate(testbed, **{'mismatch.base_tilt': [angle, 0.0, 0.0]})
         if told:
-            stage.recorder.mischief.tell_gravity(seen)
-        stage.wait(draw.duration)
-        _simulate(stage, **{'mismatch.base_tilt': [0.0, 0.0, 0.0]})
+            testbed.recorder.fault_publisher.publish_gravity(seen)
+        testbed.wait(draw.duration)
+        _simulate(testbed, **{'mismatch.base_tilt': [0.0, 0.0, 0.0]})
         if told:
-            stage.recorder.mischief.tell_gravity(gravity)
+            testbed.recorder.fault_publisher.publish_gravity(gravity)
     return act
 
 
-def _simulate(stage: Stage, **parameters) -> None:
+def _simulate(testbed: Testbed, **parameters) -> None:
     for name, value in parameters.items():
-        stage.recorder.set_parameter(stage.name_of('simulator'), name, value)
+        testbed.recorder.set_parameter(testbed.name_of('simulator'), name, value)
 
 
 # --- messages -------------------------------------------------------------------------------
 
-def impersonated(stage: Stage, draw: Draw) -> None:
+def impersonated(testbed: Testbed, draw: Draw) -> None:
     """Let somebody else publish joint states as well, thirty times per second."""
-    mischief, names = stage.recorder.mischief, stage.model.joint_names
-    publisher, wrong = mischief.imposter(), stage.motion.start.copy()
+    fault_publisher, names = testbed.recorder.fault_publisher, testbed.model.joint_names
+    publisher, wrong = fault_publisher.imposter(), testbed.motion.start.copy()
     wrong[draw.joints[0]] += draw.sign * draw.amount
     end = time.monotonic() + draw.duration
     try:
         while time.monotonic() < end:
-            publisher.publish(stage.false_state(names, wrong))
-            stage.wait(0.03)
+            publisher.publish(testbed.false_state(names, wrong))
+            testbed.wait(0.03)
     finally:
-        mischief.destroy(publisher)
+        fault_publisher.destroy(publisher)
 
 
-def misdirected(stage: Stage, draw: Draw) -> Sequence[str]:
+def misdirected(testbed: Testbed, draw: Draw) -> Sequence[str]:
     """Send trajectories with every defect."""
     missing = []
-    for words, message in stage.defective(draw.joints[0]):
-        heard = stage.nodes['controller'].log.stat().st_size
-        stage.recorder.mischief.send(message)
-        answer = stage.answer(heard)
+    for words, message in testbed.defective(draw.joints[0]):
+        heard = testbed.nodes['controller'].log.stat().st_size
+        testbed.recorder.fault_publisher.send(message)
+        answer = testbed.answer(heard)
         if 'refused' not in answer or words not in answer:
             missing.append(f'trajectory refused: ... {words} ... (but: {answer or "nothing"})')
     return missing
@@ -224,28 +224,28 @@ def bad_parameters(nv: int) -> list[tuple[str, str, object]]:
         ('simulator', 'friction_scale', -1.0)]
 
 
-def mistuned(stage: Stage, _draw: Draw) -> Sequence[str]:
+def mistuned(testbed: Testbed, _draw: Draw) -> Sequence[str]:
     """Set parameters to what they cannot be; nothing may change."""
-    rows = bad_parameters(stage.model.nv)
-    before = stage.parameters(rows)
+    rows = bad_parameters(testbed.model.nv)
+    before = testbed.parameters(rows)
     missing = []
     for node, name, value in rows:
         try:
-            stage.recorder.set_parameter(stage.name_of(node), name, value)
+            testbed.recorder.set_parameter(testbed.name_of(node), name, value)
             missing.append(f'{node} refused {name} = {value}')
         except RobodynError as error:
             if 'refused' not in str(error):
                 missing.append(str(error))
-    if stage.parameters(rows) != before:
+    if testbed.parameters(rows) != before:
         missing.append('nothing has changed')
     return missing
 
 
-def redescribed(stage: Stage, draw: Draw) -> None:
+def redescribed(testbed: Testbed, draw: Draw) -> None:
     """Publish another robot_description, of an arm twice as heavy."""
     heavier = re.sub(r'(<mass\s+value=")([^"]+)"',
-                     lambda match: f'{match[1]}{2.0 * float(match[2])}"', stage.urdf)
-    mischief = stage.recorder.mischief
-    publisher = mischief.describe(heavier)
-    stage.wait(draw.duration)
-    mischief.destroy(publisher)
+                     lambda match: f'{match[1]}{2.0 * float(match[2])}"', testbed.urdf)
+    fault_publisher = testbed.recorder.fault_publisher
+    publisher = fault_publisher.describe(heavier)
+    testbed.wait(draw.duration)
+    fault_publisher.destroy(publisher)

@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_ros.cli.demo.evaluation import drift, match, Tracking
 from robodyn_ros.cli.demo.findings import Findings
-from robodyn_ros.cli.demo.take import make
+from robodyn_ros.cli.demo.motion_run import make
 from robodyn_ros.cli.processes import CpuMeter
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
@@ -22,7 +22,7 @@ _LISTEN = 0.3   # s until the controller has noticed who listens
 _SETTLE = 0.3   # s that are still recorded after a motion
 
 
-class Story:
+class Scenario:
     """
     The scenes of a demo.
 

@@ -1,10 +1,10 @@
 """Warnings about a robot, gathered while it is read; the same one about many parts is one line."""
 
 MOST_NAMES = 3
-MOST_NOTES = 200
+MAX_WARNINGS = 200
 
 
-class Notes:
+class WarningList:
     """A list of warnings in which each text appears once, with the names it concerns."""
 
     def __init__(self) -> None:
@@ -13,7 +13,7 @@ class Notes:
 
     def add(self, text: str, name: str = '') -> None:
         """Note a warning, and the joint or link it is about."""
-        if text not in self._names and len(self._names) >= MOST_NOTES:
+        if text not in self._names and len(self._names) >= MAX_WARNINGS:
             self._left_out += 1
             return
         names = self._names.setdefault(text, [])

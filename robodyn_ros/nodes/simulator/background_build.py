@@ -11,7 +11,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 
 
-class PlantInTheMaking:
+class BackgroundPlantBuild:
     """
     A plant that is made in a thread of its own.
 

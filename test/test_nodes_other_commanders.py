@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 import rclpy  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.commanders import Commanders  # noqa: E402
-from robodyn_ros.nodes.controller.company import Company  # noqa: E402
+from robodyn_ros.nodes.controller.other_commanders import OtherCommanders  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, Header, String  # noqa: E402
 
@@ -57,17 +57,17 @@ def until(condition):
 
 
 def test_a_guard_is_told_by_its_state_not_by_its_name(scene):
-    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     commanders = Commanders(scene.controller, [COMMANDS])
     until(lambda: not commanders.look() and commanders.names)
-    assert not company.refusal()
+    assert not other_commanders.refusal()
     scene.add('guard', commands=Float64MultiArray)
-    until(lambda: company.refusal().startswith(
+    until(lambda: other_commanders.refusal().startswith(
         f'somebody else publishes on {COMMANDS}: two commanders would fight over the arm '
         f'({SPACE}/controller, {GUARD})'))
     assert commanders.look() and commanders.rivals == (f'{SPACE}/controller', GUARD)
     scene.add('guard', own_state=Header)
-    until(lambda: not company.refusal())
+    until(lambda: not other_commanders.refusal())
     assert not commanders.look() and commanders.guards == (GUARD,)
 
 
@@ -81,35 +81,35 @@ def test_a_state_of_another_kind_is_not_that_of_a_guard(scene):
 
 
 def test_only_the_guard_that_was_named_may_command_as_well(scene):
-    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     commanders = Commanders(scene.controller, [COMMANDS])
     scene.add('other', own_state=Header, commands=Float64MultiArray)
-    until(lambda: f'{SPACE}/other' in company.refusal())
+    until(lambda: f'{SPACE}/other' in other_commanders.refusal())
     until(lambda: not commanders.look() and commanders.guards == (f'{SPACE}/other',))
 
 
 def test_a_second_node_of_the_name_is_none(scene):
-    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     scene.add('guard', own_state=Header, commands=Float64MultiArray)
-    until(lambda: not company.refusal())
+    until(lambda: not other_commanders.refusal())
     scene.nodes['twin'] = twin = rclpy.create_node(
         'guard', context=scene.controller.context, namespace=SPACE)
     twin.create_publisher(Float64MultiArray, 'commands', qos.reliable())
-    until(lambda: f'({SPACE}/controller, {GUARD})' in company.refusal())
+    until(lambda: f'({SPACE}/controller, {GUARD})' in other_commanders.refusal())
 
 
 def test_who_comes_later_is_noticed_and_logged_once(scene, capfd):
-    company = Company(scene.controller, COMMANDS, STATES, GUARD)
+    other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
 
     def complains(words, active=True):
         def looked():
-            company.look(active)
-            return words in company.complaint if words else not company.complaint
+            other_commanders.look(active)
+            return words in other_commanders.complaint if words else not other_commanders.complaint
         return looked
 
     scene.add('arm', joint_states=JointState)
     scene.add('gripper', joint_states=JointState)
-    until(lambda: complains('', active=False)() and 'gripper' in company.summary()[
+    until(lambda: complains('', active=False)() and 'gripper' in other_commanders.summary()[
         'publishers of joint states'])
     until(complains(''))
     scene.add('stranger', joint_states=JointState)
@@ -118,7 +118,7 @@ def test_who_comes_later_is_noticed_and_logged_once(scene, capfd):
     scene.add('rival', commands=Float64MultiArray)
     until(complains(f'2 nodes publish commands ({SPACE}/controller, {SPACE}/rival)'))
     for _ in range(20):
-        company.look(True)
+        other_commanders.look(True)
     logged = capfd.readouterr().err
     assert logged.count(words) == 1 and logged.count('2 nodes publish commands') == 1
     scene.nodes.pop('rival').destroy_node()

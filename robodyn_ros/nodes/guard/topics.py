@@ -30,7 +30,7 @@ _ARRIVE = 0.2    # s that the last torque may take to arrive
 _BELIEVED = 0.3  # s after which states that jumped are believed
 
 
-class Hearing:
+class ControllerMonitor:
     """
     What a guard hears of the controller: heartbeat, last torque, payload and gravity.
 
@@ -95,7 +95,7 @@ class Hearing:
             self._log.error(f'refused on {subscription.topic}: {error}')
 
 
-class Sight:
+class StateSubscriber:
     """
     What a guard sees of the arm.
 
@@ -150,7 +150,7 @@ class Sight:
         return fresh
 
 
-class Voice:
+class CommandPublisher:
     """
     What a guard says: its state, and torques.
 

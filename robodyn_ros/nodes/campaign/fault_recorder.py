@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.campaign.mischief import Mischief
+from robodyn_ros.nodes.campaign.fault_publisher import FaultPublisher
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
@@ -40,7 +40,7 @@ class Commanded(NamedTuple):
     odd: int
 
 
-class Witness(Recorder):
+class FaultRecorder(Recorder):
     """
     Listens to arm, controller and guard, and can do them harm.
 
@@ -53,7 +53,7 @@ class Witness(Recorder):
     ----------
     truth : JointStream
         Where the arm is in fact.
-    mischief : Mischief
+    fault_publisher : Mischief
         What is published that should not be.
 
     """
@@ -66,7 +66,7 @@ class Witness(Recorder):
         self._words = Stream(node, Header, f'{guard.NAME}/state', latched=True)
         self._beats = Stream(node, Header, f'{controller.NAME}/heartbeat')
         self._streams += [self.truth, self._commands, self._words, self._beats]
-        self.mischief = Mischief(node, controller.NAME)
+        self.fault_publisher = FaultPublisher(node, controller.NAME)
 
     def forget(self) -> None:
         """Forget what was recorded; the newest of each topic stays."""

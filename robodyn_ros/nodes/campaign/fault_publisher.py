@@ -21,7 +21,7 @@ from robodyn_ros.nodes.load_messages import payload_message
 _SLOW = 1.0   # s that a defective trajectory takes
 
 
-class Mischief:
+class FaultPublisher:
     """
     Publishes what is wrong.
 
@@ -47,11 +47,11 @@ class Mischief:
         """Send a trajectory as it is."""
         self._trajectory.publish(trajectory)
 
-    def tell_payload(self, payload: Payload) -> None:
+    def publish_payload(self, payload: Payload) -> None:
         """Tell controller and guard what the arm carries."""
         self._payload.publish(payload_message(payload))
 
-    def tell_gravity(self, gravity: Sequence[float]) -> None:
+    def publish_gravity(self, gravity: Sequence[float]) -> None:
         """Tell controller and guard where down is."""
         message = Vector3Stamped()
         message.vector.x, message.vector.y, message.vector.z = map(float, gravity)

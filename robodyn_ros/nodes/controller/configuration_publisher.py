@@ -12,7 +12,7 @@ from std_msgs.msg import String
 from robodyn_ros.control import ArmController
 from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.guard.contract import loads_of, terms_of, TOPIC
+from robodyn_ros.nodes.guard.configuration import loads_of, terms_of, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
 
 

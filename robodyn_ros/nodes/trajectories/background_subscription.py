@@ -34,7 +34,7 @@ _SPACING = 0.01  # s from one look to the next that something new asks for
 _FOR_EVER = -1
 
 
-class Inbox:
+class BackgroundSubscription:
     """
     Takes messages of a topic and requests to an action server.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.view.arm import DrawnArm
-from robodyn_ros.view.orders import Wrench
+from robodyn_ros.view.page_commands import Wrench
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.spring import Spring
 
@@ -28,7 +28,7 @@ class _Held(NamedTuple):
     target: np.ndarray
 
 
-class Grip:
+class DragForce:
     """
     Pulls the link that is dragged, in a plane that faces the camera.
 

@@ -53,11 +53,11 @@ _CONTEXT = ('array_type', 'double', 'out', 'none', 'fallback', 'vectorcall', 'in
 _TABLE = 8 * len(_CONTEXT)  # then pairs of a link's name and its kernel
 
 
-class Entry:
+class FastCall:
     """
     A built-in function in front of kernels of one signature.
 
-    Until `lead_to`, or `lead_link_to`, every call goes to `fallback`.
+    Until `bind`, or `bind_link`, every call goes to `fallback`.
 
     Parameters
     ----------
@@ -112,14 +112,14 @@ class Entry:
         self.builtin = new_builtin(definition(
             name, code.address('entry'), _METH_FASTCALL_KEYWORDS, doc), context)
 
-    def lead_to(self, code: machine.Code) -> None:
+    def bind(self, code: machine.Code) -> None:
         """Lead to the `kernel` of this code; it stays loaded."""
         self._context.owned.append(code)
         self._context[_CONTEXT.index('kernel')] = code.address('kernel')
         # without it no argument is an array, so that no call gets as far as the kernel
         self._context[_CONTEXT.index('array_type')] = id(np.ndarray)
 
-    def lead_link_to(self, link: str, code: machine.Code) -> None:
+    def bind_link(self, link: str, code: machine.Code) -> None:
         """Lead from this very name of a link to the `kernel` of its code."""
         with self._lock:
             if any(known is link for known, _ in self._links.values()):
@@ -157,7 +157,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
     of_link : bool
         Whether the name of a link follows the arrays.
     finite, reviewed : bool
-        Whether arguments, and whether the result, are looked through, see `Entry`.
+        Whether arguments, and whether the result, are looked through, see `FastCall`.
 
     """
     count = len(sizes)

@@ -11,7 +11,8 @@ from rclpy.action import ActionClient, ActionServer  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.polling import PolledGroup, PolledSubscription  # noqa: E402
-from robodyn_ros.nodes.trajectories.inbox import Inbox  # noqa: E402
+from robodyn_ros.nodes.trajectories.background_subscription import (  # noqa: E402
+    BackgroundSubscription)
 from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
@@ -36,7 +37,7 @@ def until(condition, act=lambda: time.sleep(0.001)):
 
 
 def test_of_a_flood_of_trajectories_the_newest_are_kept_and_the_rest_is_counted(node, capfd):
-    inbox = Inbox(node, JointTrajectory, 'flood', qos.reliable(2))
+    inbox = BackgroundSubscription(node, JointTrajectory, 'flood', qos.reliable(2))
     publisher = node.create_publisher(JointTrajectory, 'flood', qos.reliable(100))
     until(publisher.get_subscription_count)
     sent = 0
@@ -72,7 +73,7 @@ def test_of_a_flood_of_goals_few_are_in_work_and_none_is_lost(node):
     server = ActionServer(
         node, kind, 'follow', lambda handle: None, goal_callback=decide,
         callback_group=PolledGroup())
-    inbox = Inbox(node, JointTrajectory, 'unused', qos.reliable(2), server)
+    inbox = BackgroundSubscription(node, JointTrajectory, 'unused', qos.reliable(2), server)
     client = ActionClient(node, kind, 'follow')
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)

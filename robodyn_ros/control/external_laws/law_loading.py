@@ -6,8 +6,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 import inspect
 
-from robodyn_ros.control.guests.compiled_law import CompiledLaw
-from robodyn_ros.control.guests.own_law import OwnLawRunner, source_of, told
+from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
+from robodyn_ros.control.external_laws.own_law import OwnLawRunner, source_of, told
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 

@@ -17,13 +17,13 @@ from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.controller.company import Company
-from robodyn_ros.nodes.controller.contract_publisher import ContractPublisher
+from robodyn_ros.nodes.controller.configuration_publisher import ContractPublisher
 from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.external_law_parameters import own_law_from
 from robodyn_ros.nodes.controller.guard_link import GuardLink
-from robodyn_ros.nodes.controller.guest_parameters import own_law_from
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
+from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.parameters import (
     check_rate, gains_from, JOINT_PARAMETERS, settings_from)
 from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
@@ -42,7 +42,7 @@ from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 _SOON, _OFTEN, _SELDOM, _REPORT = 0.005, 0.01, 0.05, 1.0
 
 
-class Wiring:
+class Components:
     """
     Reads the robot, compiles its dynamics, opens the topics.
 
@@ -63,7 +63,7 @@ class Wiring:
         What comes in.
     guard : GuardLink
         Who commands if the controller cannot.
-    company : Company
+    other_commanders : Company
         Who else publishes torques and states.
     cycle : ControlCycle
         What answers it.
@@ -104,7 +104,7 @@ class Wiring:
         self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
-                                       self.company)
+                                       self.other_commanders)
         self.tasks = self._periodic()
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
@@ -132,8 +132,8 @@ class Wiring:
         native, reason = open_native(node, controller, states, output, guard, clock, values)
         self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
                                           values.fixed_rate, native, reason)
-        self.company = Company(node, output.topic, states.topic, guard.name)
-        self.activation = Activation(node, controller, cycle, states, guard, self.company,
+        self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)
+        self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
                                      values.driver_compensates_gravity)
         self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
@@ -155,12 +155,13 @@ class Wiring:
 
     def _periodic(self) -> PeriodicTasks:
         """Return what has its turn between two states."""
-        report, output, guard, company = self.report, self._output, self.guard, self.company
+        report, output, guard, others = (
+            self.report, self._output, self.guard, self.other_commanders)
         return PeriodicTasks([
             (report.tell, _OFTEN), (self.inputs.poll, _SOON), (guard.look, _SELDOM),
             (output.look, _SELDOM), (self._contract.publish, _SELDOM),
-            (self._estimate.publish, _SELDOM), (lambda: company.look(self.cycle.active), _REPORT),
-            (report.publish, _REPORT)])
+            (self._estimate.publish, _SELDOM),
+            (lambda: others.look(self.cycle.active), _REPORT), (report.publish, _REPORT)])
 
 
 def _simulated(node: LifecycleNode) -> bool:

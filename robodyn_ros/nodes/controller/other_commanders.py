@@ -9,7 +9,7 @@ from rclpy.node import Node
 from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
 
 
-class Company:
+class OtherCommanders:
     """
     Looks who is there: before the arm is taken over, and now and then while it is controlled.
 
@@ -41,7 +41,7 @@ class Company:
 
     def refusal(self) -> str:
         """Return why the arm cannot be taken over; empty if it can."""
-        self._look_around()
+        self._find_commanders()
         self._usual = Counter(self._speakers)
         commanders = self._commanders
         commanders.look()
@@ -62,7 +62,7 @@ class Company:
             Whether the arm is controlled: who publishes joint states only since then is odd.
 
         """
-        self._look_around()
+        self._find_commanders()
         if not active:
             self._usual = Counter(self._speakers)
         before, self.complaint = self.complaint, self._commanders.quarrel or self._newcomers()
@@ -74,7 +74,7 @@ class Company:
         return {'commanders': ', '.join(self._commanders.names),
                 'publishers of joint states': ', '.join(self._speakers)}
 
-    def _look_around(self) -> None:
+    def _find_commanders(self) -> None:
         """Find out the names; they take a tenth of a millisecond each, so only of a new number."""
         counts = tuple(map(self._node.count_publishers, (self._commands, self._states)))
         names = (*self._commanders.names, *self._speakers)

@@ -17,8 +17,8 @@ from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.session import Session, STIFFNESS
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.campaign.mischief import defective, joint_state
-from robodyn_ros.nodes.campaign.witness import Witness
+from robodyn_ros.nodes.campaign.fault_publisher import defective, joint_state
+from robodyn_ros.nodes.campaign.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
@@ -42,7 +42,7 @@ _SLOW = 3.0      # part of the time that a way takes at the velocity limit
 _SETTLE = 4.0    # s after a way
 
 
-class Stage(Session):
+class Testbed(Session):
     """
     Processes that can be hurt, and set up again.
 
@@ -61,7 +61,7 @@ class Stage(Session):
 
     """
 
-    recorder: Witness
+    recorder: FaultRecorder
 
     def __init__(self, robot, model, motion: Motion, logs: Path,
                  network: Network | None = None,
@@ -78,7 +78,7 @@ class Stage(Session):
     def start(self) -> None:
         """Start all, and wait until the guard watches over the controller that holds the arm."""
         with self._host('simulator'):
-            self.recorder = Witness(self._alive)
+            self.recorder = FaultRecorder(self._alive)
         for name in NODES:
             self.start_node(name)
         self.until_armed()
@@ -134,7 +134,7 @@ class Stage(Session):
 
     def crowd(self, share: float) -> list[Child]:
         """Start a program for each processor that wants a share of it."""
-        return [self._children.start(f'hog {k}', 'robodyn_ros.cli.campaign.hog', [str(share)],
+        return [self._children.start(f'hog {k}', 'robodyn_ros.cli.campaign.load', [str(share)],
                                      self._logs / f'campaign_hog_{k}.log')
                 for k in range(os.cpu_count() or 1)]
 

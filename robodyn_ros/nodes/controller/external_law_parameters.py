@@ -8,7 +8,7 @@ from robodyn_ros.control import LinearBounds, load_own_law
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.parameters import Parameter
 
-GUEST_PARAMETERS = (
+EXTERNAL_LAW_PARAMETERS = (
     Parameter('own_law', 'string', '', 'Law of mode own_law: module:function (compiled), '
               'module:Class (Python), or the name of an entry point in the group '
               'robodyn_ros.control_laws.', read_only=True),

@@ -13,7 +13,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.containment import contained
-from robodyn_ros.nodes.guard.contract import (
+from robodyn_ros.nodes.guard.configuration import (
     contract_from, difference, payloads_from, terms_of, TOPIC, vector_from)
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -22,7 +22,7 @@ from robodyn_ros.safety import Guard, GuardState
 _UNREADABLE = 'the contract of the controller cannot be read; the stack trace is in the log'
 
 
-class Agreement:
+class ConfigurationCheck:
     """
     Compares the contract with the guard's own parameters, and takes over its loads.
 

@@ -14,8 +14,8 @@ import traceback
 
 import numpy as np
 
-from robodyn_ros.control.guests.protocol import LawState
-from robodyn_ros.control.guests.stopwatch import Stopwatch
+from robodyn_ros.control.external_laws.protocol import LawState
+from robodyn_ros.control.external_laws.stopwatch import Stopwatch
 from robodyn_ros.control.terms import ABSURD_TORQUE, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError

@@ -10,8 +10,8 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.model import Payload, RobotModel  # noqa: E402
-from robodyn_ros.nodes.guard import agreement  # noqa: E402
-from robodyn_ros.nodes.guard.contract import (  # noqa: E402
+from robodyn_ros.nodes.guard import configuration_check  # noqa: E402
+from robodyn_ros.nodes.guard.configuration import (  # noqa: E402
     contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
 from robodyn_ros.safety import Guard  # noqa: E402
@@ -96,12 +96,13 @@ def test_loads_that_cannot_be_are_refused(text):
 def test_the_arm_is_digested_when_limits_change_not_for_every_torque(monkeypatch):
     words = [SimpleNamespace(data=json.dumps(
         terms() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
-    monkeypatch.setattr(agreement, 'PolledSubscription', lambda *_: SimpleNamespace(
+    monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: SimpleNamespace(
         topic='', take=lambda: words.pop() if words else None))
     made = []
-    monkeypatch.setattr(agreement, 'terms_of', lambda *given: made.append(0) or terms_of(*given))
+    monkeypatch.setattr(configuration_check, 'terms_of',
+                        lambda *given: made.append(0) or terms_of(*given))
     log = SimpleNamespace(info=print, error=print)
-    contract = agreement.Agreement(
+    contract = configuration_check.ConfigurationCheck(
         SimpleNamespace(get_logger=lambda: log), MODEL,
         SimpleNamespace(**DEFAULTS), '/effort_controller/commands')
     guard = Guard(0.2)

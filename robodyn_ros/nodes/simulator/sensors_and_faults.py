@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from numpy.typing import NDArray
 
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.simulator.adversary_parameters import (
+from robodyn_ros.nodes.simulator.sensor_parameters import (
     campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import (
-    deaf, emergency_stop, FaultInjector, lost_torque, StateReport)
+    commands_dropped, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.sensors import Sensors
 
@@ -21,7 +21,7 @@ _SENSORS = {row.name for row in SENSOR_PARAMETERS}
 _FAULTS = {row.name for row in FAULT_PARAMETERS}
 
 
-class Adversary:
+class SensorsAndFaults:
     """
     Sensors and faults of one arm; time is that of the plant.
 
@@ -37,7 +37,7 @@ class Adversary:
     sensors : Sensors
     stopped : bool
         Whether the emergency stop is pressed.
-    deaf : bool
+    commands_dropped : bool
         Whether commands do not arrive.
 
     Raises
@@ -52,7 +52,7 @@ class Adversary:
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
         self._injector = FaultInjector()
-        self.stopped = self.deaf = False
+        self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
         self._schedule = self._made(values, 0.0, begin=0.0)
 
@@ -66,14 +66,14 @@ class Adversary:
         return self._schedule.active
 
     @property
-    def honest(self) -> bool:
+    def nominal(self) -> bool:
         """Whether states are published as the sensors have them."""
         return not self._schedule.active and self._injector.idle
 
     @property
     def quiet_until(self) -> float:
         """Return the time (s) before which nothing is or goes wrong; -inf: that is not known."""
-        return self._schedule.event if self.honest and self.sensors.ideal else -math.inf
+        return self._schedule.event if self.nominal and self.sensors.ideal else -math.inf
 
     def change(self, values: SimpleNamespace, names: Sequence[str], now: float) -> None:
         """
@@ -115,7 +115,8 @@ class Adversary:
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []
-        self.stopped, self.deaf = emergency_stop(self._known), deaf(self._known)
+        self.stopped = emergency_stop(self._known)
+        self.commands_dropped = commands_dropped(self._known)
         return [fault for fault in self._known if fault not in known]
 
     def torque(self, commanded: NDArray) -> NDArray:
@@ -128,9 +129,9 @@ class Adversary:
         """Let the sensors look; return whether they have something new to say."""
         return self.sensors.measure(plant.time, plant.q, plant.qd, plant.applied)
 
-    def spoil(self, time: float, report: StateReport) -> list[StateReport]:
+    def apply(self, time: float, report: StateReport) -> list[StateReport]:
         """Return what is published instead of a report."""
-        return self._injector.spoil(time, report, self._schedule.active)
+        return self._injector.apply(time, report, self._schedule.active)
 
     def figures(self, time: float) -> dict[str, str]:
         """Return what is wrong, as text for diagnostics."""

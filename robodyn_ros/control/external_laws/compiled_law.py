@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import inspect
 
-from robodyn_ros.control.guests.own_law import NO_TERMS, TERMS, told
+from robodyn_ros.control.external_laws.own_law import NO_TERMS, TERMS, told
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.steps import laws, motion
 from robodyn_ros.control.terms import ABSURD_TORQUE

@@ -273,7 +273,7 @@ def test_faults_and_pushes_are_python_s_and_begin_at_the_same_step():
     messages = [*commands(7), (250, 'wrenches', push('link7', 5.0))]
     node, _ = same(sorted(messages, key=lambda row: row[0]), urdf_file=str(ARM), share=0.4,
                    faults=str(faults).replace("'", '"'), wrench_timeout=0.02)
-    assert sum(node.sensors._schedule.counts.values()) == 3
+    assert sum(node.measurement._schedule.counts.values()) == 3
 
 
 def test_random_faults_are_the_same():

@@ -569,7 +569,7 @@ class ArmController:
 
         Parameters
         ----------
-        start_state : Departure
+        start_state : StartState
             Its moment is time 0 of the result.
         joint_names, points
             As received.
@@ -596,11 +596,11 @@ class ArmController:
     def begin(self, start_state: StartState, trajectory: Trajectory,
               tolerances: Tolerances | None = None) -> bool:
         """
-        Follow a planned trajectory from its departure on, in place of what runs.
+        Follow a planned trajectory from its start state on, in place of what runs.
 
         Parameters
         ----------
-        departure, trajectory
+        start_state, trajectory
             As planned.
         tolerances : Tolerances, optional
             In place of those of the settings.
@@ -608,7 +608,7 @@ class ArmController:
         Returns
         -------
         bool
-            False, and nothing has changed, if the departure has passed or is not on the way any
+            False, and nothing has changed, if the start state has passed or is not on the way any
             more: plan again.
 
         Raises

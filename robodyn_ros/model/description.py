@@ -36,7 +36,7 @@ def read_description(source: str | bytes | os.PathLike, notes: WarningList) -> D
     ----------
     source : str, bytes or path
         The XML itself or the path of a file.
-    notes : Notes
+    notes : WarningList
         Takes the warnings.
 
     Raises

@@ -59,7 +59,7 @@ def read_urdf(source: str | bytes | os.PathLike, notes: WarningList) -> Element:
     ----------
     source : str, bytes or path
         The XML itself or the path of a file.
-    notes : Notes
+    notes : WarningList
         Takes a note of unknown elements and attributes, and of repeated elements.
 
     Raises

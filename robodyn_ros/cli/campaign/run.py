@@ -69,7 +69,7 @@ class Runner:
 
     Parameters
     ----------
-    testbed : Stage
+    testbed : Testbed
         Whose guard is armed.
 
     """

@@ -119,7 +119,7 @@ def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStati
 
     Parameters
     ----------
-    testbed : Stage
+    testbed : Testbed
         Whose guard is armed.
     minutes : float
         How long.

@@ -33,7 +33,7 @@ class Findings:
         As it was followed.
     hold, floating, left : (nv,) array
         Largest error of the hold; drifts while floating and after the controller left.
-    take : Take
+    take : MotionRun
         How the motion was made.
     tracking, heavy : Tracking
         Of the motion, and of the same without gravity in the feedforward.

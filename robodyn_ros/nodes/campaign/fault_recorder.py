@@ -53,7 +53,7 @@ class FaultRecorder(Recorder):
     ----------
     truth : JointStream
         Where the arm is in fact.
-    fault_publisher : Mischief
+    fault_publisher : FaultPublisher
         What is published that should not be.
 
     """

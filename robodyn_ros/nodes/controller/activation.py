@@ -34,7 +34,7 @@ class Activation:
         Its state.
     guard : GuardLink
         Who commands if the controller cannot.
-    other_commanders : Company
+    other_commanders : OtherCommanders
         Who else commands.
     driver_compensates_gravity : bool
         Whether the reported effort comes on top of the weight.

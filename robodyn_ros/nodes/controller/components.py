@@ -63,7 +63,7 @@ class Components:
         What comes in.
     guard : GuardLink
         Who commands if the controller cannot.
-    other_commanders : Company
+    other_commanders : OtherCommanders
         Who else publishes torques and states.
     cycle : ControlCycle
         What answers it.

@@ -38,7 +38,7 @@ class ControllerNode(LifecycleNode):
     ----------
     failure : Exception or None
         Why the last transition failed.
-    components : Wiring or None
+    components : Components or None
         What it consists of while it is configured.
 
     """

@@ -40,7 +40,7 @@ class ControllerReport:
         What it knows of its guard.
     trajectories : TrajectoryInterfaces
         Which trajectories it refused.
-    other_commanders : Company
+    other_commanders : OtherCommanders
         Who else publishes torques and states.
 
     """

@@ -49,7 +49,7 @@ class GuardNode(Node):
         Who commands.
     torque : GuardTorque
         What the guard commands.
-    states : Sight
+    states : StateSubscriber
         What it sees of the arm.
 
     """

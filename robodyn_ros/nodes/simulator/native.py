@@ -53,8 +53,8 @@ class NativeSimulation:
     def obstacle(self) -> str:
         """Return why Python makes the steps now; empty where it need not."""
         node = self._node
-        return ('sensors err' if not node.sensors.sensors.ideal else
-                'faults are under way' if not node.sensors.nominal else
+        return ('sensors err' if not node.measurement.sensors.ideal else
+                'faults are under way' if not node.measurement.nominal else
                 'a wrench pushes' if not node.pushes.idle else
                 'there are messages that machine code does not read'
                 if time.monotonic() - self._rest < _REST else self._problem)
@@ -68,7 +68,7 @@ class NativeSimulation:
             self.stop()
             return False
         node = self._node
-        if self.obstacle or node.plant.time >= node.sensors.quiet_until:
+        if self.obstacle or node.plant.time >= node.measurement.quiet_until:
             return False
         self._problem = self._loop.take_plant(node.plant, node.commands.torque)
         if not self._problem:
@@ -89,7 +89,7 @@ class NativeSimulation:
             plant.fault)
         block['received'], block['simulated'] = node.commands.received, node.simulated_time
         block.set_number('timeout', values.command_timeout)
-        block.set_number('until', node.sensors.quiet_until)
+        block.set_number('until', node.measurement.quiet_until)
         block.set_number('commanded', node.commanded)
         self._tell()
         self._loop.start()

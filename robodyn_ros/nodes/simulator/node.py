@@ -1,5 +1,5 @@
 """
-The simulator node: torques in, joint states out; stands in for the arm, and is its adversary.
+The simulator node: torques in, joint states out; stands in for the arm, and errs where asked.
 
 One loop with absolute deadlines steps the plant. Commands are looked for just before each step,
 and the state is published right after it, as the sensors have it and as faults leave it. Services
@@ -65,7 +65,7 @@ class SimulatorNode(Node):
         What was commanded.
     pushes : AppliedWrenches
         What pushes it.
-    sensors : Adversary
+    measurement : SensorsAndFaults
         What stands between the plant and the wire.
     states : StatePublisher
         Where states go.
@@ -100,7 +100,7 @@ class SimulatorNode(Node):
             self.plant = plant_from(values, self._robot.model)
         for warning in self.plant.warnings:
             self.get_logger().warning(warning)
-        self.sensors = SensorsAndFaults(self._robot.model, values)
+        self.measurement = SensorsAndFaults(self._robot.model, values)
         self.commands = CommandReader(self.plant.model.joint_names, values.command_joints)
         self.pushes = AppliedWrenches(self.plant, self.commands.refusals)
         self.pacer = Pacer(period(values))
@@ -212,26 +212,26 @@ class SimulatorNode(Node):
         """Make one step with the newest command; return whether a state went out."""
         if not self.lockstep:
             self._listen()
-        plant, sensors = self.plant, self.sensors
+        plant, measurement = self.plant, self.measurement
         self.pushes.end()
-        for fault in sensors.advance(plant.time):
+        for fault in measurement.advance(plant.time):
             self.get_logger().info(f'fault: {fault}')
         silent = (self.total_steps - self.commanded_step) * plant.step_size
-        if sensors.stopped:
+        if measurement.stopped:
             plant.engage()
         elif 0.0 < self._table.values.command_timeout < silent and not plant.brakes:
             self.silences += 1
             self.tell_silence(silent)
             plant.engage()
         was_well = not plant.fault
-        if not plant.step(sensors.torque(self.commands.torque)) and was_well:
+        if not plant.step(measurement.torque(self.commands.torque)) and was_well:
             self.get_logger().error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
         return self.total_steps % self.decimation == 0 and self._publish()
 
     def _listen(self) -> None:
         """Take all messages that wait."""
-        commands, commands_dropped, good = self.commands, self.sensors.commands_dropped, False
+        commands, commands_dropped, good = self.commands, self.measurement.commands_dropped, False
         for message in self._array.waiting():
             good |= not commands_dropped and commands.read_array(message)
         for message in self._named.waiting():
@@ -285,7 +285,7 @@ class SimulatorNode(Node):
     def _heard(self) -> None:
         """Take note of a good command: the first one lets go of the brakes."""
         self.commanded_step, self.commanded = self.total_steps, time.monotonic()
-        if self.plant.brakes and not self.plant.fault and not self.sensors.stopped:
+        if self.plant.brakes and not self.plant.fault and not self.measurement.stopped:
             self.plant.release()
             self.tell_release()
 
@@ -300,7 +300,7 @@ class SimulatorNode(Node):
     def _publish(self) -> bool:
         self._stamp = (round(1e9 * self.total_steps * self.plant.step_size)
                        if self.simulated_time else time.time_ns())
-        return self.states.publish(self.plant, self.sensors, self._stamp)
+        return self.states.publish(self.plant, self.measurement, self._stamp)
 
     def _publish_first(self) -> None:
         """Publish a state that does not follow from the one before."""
@@ -315,7 +315,7 @@ class SimulatorNode(Node):
         self.plant.reset(brakes=True)
         self.commands.clear()
         self.pushes.clear()
-        self.sensors.reset()
+        self.measurement.reset()
         self.total_steps += 1  # another state has another stamp
         self._publish_first()
         response.success = True
@@ -360,7 +360,7 @@ class SimulatorNode(Node):
         if 'real_time_factor' in names and not self.simulated_time:
             raise ParameterError('stamps are those of the clock on the wall: start the simulator '
                                  'with another real_time_factor than 1 to change it')
-        self.sensors.change(values, names, self.plant.time)
+        self.measurement.change(values, names, self.plant.time)
         if 'publish_rate' in names:
             self.decimation = decimation(values)
         if 'real_time_factor' in names:

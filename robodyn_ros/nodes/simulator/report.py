@@ -85,7 +85,7 @@ class SimulatorReport:
             return DiagnosticStatus.WARN, f'{news} messages dropped within a second'
         if node.paused:
             return DiagnosticStatus.OK, 'paused'
-        if node.sensors.stopped:
+        if node.measurement.stopped:
             return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
         if node.plant.brakes:
             return DiagnosticStatus.OK, 'held by brakes until the next command'
@@ -116,7 +116,7 @@ class SimulatorReport:
             values[f'dropped: {reason}'] = str(count)
         if node.lockstep:
             values['answers to another state'] = str(node.lockstep.unmatched)
-        values.update(node.sensors.figures(plant.time))
+        values.update(node.measurement.figures(plant.time))
         values['arm differs in'] = ', '.join(self._differences()) or 'nothing'
         return values
 

@@ -68,7 +68,7 @@ class StatePublisher:
         self.listened = self.truth.get_subscription_count() > 0
         self.told = self.clock is not None and self.clock.get_subscription_count() > 0
 
-    def publish(self, plant: Plant, sensors: SensorsAndFaults, stamp: int) -> bool:
+    def publish(self, plant: Plant, measurement: SensorsAndFaults, stamp: int) -> bool:
         """
         Publish the state of a plant.
 
@@ -76,7 +76,7 @@ class StatePublisher:
         ----------
         plant : Plant
             Its state.
-        sensors : Adversary
+        measurement : SensorsAndFaults
             What stands between it and the topic.
         stamp : int
             Time of the state (ns).
@@ -91,15 +91,15 @@ class StatePublisher:
         if self.listened:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
             self.truth.publish(self._true.write(stamp))
-        if not sensors.measure(plant):
+        if not measurement.measure(plant):
             return False
-        sensors, writer = sensors.sensors, self._writer
+        sensors, writer = measurement.sensors, self._writer
         self._fill(writer, sensors.position, sensors.velocity, sensors.effort)
-        if sensors.nominal:
+        if measurement.nominal:
             self._last = writer.write(stamp)
             self.states.publish(self._last)
             return True
-        reports = sensors.apply(plant.time, StateReport(
+        reports = measurement.apply(plant.time, StateReport(
             self.names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
             stamp))
         for report in reports:

@@ -25,8 +25,8 @@ class Shown:
 
     def __init__(self, server, token, control):
         self.server, self.token = server, token
-        self.orders = SimpleQueue()
-        self.page = Page(self.server, DYNAMICS, SURFACES, 'tool0', self.orders.put, control,
+        self.page_commands = SimpleQueue()
+        self.page = Page(self.server, DYNAMICS, SURFACES, 'tool0', self.page_commands.put, control,
                          POSES)
         self.url = url(self.server, token)
         self.now = 0.0

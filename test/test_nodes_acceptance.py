@@ -142,7 +142,7 @@ def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(des
     monkeypatch.setattr(acceptance, '_LEAD', 1e-6)
     monkeypatch.setattr(acceptance, '_LEAD_PER_POINT', 0.0)
     leads, start_state = [], desk.control.start_state
-    monkeypatch.setattr(desk.control, 'departure',
+    monkeypatch.setattr(desk.control, 'start_state',
                         lambda lead=0.0: leads.append(lead) or start_state(lead))
     desk.submit(1000)
     assert desk.until_answered()[1] is None

@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
         poses, surfaces = _poses(model, options.pose), _surfaces(model, text, folder)
         dynamics = Dynamics(model)
         with serve(options.host, options.port, model.name, options.allow_host) as (server, token):
-            page = Page(server, dynamics, surfaces, options.tip or model.tip, live.page_commands.put,
-                        options.control, poses, options.rate)
+            page = Page(server, dynamics, surfaces, options.tip or model.tip,
+                        live.page_commands.put, options.control, poses, options.rate)
             _announce(server, token, options)
             stop.defer()
             live.show(page, model, options.control, lambda: stop.requested)

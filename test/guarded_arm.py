@@ -4,8 +4,8 @@ import os
 import time
 
 from controller_node import (
-    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, set_in_motion, simulator,
-    trajectory)
+    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, RATE, set_in_motion,
+    simulator, trajectory)
 import numpy as np
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import seconds
@@ -89,9 +89,13 @@ class Scene:
 
     @property
     def steps(self):
-        """Give changes of torque, as shares of what the rate limit allows in that time."""
+        """
+        Give changes of torque, as shares of what the rate limit allows in that time.
+
+        At least a period of the states: what a busy machine holds up on its way comes in a row.
+        """
         times, torques = map(np.array, zip(*self.sent))
-        allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 2e-3, 0.05)[:, None]
+        allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 1.0 / RATE, 0.05)[:, None]
         return np.abs(np.diff(torques, axis=0)) / allowed
 
     @property

@@ -96,11 +96,11 @@ SPOILED = {
 
 
 @pytest.mark.parametrize('spoil', SPOILED)
-def test_a_spoiled_entry_is_rebuilt(cache, apply):
+def test_a_spoiled_entry_is_rebuilt(cache, spoil):
     entry, = entries(cache)
     sound = entry.read_bytes()
-    assert SPOILED[apply](sound) != sound
-    entry.write_bytes(SPOILED[apply](sound))
+    assert SPOILED[spoil](sound) != sound
+    entry.write_bytes(SPOILED[spoil](sound))
     assert not loaded('one', cache)
     assert loaded('one', cache)
     assert entries(cache) == [entry]

@@ -67,11 +67,11 @@ def test_results_nobody_holds_are_used_again(dyn):
 
 
 @pytest.mark.parametrize('spoil', SPOILS.values(), ids=SPOILS)
-def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, apply):
+def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, spoil):
     q = states(1)[0]
     expected = dyn.gravity(q).copy()
     for _ in range(20):
-        apply(dyn.gravity(q))
+        spoil(dyn.gravity(q))
         result = dyn.gravity(q)
         assert result.shape == (JOINTS,) and result.dtype == np.float64
         assert result.flags.writeable

@@ -8,11 +8,11 @@ from robodyn_ros.safety.limits import (
     USUAL_RATE)
 from robodyn_ros.safety.stale import check_ages, Freshness, freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
-from robodyn_ros.safety.velocity import fading_memory, PlausibleVelocity
+from robodyn_ros.safety.velocity import PlausibleVelocity
 
 __all__ = [
     'ABSURD', 'Anchor', 'Continuity', 'Freshness', 'Guard', 'GuardState', 'Phase',
     'PlausibleVelocity', 'StaleMonitor', 'StaleVerdict', 'Supervisor', 'USUAL_RATE', 'Verdict',
     'brake_at_limits', 'check_ages', 'check_not_raised', 'checked_bounds',
-    'checked_effort_limits', 'clamp_effort', 'fading_memory', 'freshness', 'judged_speeds',
+    'checked_effort_limits', 'clamp_effort', 'freshness', 'judged_speeds',
     'limit_rate']

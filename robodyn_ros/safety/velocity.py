@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-SMOOTHING = 0.005  # s, time constant; the estimate is late by twice as much
-_GAP = 0.1         # s between two states after which the estimate begins anew
-FAR = 0.15         # of the velocity limit, by which a velocity may differ from the estimate,
-NOISE = 1e-3       # rad or m, and over the time constant: resolution and noise of positions
+_SMOOTHING = 0.005  # s, time constant; the estimate is late by twice as much
+_GAP = 0.1          # s between two states after which the estimate begins anew
+FAR = 0.15          # of the velocity limit, by which a velocity may differ from the estimate,
+_NOISE = 1e-3       # rad or m, and over the time constant: resolution and noise of positions
 
 
 def fading_memory(time, dt):
@@ -48,10 +48,10 @@ class PlausibleVelocity:
             self._place, self._rate = q.copy(), qd.copy()
             self._doubted[:] = False
             return qd
-        smoothing = max(SMOOTHING, dt)
+        smoothing = max(_SMOOTHING, dt)
         gain, slope = fading_memory(smoothing, dt)
         ahead = self._place + self._rate * dt
         error = q - ahead
         self._place, self._rate = ahead + gain * error, self._rate + slope * error
-        self._doubted |= np.abs(qd - self._rate) > self._far + NOISE / smoothing
+        self._doubted |= np.abs(qd - self._rate) > self._far + _NOISE / smoothing
         return np.where(self._doubted | (qd == 0.0), self._rate, qd)

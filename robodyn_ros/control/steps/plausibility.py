@@ -25,7 +25,7 @@ from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.safety import fading_memory
+from robodyn_ros.safety.velocity import fading_memory, FAR
 
 # codes of `messages`
 REPEATED, HOPPING, OVERSPEED = 120.0, 121.0, 122.0
@@ -33,8 +33,7 @@ AUTO, MEASURED, ESTIMATED = 0.0, 1.0, 2.0
 _GAP = 0.1        # s between two states after which all begins anew
 _COPIED = 1e-4    # rad or m of motion that a copy of the last state hides
 _ANSWERED = 0.05  # s after which a live effort shows a change of torque
-_STEP = 0.15      # of the velocity limit, by which a velocity may differ from the estimate,
-_NOISE = 0.2      # and what resolution and noise have in that, of `motion` / time constant
+_NOISE = 0.2      # of `motion` / time constant, that resolution and noise have in an estimate
 _FAST = 1.5       # times the velocity limit, that is no hop
 _JITTER = 5e-3    # s by which the time between two states may be wrong
 _HOPS = 2.5       # hops within the window, that are of two arms
@@ -225,7 +224,7 @@ def estimated(q, reported, dt, anew, hops, before, m, p, limit):
         rate = when(anew, when(unknown, 0.0, v), rate)
         outlying = all_of([
             no(anew), no(absent), no(doubted), equal(p.source, AUTO),
-            above(absolute(v - rate), _STEP * speed + _NOISE * p.motion / time),
+            above(absolute(v - rate), FAR * speed + _NOISE * p.motion / time),
             either(hops, below(absolute(step - rate * dt), absolute(step - v * dt)))])
         replaced = both(no(equal(p.source, MEASURED)), unknown)
         result.place.append(when(either(anew, hops), x, ahead + gain * error))

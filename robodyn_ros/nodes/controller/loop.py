@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.node import ControllerNode
 
 _SERVE = 0.01    # s between looks at services and trajectories
-_MANY = 0.02     # s for requests in a row, where no torque waits for Python
 _TURNS = 2       # of an executor for a request: the one after it finds that nothing is left
 _ATTEMPT = 0.1   # s between two attempts to activate
 _PART = 0.2      # s in which the end of a goal is passed on
@@ -68,12 +67,8 @@ def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: Callba
     """Pass on how motions stand, and call back for requests that wait."""
     trajectories, log = node.components.trajectories, node.get_logger()
     contained(log, trajectories.look)
-    end = time.monotonic() + _MANY * node.components.cycle.is_native
-    turns = trajectories.turns() or _TURNS * probe.ready()
-    while turns:
-        for _ in range(turns):
-            serve_once(executor, log)
-        turns = _TURNS * probe.ready() if time.monotonic() < end else 0
+    for _ in range(trajectories.turns() or _TURNS * (probe.found or probe.ready())):
+        serve_once(executor, log)
 
 
 def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:

@@ -13,8 +13,8 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobodynError, RobotModel
-from robodyn_ros.control import (
-    ArmController, CollisionSettings, CycleSettings, make_gains, ObserverSettings)
+from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control.settings import CollisionSettings, FrictionSettings
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -42,19 +42,19 @@ class Trial:
         and it knows.
     threshold : float
         Of collisions, as a part of the effort limits.
-    **gains
-        Design values.
+    **settings
+        More of `Settings`.
 
     """
 
-    def __init__(self, period=1e-3, mass=1.0, friction=0.0, threshold=THRESHOLD, **gains):
+    def __init__(self, period=1e-3, mass=1.0, friction=0.0, threshold=THRESHOLD, **settings):
         self.period, self.now = period, 0.0
         known = bool(friction)
         self.dynamics = Dynamics(MODEL)
-        gains = make_gains(self.dynamics, armature=ARMATURE, viscous=known * VISCOUS,
-                           coulomb=known * COULOMB, **gains)
-        self.control = ArmController(self.dynamics, gains, CycleSettings(observer=ObserverSettings(
-            collision=CollisionSettings(threshold * LIMIT, reaction='report'))))
+        self.control = ArmController(self.dynamics, Settings(
+            armature=ARMATURE, friction=FrictionSettings(known * VISCOUS, known * COULOMB),
+            collision=CollisionSettings(threshold=threshold * LIMIT, reaction='report'),
+            **settings))
         self.plant = Plant(mismatched(MODEL, mass), 1e-3, friction=friction * COULOMB,
                            damping=friction * VISCOUS, armature=ARMATURE)
         self.plant.reset(BENT)

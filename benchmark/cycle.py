@@ -29,11 +29,10 @@ from robots import chain
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
 from robodyn_ros.cli.report import table
-from robodyn_ros.control import (
-    ArmController, CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings,
-    with_slots)
+from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
+from robodyn_ros.control.gain_schedule import ScheduledGains
+from robodyn_ros.control.settings import CollisionSettings, GainSchedule
 from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.jit.bound import BoundCall
@@ -71,11 +70,10 @@ class Arm:
 
     def __init__(self, dynamics, law):
         model = dynamics.model
-        floats, n = law == FLOATING, model.nv
-        self.control = control = ArmController(
-            dynamics, make_gains(dynamics, ki=50.0, armature=0.1), CycleSettings(
-                tracking=USUAL if floats else law, start_floating=floats, observer=(
-                    ObserverSettings(collision=CollisionSettings(threshold=model.effort_limit)))))
+        n = model.nv
+        self.control = control = ArmController(dynamics, Settings(
+            mode=law, ki=50.0, armature=0.1,
+            collision=CollisionSettings(threshold=model.effort_limit)))
         state = control.host.state
         # a long chain is held upright only
         state.q[:] = np.linspace(0.2, 0.6, n) if n == 7 else 0.0
@@ -84,6 +82,7 @@ class Arm:
         self.clock, self.run = ctypes.c_double.from_buffer(state.arrival), control.host.bound.run
         control.activate(0.0, state.q, state.qd)
         self._go(SETTLED)
+        floats = law == FLOATING
         if not floats:
             # joints that turn, but by so little that this arm is not off its path
             points = [TrajectoryPoint((state.q + 1e-4 * np.sin(k)).tolist(), (), (), (),
@@ -131,7 +130,7 @@ def start(joints, cache, names):
     """Return the seconds of processors, and those that passed, until laws can be used."""
     dynamics = robot(joints, Path(cache))
     model, tip = dynamics.model, dynamics.model.tip
-    cycle = CompiledCycle(dynamics, tip, tip, 3, CycleSettings().longest_pause,
+    cycle = CompiledCycle(dynamics, tip, tip, 3, Settings().stale.stop,
                           ScheduledGains(model, GainSchedule()).table)
     begin = time.process_time(), time.perf_counter()
     cycle.prepare(*names)

@@ -16,7 +16,7 @@ import numpy as np
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.timing import by_turns, Call, Effort
 from robodyn_ros.cli.report import table
-from robodyn_ros.control import ArmController, ControlLaw, CycleSettings, make_gains, with_slots
+from robodyn_ros.control import ArmController, ControlLaw, make_gains, Settings, with_slots
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.trajectory import Reference
 
@@ -56,8 +56,7 @@ def calls(mode, names):
     floating = mode == 'gravity_compensation'
     tracking = 'computed_torque' if floating else mode
     names = {**names, 'law': ControlLaw(dyn, gains, tracking), 'clock': iter(range(10**9))}
-    settings = CycleSettings(tracking=tracking, start_floating=floating, activation_time=0.0)
-    names['control'] = ArmController(dyn, gains, settings)
+    names['control'] = ArmController(dyn, Settings(mode=mode, activation_time=0.0))
     names['control'].activate(-math.inf, q, 0.0 * qd)
     yield Call('law.compensate(q, qd)' if floating else 'law.follow(q, qd, r)', names)
     yield Call('control.update(1e-3 * next(clock), q, qd)', names)

@@ -12,7 +12,7 @@ from timing import Call, compare, OURS
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.cases import check
 from robodyn_ros.cli.bench.own import Own
-from robodyn_ros.control import ArmController, CycleSettings
+from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
 from robodyn_ros.trajectory import Reference, Trajectory
@@ -134,9 +134,9 @@ class Swing:
 
     hold, swing = 150, 450  # steps
 
-    def __init__(self, plant, gains):
+    def __init__(self, plant):
         self.loop = ClosedLoop(plant, RolloutCycle(ArmController(
-            plant.dynamics, gains, CycleSettings(activation_time=STEP * self.hold))))
+            plant.dynamics, Settings(friction_scale=0.0, activation_time=STEP * self.hold))))
         self.loop.warm()
 
     def plan(self, start):
@@ -166,7 +166,7 @@ class Swing:
 def measure_loop(effort):
     """Return figures of a Monte Carlo run; theirs is Pinocchio's law and MuJoCo's step."""
     contest, gains = Contest('with friction'), Own(load('robodyn7')).gains()
-    swing = Swing(contest.plant, gains)
+    swing = Swing(contest.plant)
     reference = swing.reference()
     steps = len(reference[0])
     calls = {OURS: Call('swing()', {'swing': swing}, lambda q: np.median(q, axis=0),

@@ -1,9 +1,11 @@
 """A controller and a simulated arm in one loop, without ROS: one state, one torque, one step."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from design import settings_of, with_settings
 import numpy as np
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
+from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.external_laws.own_law import OwnLawRunner
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
@@ -19,9 +21,9 @@ class Loop:
     ----------
     model : RobotModel
         What the controller believes in.
-    settings : CycleSettings, optional
+    settings : Settings, optional
     gains : dict, optional
-        Design values for `make_gains`.
+        More settings, by name, see `design`; without friction in the plant none is compensated.
     q, qd : (nv,), optional
         Where the arm is at first.
     period : float
@@ -48,10 +50,11 @@ class Loop:
     def __init__(self, model, settings=None, gains=None, q=None, qd=None, period=1e-3, plant=None,
                  friction=False, own_law=None, **physics):
         dynamics = Dynamics(model)
-        self.gains = make_gains(dynamics, **{'friction_scale': friction, **(gains or {})})
+        self.settings = with_settings(settings or settings_of(), **{
+            'friction_scale': float(friction), **(gains or {})})
         own = own_law and OwnLawRunner(own_law.__name__, own_law(dynamics), dynamics,
                                        deadline=1.0)
-        self.control = ArmController(dynamics, self.gains, settings, own)
+        self.control = ArmController(dynamics, self.settings, own)
         if not friction:
             physics.update(friction=0.0, damping=0.0)
         self.plant = Plant(plant or model, 1e-3, **physics)
@@ -64,9 +67,14 @@ class Loop:
         if qd is not None:
             self.plant.qd[:] = qd
         self.log = []
-        self.control.set_gains(self.gains)
+        self.control.change(replace(self.settings, mode=self.control.settings.mode))
         self.control.activate(self.now, self.plant.q, self.plant.qd)
         self.torque = self.control.weight()
+
+    @property
+    def gains(self):
+        """Return the gains of the controller."""
+        return self.control.design.gains
 
     @property
     def dynamics(self):
@@ -172,7 +180,7 @@ BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
 STRETCHED = np.array([0.0, 1.57, 0.0, 0.0, 0.0, 0.0, 0.0])
 # with a load of which the controller does not know
 HEAVY = MODEL.with_payload('link4', 1.5, (0.0, 0.0, 0.1))
-FLOATING = CycleSettings(start_floating=True)
+FLOATING = settings_of(mode='gravity_compensation')
 ROUNDING = {'rtol': 1e-9, 'atol': 1e-9}
 
 

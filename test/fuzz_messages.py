@@ -10,11 +10,11 @@ import json
 from types import SimpleNamespace
 
 from closed_loop import Loop
+from design import settings_of
 from fake_arm import START, URDF
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
-from robodyn_ros.control import ArmController, CycleSettings, make_gains
-from robodyn_ros.control.settings import StateSettings
+from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
@@ -26,7 +26,7 @@ from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.guard.configuration import (
     contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
-from robodyn_ros.nodes.guard.parameters import PARAMETERS
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.simulation import Plant
@@ -180,8 +180,8 @@ def _dynamics(model):
 
 def _controller(model, simulated):
     dynamics = _dynamics(model)
-    return ArmController(dynamics, make_gains(dynamics), CycleSettings(
-        states=StateSettings(hold=0.05, stop=0.2, simulated=simulated)))
+    return ArmController(dynamics, settings_of(stale__hold=0.05, stale__stop=0.2),
+                         simulated=simulated)
 
 
 # --- joint states -------------------------------------------------------------------------------
@@ -257,10 +257,10 @@ def commands(choose):
 @cache
 def _guard():
     """Return the torque of a guard, its parameters and what it expects of the contract."""
-    values = SimpleNamespace(**{row.attribute: row.default for row in PARAMETERS})
+    values = GuardSettings()
     model = with_slots(MODELS[0])
     torque = GuardTorque(Dynamics(model), values)
-    return torque, terms_of(model, values, '/commands', torque.usable)
+    return torque, terms_of(model, values.command, values.limits, '/commands', torque.usable)
 
 
 def good_contract():

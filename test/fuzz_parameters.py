@@ -13,22 +13,22 @@ from fake_arm import URDF
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from robodyn_ros.control.design import Design
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.controller import parameters as controller_parameters
-from robodyn_ros.nodes.parameter import ROS_TYPES
-from robodyn_ros.nodes.parameters import for_joints, Parameters
+from robodyn_ros.nodes.parameters import Parameters, ROS_TYPES
 from robodyn_ros.nodes.process import _start_ros
 from robodyn_ros.nodes.simulator import parameters as simulator_parameters, sensor_parameters
+from robodyn_ros.settings import for_joints, parameters, values as by_name
 import ros_process  # noqa: F401
 
 LONGEST = 20_000     # characters of a refusal that lists all mistakes of a file
 MODEL = RobotModel.from_urdf(URDF)
 TABLES = {
-    'computed_torque_controller': (
-        *controller_parameters.PARAMETERS,
-        *for_joints(controller_parameters.JOINT_PARAMETERS, MODEL.joint_names)),
+    'computed_torque_controller': for_joints(
+        parameters(controller_parameters.ControllerSettings), MODEL.joint_names),
     'robot_simulator': simulator_parameters.PARAMETERS}
 VALUES = (
     True, False, 0, 1, -1, 7, 2**31, 2**63 - 1, -2**63, 0.0, -0.0, 0.5, 1.0, -1.0, 1e-300, 1e6,
@@ -51,23 +51,22 @@ def _dynamics():
 def check_values(name, values):
     """Make of the values of a node what the node makes of them."""
     if name == 'robot_simulator':
-        simulator_parameters.check(values)
         simulator_parameters.period(values)
         simulator_parameters.decimation(values)
         simulator_parameters.joints_from(values, MODEL)
         for make in (sensor_parameters.arm_from, sensor_parameters.sensors_from):
-            make(values, MODEL)
-        sensor_parameters.faults_from(values, MODEL, 0.0)
-        sensor_parameters.campaign_from(values)
+            make(values.errors, MODEL)
+        sensor_parameters.faults_from(values.errors, MODEL, 0.0)
+        sensor_parameters.campaign_from(values.errors)
     else:
-        controller_parameters.settings_from(values, MODEL)
-        controller_parameters.gains_from(values, _dynamics())
+        Design.make(_dynamics(), values.control)
 
 
 def check_snapshot(table, values):
     """Fail unless every value is of its kind and in its range."""
+    given = by_name(values)
     for row in table:
-        value = getattr(values, row.attribute)
+        value = given[row.name]
         assert row.checked(value) == value, row.name
         for each in value if row.is_array else (value,):
             if row.kind in ('double', 'double_array'):

@@ -5,9 +5,9 @@ from pathlib import Path
 import sys
 
 from closed_loop import ARM, BENT
+from design import settings_of
 import numpy as np
-from robodyn_ros.control import ArmController, CycleSettings, make_gains
-from robodyn_ros.control.settings import PlausibilitySettings, StateSettings
+from robodyn_ros.control import ArmController
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
@@ -84,11 +84,11 @@ class LyingArm:
         dynamics = dynamics_of(robot, continuous)
         self.model = model = dynamics.model
         armature = model.effort_limit / sprint
-        self.control = ArmController(
-            dynamics, make_gains(dynamics, **{'armature': armature, 'friction_scale': 0.0,
-                                              **(gains or {})}),
-            CycleSettings(start_floating=floating, states=StateSettings(
-                jump=0.06, plausibility=PlausibilitySettings(**plausible)), **(cycle or {})))
+        self.control = ArmController(dynamics, settings_of(
+            **{'mode': 'gravity_compensation' if floating else 'computed_torque',
+               'armature': armature, 'friction_scale': 0.0,
+               'constraints__stopped_velocity_tolerance': 0.0, **(gains or {}), **plausible,
+               **(cycle or {})}))
         self.plant = Plant(model, STEP, armature=armature,
                            **{'friction': 0.0, 'damping': 0.0, **(plant or {})})
         self.plant.reset(POSES[robot] if pose is None else pose, brakes=True)

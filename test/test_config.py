@@ -93,6 +93,7 @@ def test_files_are_up_to_date(path, text):
 
 @pytest.mark.parametrize('name, module, sign', [
     ('controller.yaml', 'controller', 'waiting: no joint state'),
+    ('controller_minimal.yaml', 'controller', 'waiting: no joint state'),
     ('guard.yaml', 'guard', 'takes over after'),
     ('simulator.yaml', 'simulator', 'held by brakes')])
 def test_nodes_take_their_file(name, module, sign):

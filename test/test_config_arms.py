@@ -1,7 +1,6 @@
 """The files of parameters for an arm of six and of seven joints: nodes take them, arms obey."""
 
 from collections import deque
-from types import SimpleNamespace
 
 from closed_loop import Loop
 import numpy as np
@@ -13,7 +12,8 @@ pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes.controller.node import NAME  # noqa: E402
 from robodyn_ros.nodes.controller.parameters import (  # noqa: E402
-    gains_from, PARAMETERS, settings_from)
+    ControllerSettings, PARAMETERS)
+from robodyn_ros.settings import with_values  # noqa: E402
 from ros_process import NodeProcess, ROOT  # noqa: E402
 
 HOMES = {6: [0.2, -0.4, 0.6, 0.0, 0.5, 0.0], 7: [0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1]}
@@ -62,11 +62,9 @@ def test_the_controller_takes_the_file(joints):
 @pytest.mark.parametrize('late', [0, LATE])
 def test_the_arm_moves_within_its_constraints(joints, late):
     file, model = given(joints), RobotModel.from_urdf(urdf(joints))
-    values = SimpleNamespace(**{row.attribute: row.checked(file.get(row.name, row.default))
-                                for row in PARAMETERS})
-    loop = Loop(model, settings_from(values, model), q=HOMES[joints], friction=True)
-    loop.gains = gains_from(values, loop.dynamics)
-    loop.start(HOMES[joints])
+    values = with_values(ControllerSettings(), file).control
+    loop = Loop(model, values, {'friction_scale': values.friction_scale}, HOMES[joints],
+                friction=True)
     states = deque(maxlen=late + 1)
 
     def run(seconds):
@@ -78,6 +76,6 @@ def test_the_arm_moves_within_its_constraints(joints, late):
     loop.follow(loop.swing(2.0), 2.0)
     run(3.0)
     assert loop.control.message == 'the goal is reached'
-    assert np.all(np.abs(loop.error).max(axis=0) < values.constraints_trajectory)
+    assert np.all(np.abs(loop.error).max(axis=0) < values.constraints.trajectory)
     # it has come to rest: the delay does not make it swing
     assert np.abs(np.diff(loop.q[-500:], axis=0)).max() < 1e-5

@@ -4,10 +4,11 @@ import math
 from types import SimpleNamespace
 
 from closed_loop import ARM, BENT, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
-from robodyn_ros.control.settings import PlausibilitySettings, StateSettings
+from robodyn_ros.control import ArmController, Mode
+from robodyn_ros.control.settings import StaleSettings
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
@@ -18,14 +19,13 @@ from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
 # the guard does not judge what numbers say of each other
-NEUTRAL = PlausibilitySettings('measured', motion=math.inf, repeated=math.inf, overspeed=math.inf)
+NEUTRAL = {'velocity_source': 'measured', 'plausibility__motion': math.inf,
+           'plausibility__repeated': math.inf, 'overspeed': math.inf}
 EPOCH = 1.7e9  # s between the local clock and that of the stamps
 
 
-def controller(model=MODEL, **states):
-    settings = CycleSettings(states=StateSettings(**states))
-    dynamics = Dynamics(model)
-    return ArmController(dynamics, make_gains(dynamics), settings)
+def controller(model=MODEL, simulated=False, **settings):
+    return ArmController(Dynamics(model), settings_of(**settings), simulated=simulated)
 
 
 def turning():
@@ -109,9 +109,10 @@ class Oracle:
     """The judgement of states put together from the classes of the guard."""
 
     def __init__(self, model, settings):
-        self.stale = StaleMonitor(settings.hold, settings.stop, settings.max_skew)
-        self.continuity = Continuity(model.joint_names, model.velocity_limit, settings.jump,
-                                     settings.patience)
+        stale = settings.stale
+        self.stale = StaleMonitor(stale.hold, stale.stop, stale.max_skew)
+        self.continuity = Continuity(model.joint_names, model.velocity_limit, stale.jump,
+                                     stale.stop + 0.05)
         self.continuous = np.flatnonzero(model.continuous)
         self.q, self.complete, self.refused = np.zeros(model.nv), False, 0
         self.least, self.before, self.offset, self.latest = math.inf, 0.0, 0.0, 0.0
@@ -150,10 +151,10 @@ class Oracle:
 def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
     rng = np.random.default_rng(seed)
     model = turning()
-    arm = Arm(model, jump=rng.choice([0.02, 0.1]), patience=0.1, hold=0.03, stop=0.1,
-              plausibility=NEUTRAL)
+    arm = Arm(model, stale__jump=rng.choice([0.02, 0.1]), stale__hold=0.03, stale__stop=0.1,
+              **NEUTRAL)
     arm.take_over()
-    oracle = Oracle(model, arm.control.settings.states)
+    oracle = Oracle(model, arm.control.settings)
     oracle.receive(arm.now, arm.now + EPOCH, arm.now + EPOCH, arm.q, arm.qd)
     met = set()
     for _ in range(1500):
@@ -268,7 +269,7 @@ def test_without_permission_states_are_seen_and_not_answered(arm):
 
 
 def test_an_arm_that_is_not_under_control_may_be_moved_by_anything():
-    arm = Arm(jump=0.02)
+    arm = Arm(stale__jump=0.02)
     arm.state()
     arm.q = arm.q + 1.0
     arm.state()
@@ -285,7 +286,7 @@ def test_a_fault_names_why_no_state_counts(arm):
     problems = {}
     for name, options in (('behind', {'clock': EPOCH + 1e3}), ('frozen', {'stamp': EPOCH}),
                           ('back', {'stamp': EPOCH - 1.0})):
-        arm = Arm(max_skew=1e4).take_over() if name != 'behind' else Arm().take_over()
+        arm = Arm(stale__max_skew=1e4).take_over() if name != 'behind' else Arm().take_over()
         if name == 'frozen':
             arm.state(stamp=EPOCH)
         while not arm.control.fault:
@@ -301,7 +302,7 @@ def test_a_fault_names_why_no_state_counts(arm):
                                      {'max_skew': 0.0}])
 def test_settings_out_of_range_are_refused(options):
     with pytest.raises(ParameterError):
-        StateSettings(**options)
+        StaleSettings(**options)
 
 
 def test_numbers_that_are_not_finite_are_refused_and_named(arm):
@@ -323,8 +324,7 @@ class Simulated:
     def __init__(self, **settings):
         dynamics = Dynamics(MODEL)
         self.control = ArmController(
-            dynamics, make_gains(dynamics), CycleSettings(states=StateSettings(
-                simulated=True, max_skew=math.inf), **settings))
+            dynamics, settings_of(stale__max_skew=math.inf, **settings), simulated=True)
         self.plant = Plant(MODEL, 1e-3)
         self.plant.reset(BENT)
         self.arrival = self.stamp = 100.0
@@ -343,7 +343,7 @@ class Simulated:
 
 @pytest.mark.parametrize('floats', [False, True])
 def test_an_arm_is_controlled_after_the_clock_of_a_simulation_was_set_back(floats):
-    arm = Simulated(start_floating=floats)
+    arm = Simulated(mode='gravity_compensation' if floats else 'computed_torque')
     arm.run(1.0)
     arm.stamp = 1.0
     arm.run(0.5)

@@ -1,13 +1,14 @@
 """What an activation forgets: whatever belongs to the time before it moves no joint after it."""
 
 from closed_loop import arm, BENT, HEAVY, MODEL, ROUNDING
+from design import change_settings, settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import (
-    CollisionSettings, CycleSettings, make_gains, Mode, ObserverSettings, ReflectionSettings, Term)
+from robodyn_ros.control import Mode, Term
+from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.dynamics import Dynamics
 
-SOON = {'activation_time': 0.02, 'wrench_timeout': 60.0}
+SOON = {'activation_time': 0.02, 'external_wrench__timeout': 60.0}
 
 
 def again(loop):
@@ -20,7 +21,7 @@ def again(loop):
 
 def test_it_forgets_the_integral_of_the_law():
     """Protects an arm, perhaps with another load by now, from the integral torque of before."""
-    loop = arm(settings=CycleSettings(**SOON), plant=HEAVY,
+    loop = arm(settings=settings_of(**SOON), plant=HEAVY,
                gains={'kp': 1200.0, 'kd': 60.0, 'ki': 8000.0})
     loop.run(0.5)
     assert np.abs(loop.control.terms[Term.INTEGRAL]).max() > 1.0
@@ -30,11 +31,11 @@ def test_it_forgets_the_integral_of_the_law():
 
 def test_it_takes_the_stiffness_that_was_asked_for_and_a_full_tank():
     """Protects from the stiffness, half-way to another one, and the energy of an earlier hold."""
-    loop = arm(settings=CycleSettings(tracking='joint_impedance', energy_tank=0.01,
-                                      transition_time=1.0, **SOON),
-               gains={'stiffness': 50.0}, plant=HEAVY)
+    loop = arm(settings=settings_of(
+        mode='joint_impedance', impedance__energy_tank=0.01, transition_time=1.0, **SOON),
+               gains={'impedance__stiffness': 50.0}, plant=HEAVY)
     loop.run(1.0)
-    loop.control.set_gains(make_gains(loop.dynamics, stiffness=500.0))
+    change_settings(loop.control, impedance__stiffness=500.0)
     loop.run(0.3)
     stiffness = loop.control.host.memory.springs
     assert stiffness.energy < 0.005 and stiffness.value.max() < 250.0
@@ -45,7 +46,7 @@ def test_it_takes_the_stiffness_that_was_asked_for_and_a_full_tank():
 
 def test_it_forgets_external_wrenches():
     """Protects from torque against a wrench that was measured before the activation."""
-    loop = arm(settings=CycleSettings(**SOON))
+    loop = arm(settings=settings_of(**SOON))
     loop.run(0.1)
     loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
@@ -55,7 +56,7 @@ def test_it_forgets_external_wrenches():
 
 def test_it_forgets_target_wrenches():
     """Protects from a link that presses again although nothing asked for it since."""
-    loop = arm(settings=CycleSettings(tracking='cartesian_impedance', **SOON))
+    loop = arm(settings=settings_of(mode='cartesian_impedance', **SOON))
     loop.run(0.1)
     loop.control.press(loop.now, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
@@ -65,8 +66,7 @@ def test_it_forgets_target_wrenches():
 
 def test_it_forgets_the_torque_of_another_arm():
     """Protects a floating arm from the reflected torque of before the activation."""
-    loop = arm(settings=CycleSettings(start_floating=True,
-                                      reflection=ReflectionSettings(gain=1.0), **SOON))
+    loop = arm(settings=settings_of(mode='gravity_compensation', reflection__gain=1.0, **SOON))
     loop.run(0.1)
     loop.control.reflect(loop.now, [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
@@ -79,7 +79,7 @@ def test_it_forgets_the_torque_of_another_arm():
 def test_it_forgets_a_collision_and_what_the_observer_has_seen(reaction):
     """Protects a new start from the fault, and from the external torque of before."""
     collision = CollisionSettings(0.05 * MODEL.effort_limit, reaction=reaction)
-    loop = arm(settings=CycleSettings(observer=ObserverSettings(collision=collision), **SOON))
+    loop = arm(settings=settings_of(collision=collision, **SOON))
     loop.run(0.1)
     loop.plant.push('tool0', [0.0, 0.0, 150.0, 0.0, 0.0, 0.0])
     loop.run(0.1)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
+from design import gains_with, settings_of
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import (
-    ArmController, ControlLaw, CycleSettings, make_gains, Term, with_slots)
-from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
+from robodyn_ros.control import ArmController, ControlLaw, Term, with_slots
+from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.control.laws.symmetric import clipped
 from robodyn_ros.control.steps import learning
 from robodyn_ros.dynamics import Dynamics
@@ -43,7 +43,7 @@ class Learner:
     """What is learned about the payload at the tip; its dynamics know it."""
 
     def __init__(self, model, gains, start=None, **settings):
-        self.settings = AdaptationSettings(tip(model), **settings)
+        self.settings = AdaptiveSettings(tip(model), **settings)
         self.dynamics = Dynamics(model)
         self.known = self.dynamics.runtime.copy()
         self.body, self.sliding = body_of(self.dynamics, gains, tip(model)), gains.sliding
@@ -68,8 +68,8 @@ class Learner:
 
 def controller(model, link, **settings):
     dynamics = Dynamics(model)
-    return ArmController(dynamics, make_gains(dynamics, **CALM), CycleSettings(
-        adaptation=AdaptationSettings(link, **settings)))
+    return ArmController(dynamics, settings_of(
+        adaptive=AdaptiveSettings(link, **settings), **CALM))
 
 
 def motion(model, seed=3):
@@ -89,7 +89,7 @@ def of_the_book(dynamics, gains, q, qd, reference):
 
 def test_the_law_is_that_of_the_book(model):
     dynamics = Dynamics(model.with_payload(tip(model), *TRUE))
-    gains = make_gains(dynamics, sliding=7.0, armature=0.1, **CALM)
+    gains = gains_with(dynamics, adaptive__sliding=7.0, armature=0.1, **CALM)
     q, qd, reference = motion(model)
     s, model_torque = of_the_book(dynamics, gains, q, qd, reference)
     terms = ControlLaw(dynamics, gains, 'adaptive').follow(q, qd, reference)
@@ -98,7 +98,7 @@ def test_the_law_is_that_of_the_book(model):
 
 def test_its_feedback_is_what_the_error_adds(model):
     dynamics = Dynamics(model)
-    gains = make_gains(dynamics, **CALM)
+    gains = gains_with(dynamics, **CALM)
     law = ControlLaw(dynamics, gains, 'adaptive')
     q, qd, reference = motion(model)
     met = Reference(q, qd, reference.qdd, np.zeros(model.nv))
@@ -109,14 +109,14 @@ def test_its_feedback_is_what_the_error_adds(model):
 
 def test_its_poles_are_at_a_quarter_of_kd_and_at_the_rest_unless_told_otherwise():
     # damped as feedforward_pd: K_D + I L = I kd; K_D L = 3/16 I kd^2
-    gains = make_gains(Dynamics(MODEL), natural_frequency=30.0)
+    gains = gains_with(Dynamics(MODEL), natural_frequency=30.0)
     np.testing.assert_allclose(gains.sliding_damping * gains.sliding, 0.75 * gains.pd_kp)
     np.testing.assert_allclose(
         gains.sliding_damping + gains.inertia * gains.sliding, gains.pd_kd)
-    gains = make_gains(Dynamics(MODEL), sliding=4.0)
+    gains = gains_with(Dynamics(MODEL), adaptive__sliding=4.0)
     np.testing.assert_allclose(gains.sliding_damping, 36.0 * gains.inertia)
     with pytest.raises(ParameterError, match='sliding of joint .* is 41; it must be below kd'):
-        make_gains(Dynamics(MODEL), sliding=41.0)
+        gains_with(Dynamics(MODEL), adaptive__sliding=41.0)
 
 
 def random_payload(rng):
@@ -136,7 +136,7 @@ def pseudo_inertia(mass, com, inertia):
 
 def test_the_estimate_goes_along_the_power_that_the_payload_would_do(model):
     # -Y^T s from differences of whole equations of motion, one per random payload
-    gains = make_gains(Dynamics(model), **CALM)
+    gains = gains_with(Dynamics(model), **CALM)
     q, qd, reference = motion(model)
     s, empty = of_the_book(Dynamics(model), gains, q, qd, reference)
     start = np.diag((9.0, 9.0, 9.0, 100.0))  # far from where it would be clipped
@@ -157,7 +157,7 @@ def test_the_estimate_goes_along_the_power_that_the_payload_would_do(model):
 def test_what_the_kernels_read_is_the_payload_that_is_reported(model):
     control = controller(model, tip(model), largest_mass=50.0)
     control.adaptation.pseudo_inertia[:] = pseudo_inertia(*TRUE)
-    control.adaptation.change(control.settings.adaptation)
+    control.adaptation.change(control.settings.adaptive)
     control.host.apply()  # the bounds count at once
     payload = control.adaptation.payload
     assert payload.mass == pytest.approx(TRUE[0]) and payload.link == tip(model)
@@ -173,7 +173,7 @@ def test_what_the_kernels_read_is_the_payload_that_is_reported(model):
 def test_a_pause_counts_as_a_short_step(dt, expected):
     """Protects from an estimate that leaps because no state came for a while."""
     model = with_slots(MODEL)
-    gains = make_gains(Dynamics(model), **CALM)
+    gains = gains_with(Dynamics(model), **CALM)
     estimates = []
     for seconds in (dt, expected):
         learner = Learner(model, gains, np.diag((0.1, 0.1, 0.1, 4.0)))
@@ -185,7 +185,7 @@ def test_a_pause_counts_as_a_short_step(dt, expected):
 
 def test_a_state_that_is_not_finite_changes_nothing():
     model = with_slots(MODEL)
-    learner = Learner(model, make_gains(Dynamics(model), **CALM))
+    learner = Learner(model, gains_with(Dynamics(model), **CALM))
     q, qd, reference = motion(model)
     learner.go(1e-3, q, qd, reference)
     before = learner.estimate, learner.dynamics.runtime.copy()
@@ -245,7 +245,7 @@ def lyapunov(loaded, learner, gains, state, reference, true):
 def test_the_function_of_lyapunov_never_rises(payload):
     # without dead zone and friction, at 5 kHz: near enough to continuous time for no rise at all
     model, dt = with_slots(MODEL), 2e-4
-    gains = make_gains(Dynamics(model), **CALM)
+    gains = gains_with(Dynamics(model), **CALM)
     learner = Learner(model, gains, dead_zone=0.0, largest_mass=6.0)
     loaded = Dynamics(model.with_payload(tip(model), *payload))
     law = ControlLaw(learner.dynamics, gains, 'adaptive')
@@ -277,7 +277,7 @@ def test_the_function_of_lyapunov_never_rises(payload):
     ('rate', np.nan)])
 def test_settings_without_sense_are_refused(name, value):
     with pytest.raises(ParameterError, match=f'adaptive.{name}'):
-        AdaptationSettings(**{name: value})
+        AdaptiveSettings(**{name: value})
 
 
 def test_a_link_that_cannot_hold_a_payload_is_refused():
@@ -288,4 +288,4 @@ def test_a_link_that_cannot_hold_a_payload_is_refused():
     control = controller(MODEL, '')
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
         control.enter('adaptive')
-    assert control.settings.tracking == 'computed_torque'
+    assert control.settings.mode == 'computed_torque'

@@ -1,18 +1,19 @@
 """An arm that learns what it carries, in closed loop: what it learns, and when it does not."""
 
 from closed_loop import BENT, Loop, MODEL
+from design import change_settings, settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Term, with_slots
-from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
+from robodyn_ros.control import ArmController, Term, with_slots
+from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
 
 SLOTTED = with_slots(MODEL)
-ADAPTIVE = CycleSettings(tracking='adaptive')
-PRECISE = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=0.0))
+ADAPTIVE = settings_of(mode='adaptive')
+PRECISE = settings_of(mode='adaptive', adaptive__dead_zone=0.0)
 COM = (0.02, -0.03, 0.1)
 NOTHING = np.zeros((3, 3))
 START = 0.75  # s until feedback is there and a transition is over
@@ -55,7 +56,7 @@ def know(loop, payload):
 
 def eigenvalues(adaptation):
     """Return those of the estimate with lengths in parts of its size."""
-    size = AdaptationSettings().size
+    size = AdaptiveSettings().size
     lengths = np.array([size, size, size, 1.0])
     return np.linalg.eigvalsh(adaptation.pseudo_inertia / np.outer(lengths, lengths))
 
@@ -66,7 +67,7 @@ def eigenvalues(adaptation):
 def test_an_unknown_payload_leaves_no_offset(mass):
     loop = learned(mass)
     # computed torque alone keeps what its springs need to carry it
-    other = loop_with(mass, CycleSettings())
+    other = loop_with(mass, settings_of())
     other.run(START + 3.0)
     assert np.abs(other.error[-1]).max() > 0.4
     assert np.abs(loop.error[-1]).max() < 0.01
@@ -113,7 +114,7 @@ def test_tracking_gets_better_by_what_was_learned():
 def test_it_stays_physical_under_noise_and_wrong_signs(payload):
     # noise far beyond any sensor, and an arm that is lighter than it is believed to be
     plant = carrying(payload) if payload > 0.0 else MODEL
-    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(rate=20.0))
+    settings = settings_of(mode='adaptive', adaptive__rate=20.0)
     loop = loop_with(settings=settings, plant=plant)
     if payload < 0.0:
         known = {'tool0': Payload('tool0', -payload, COM, NOTHING)}
@@ -126,14 +127,14 @@ def test_it_stays_physical_under_noise_and_wrong_signs(payload):
         before = adaptation.pseudo_inertia.copy()
         loop.send(loop.control.update(loop.now, q, qd)[0])
         values = eigenvalues(adaptation)
-        assert -1e-9 < values[0] and values[-1] < settings.adaptation.largest_mass + 1e-9
+        assert -1e-9 < values[0] and values[-1] < settings.adaptive.largest_mass + 1e-9
         changed += np.any(adaptation.pseudo_inertia != before)
     assert changed > 100
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
 
 
 def test_persistent_contact_leads_to_the_bound_and_back():
-    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(largest_mass=2.0))
+    settings = settings_of(mode='adaptive', adaptive__largest_mass=2.0)
     loop = loop_with(0.5, settings)
     loop.run(START)
     loop.plant.push('tool0', (0.0, 0.0, -60.0, 0.0, 0.0, 0.0))
@@ -152,7 +153,7 @@ def test_persistent_contact_leads_to_the_bound_and_back():
 def test_smaller_bounds_count_at_once_and_step_no_torque():
     loop = learned(3.0)
     begin = len(loop.log) - 1
-    loop.control.set_bounds(CycleSettings(adaptation=AdaptationSettings(largest_mass=1.0)))
+    change_settings(loop.control, adaptive__largest_mass=1.0)
     assert eigenvalues(loop.control.adaptation)[-1] == pytest.approx(1.0)
     loop.run(0.2)
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
@@ -162,15 +163,15 @@ def test_smaller_bounds_count_at_once_and_step_no_torque():
 # --- when it does not learn -----------------------------------------------------------------
 
 def saturate(loop):
-    loop.control.set_bounds(CycleSettings(torque_rate=0.01, transition_time=0.0))
+    change_settings(loop.control, torque_rate_limit=0.01, transition_time=0.0)
 
 
 def stiffen(loop):
-    loop.control.set_gains(make_gains(loop.dynamics, 30.0, friction_scale=0.0))
+    change_settings(loop.control, natural_frequency=30.0, friction_scale=0.0)
 
 
 def lose_gravity(loop):
-    loop.control.set_gains(make_gains(loop.dynamics, gravity_scale=0.9, friction_scale=0.0))
+    change_settings(loop.control, gravity_scale=0.9, friction_scale=0.0)
     loop.run(0.3)
 
 
@@ -219,7 +220,7 @@ def test_it_does_not_learn_at_its_activation_nor_in_silence():
 
 
 def test_small_errors_teach_nothing():
-    settings = CycleSettings(tracking='adaptive', adaptation=AdaptationSettings(dead_zone=5.0))
+    settings = settings_of(mode='adaptive', adaptive__dead_zone=5.0)
     loop = loop_with(0.02, settings)
     loop.run(START + 0.5)
     assert loop.control.adaptation.learning
@@ -278,7 +279,7 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     loop = learned(2.0)
     control = loop.control
     # no more is learned, and the arm comes to rest
-    control.set_bounds(CycleSettings(adaptation=AdaptationSettings(rate=0.0)))
+    change_settings(control, adaptive__rate=0.0)
     loop.run(2.0)
     told, before, begin = control.adaptation.payload, control.weight(), len(loop.log) - 1
     control.set_payload(told)
@@ -327,8 +328,8 @@ def test_it_comes_on_top_of_what_is_known():
 def test_without_room_for_a_payload_there_is_no_adaptive_law():
     dynamics = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        ArmController(dynamics, make_gains(dynamics), ADAPTIVE)
-    control = ArmController(dynamics, make_gains(dynamics))
+        ArmController(dynamics, ADAPTIVE)
+    control = ArmController(dynamics)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
         control.enter('adaptive')
-    assert control.settings.tracking == 'computed_torque'
+    assert control.settings.mode == 'computed_torque'

@@ -1,16 +1,15 @@
 """What bounds the control cycle: torques that are sent, and requests that are refused."""
 
-from dataclasses import replace
 import itertools
 import math
 
 from closed_loop import ARM, arm, BENT, HEAVY, Loop, MODEL, STRETCHED
+from design import change_settings, settings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from robodyn_ros.control import (
-    ArmController, CycleSettings, make_gains, Mode, ReflectionSettings)
+from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, RobodynError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
@@ -23,7 +22,7 @@ def requests(loop):
     control = loop.control
 
     def swap_gains(frequency, ratio):
-        control.set_gains(make_gains(loop.dynamics, frequency, ratio))
+        change_settings(control, natural_frequency=frequency, damping_ratio=ratio)
 
     return {
         'track': lambda: loop.follow(loop.swing(1.0, 0.4), 1.0),
@@ -40,8 +39,8 @@ def requests(loop):
 @pytest.mark.parametrize('law', ['computed_torque', 'feedforward_pd'])
 @pytest.mark.parametrize('rate', [None, 300.0])
 def test_no_change_of_mode_or_gains_steps_the_torque_or_passes_the_limit(law, rate):
-    settings = CycleSettings(tracking=law, torque_rate=rate, effort_margin=0.9,
-                             activation_time=0.05)
+    settings = settings_of(
+        mode=law, torque_rate_limit=rate, effort_margin=0.9, activation_time=0.05)
     per_second = 100.0 * MODEL.effort_limit if rate is None else rate
     loop = arm(settings=settings, plant=HEAVY, friction=True)
     for first, second in itertools.product(requests(loop), repeat=2):
@@ -102,7 +101,7 @@ def test_where_the_driver_compensates_gravity_no_weight_is_ever_commanded():
     ({1: math.inf}, "joint 'joint2' reports position inf")])
 def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):
     dyn = Dynamics(MODEL)
-    control = ArmController(dyn, make_gains(dyn))
+    control = ArmController(dyn)
     q = BENT.copy()
     for joint, value in change.items():
         q[joint] = value
@@ -119,28 +118,29 @@ def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):
 @pytest.mark.parametrize('settings, words', [
     ({'effort_limit': [10.0] * 6}, 'effort_limit has 6 values.*7 joints'),
     ({'effort_limit': [10.0] * 6 + [0.0]}, "'joint7' has effort limit 0.*set the parameter"),
-    ({'effort_limit': [-1.0]}, "'joint1' has effort limit -1"),
+    ({'effort_limit': [-1.0]}, "effort_limit' is -1.0: the least allowed is 0 N m"),
     ({'effort_limit': [150.0, 150.0, 90.0, 70.0, 40.1, 25.0, 12.0]},
      "effort_limit of joint 'joint5' is 40.1, above the 40 in the URDF.*lower it, or correct"),
-    ({'effort_limit': [math.inf]}, "'joint1' has effort limit inf.*must have a bound"),
-    ({'effort_limit': [math.nan]}, "'joint1' has effort limit nan"),
-    ({'effort_margin': 0.0}, 'margin is 0'), ({'effort_margin': 1.5}, 'margin is 1.5'),
-    ({'torque_rate': 0.0}, "rate limit of joint 'joint1' is 0"),
-    ({'torque_rate': [100.0, 200.0]}, 'torque_rate_limit has 2 values.*7 joints'),
-    ({'torque_rate': [100.0] * 6 + [math.nan]}, "rate limit of joint 'joint7' is nan"),
-    ({'tracking': 'pid'}, "no tracking law is called 'pid'")])
+    ({'effort_limit': [math.inf]}, "effort_limit' is inf: it must be finite"),
+    ({'effort_limit': [math.nan]}, "effort_limit' is nan: it must be finite"),
+    ({'effort_margin': 0.0}, "margin' is 0.0: the least"),
+    ({'effort_margin': 1.5}, "margin' is 1.5: the most allowed is 1"),
+    ({'torque_rate_limit': 0.0}, "torque_rate_limit' is 0.0: the least allowed is 0.001"),
+    ({'torque_rate_limit': [100.0, 200.0]}, 'torque_rate_limit has 2 values.*7 joints'),
+    ({'torque_rate_limit': [100.0] * 6 + [math.nan]}, "limit', number 7 of 7, is nan: it must"),
+    ({'mode': 'pid'}, "mode' is 'pid': choose one of computed_torque")])
 def test_settings_are_checked(settings, words):
     dyn = Dynamics(MODEL)
     with pytest.raises(ParameterError, match=f'(?s){words}'):
-        ArmController(dyn, make_gains(dyn), CycleSettings(**settings))
+        ArmController(dyn, settings_of(**settings))
 
 
 def test_settings_that_are_refused_change_nothing():
     loop = arm()
     control, before = loop.control, loop.control.settings
-    for bad in ({'effort_margin': 1.5}, {'torque_rate': 0.0}):
+    for bad in ({'effort_margin': 1.5}, {'torque_rate_limit': 0.0}):
         with pytest.raises(ParameterError):
-            control.set_bounds(CycleSettings(reflection=ReflectionSettings(gain=1.0), **bad))
+            change_settings(control, reflection__gain=1.0, **bad)
         assert control.settings is before and not control.reflection.shown
 
 
@@ -148,9 +148,9 @@ def test_a_model_without_effort_limit_needs_one():
     text = ARM.read_text().replace('effort="40"', 'effort="0"')
     dyn = Dynamics(RobotModel.from_urdf(text))
     with pytest.raises(ParameterError, match="joint 'joint5' has effort limit 0.*<limit effort>"):
-        ArmController(dyn, make_gains(dyn))
+        ArmController(dyn)
     limits = [150, 150, 90, 70, 40, 25, 12]
-    ArmController(dyn, make_gains(dyn), CycleSettings(effort_limit=limits))
+    ArmController(dyn, settings_of(effort_limit=limits))
 
 
 BAD_TRAJECTORIES = [
@@ -185,7 +185,7 @@ def test_a_bad_trajectory_is_refused_and_the_motion_goes_on():
 
 
 def test_a_motion_that_no_motor_can_do_is_refused_with_the_numbers():
-    weak = replace(CycleSettings(), effort_margin=0.3)
+    weak = settings_of(effort_margin=0.3)
     loop = Loop(MODEL, weak, q=np.zeros(7))
     loop.run(0.7)
     with pytest.raises(TrajectoryError, match=r"'joint2' would need -?\d+.* motor has 45"):

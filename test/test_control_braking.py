@@ -1,10 +1,11 @@
 """The brake in front of position limits: when it begins, and how hard it is."""
 
 from closed_loop import arm, BENT, MODEL
+from design import gains_with, settings_of
 from lqr import command, regulator
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control import Mode, Term
 from robodyn_ros.control.steps import limits
 from robodyn_ros.dynamics import Dynamics
 from steps import array, body_of, doubles
@@ -16,7 +17,7 @@ ROTORS = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
 
 def braked(torque, q, qd, driven, armature=ROTORS):
     """Return a torque with the brake; driven: something else than the reference moves the arm."""
-    body = body_of(DYN, make_gains(DYN, armature=armature))
+    body = body_of(DYN, gains_with(DYN, armature=armature))
     return array(limits.brake(body, *map(doubles, (torque, q, qd, float(driven))), body.robot))
 
 
@@ -77,7 +78,7 @@ def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():
     """
     goal = BENT.copy()
     goal[JOINT] = MODEL.upper[JOINT] - 0.005
-    loop = arm(q=goal - np.eye(7)[JOINT], settings=CycleSettings(activation_time=0.02))
+    loop = arm(q=goal - np.eye(7)[JOINT], settings=settings_of(activation_time=0.02))
     loop.run(0.05)
     loop.follow(goal, 1.1)
     begin, fast = len(loop.log), False
@@ -94,8 +95,8 @@ def test_linear_feedback_is_braked_as_early_as_a_hand():
     q = BENT.copy()
     q[JOINT] = MODEL.upper[JOINT] - 0.1
     held = command(DYN, q, regulator(DYN, q))
-    loop = arm(q=q, settings=CycleSettings(guest='linear_feedback', activation_time=0.02,
-                                           torque_rate=1e6))
+    loop = arm(q=q, settings=settings_of(
+        mode='linear_feedback', activation_time=0.02, torque_rate_limit=1e6))
     loop.run(0.05)
     for _ in range(250):
         loop.control.take_linear_feedback(loop.now, held)

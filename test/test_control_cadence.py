@@ -3,11 +3,12 @@
 from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains, Term
+from robodyn_ros.control import Term
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.steps import feedback_share
 from robodyn_ros.dynamics import Dynamics
+from design import gains_with, settings_of
 from steps import doubles, filled
 
 ROTORS = MODEL.effort_limit / 500.0
@@ -69,17 +70,18 @@ def test_joints_without_damping_do_not_count():
 
 
 def test_how_fast_the_feedback_of_each_law_is():
-    gains = make_gains(Dynamics(MODEL), natural_frequency=20.0, impedance_frequency=10.0,
-                       armature=ROTORS)
+    gains = gains_with(
+        Dynamics(MODEL), natural_frequency=20.0, impedance__natural_frequency=10.0,
+        armature=ROTORS)
     loop = Loop(MODEL, gains={'armature': ROTORS})
     for name in ('computed_torque', 'feedforward_pd', 'adaptive'):
-        assert fastest(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
+        assert fastest(*TRACKING[name].rates(gains, loop.control.design.task_gains)) == (
             pytest.approx((40.0, 10.0)))
     for name in ('joint_impedance', 'shaped_impedance'):
-        assert fastest(*TRACKING[name].rates(gains, loop.control.task_gains)) == (
+        assert fastest(*TRACKING[name].rates(gains, loop.control.design.task_gains)) == (
             pytest.approx((20.0, 5.0)))
     for name in ('cartesian_impedance', 'operational_space'):
-        damping, stiffness = fastest(*TRACKING[name].rates(gains, loop.control.task_gains))
+        damping, stiffness = fastest(*TRACKING[name].rates(gains, loop.control.design.task_gains))
         assert 10.0 < damping < 100.0 and 2.0 < stiffness < 20.0
 
 
@@ -90,7 +92,7 @@ def answered_late(tracking, worst, rates=None):
     rates: in place of those of the law, from which the share of the feedback follows.
     """
     rng = np.random.default_rng(0)
-    loop = Loop(MODEL, CycleSettings(activation_time=0.05, tracking=tracking), friction=True,
+    loop = Loop(MODEL, settings_of(activation_time=0.05, mode=tracking), friction=True,
                 gains={'natural_frequency': 40.0, 'armature': ROTORS}, armature=ROTORS, q=BENT,
                 period=0.002)
     if rates is not None:
@@ -115,7 +117,7 @@ def test_with_all_of_its_feedback_it_would():
 
 
 def test_weaker_feedback_leaves_the_model_alone():
-    loop = Loop(MODEL, CycleSettings(activation_time=0.05), q=BENT)
+    loop = Loop(MODEL, settings_of(activation_time=0.05), q=BENT)
     loop.run(0.1)
     q, qd = loop.plant.q + 0.01, loop.plant.qd
     loop.control.update(loop.now, q, qd)

@@ -14,6 +14,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.trajectory import Reference
 from scipy.spatial.transform import Rotation
+from design import gains_with, task_gains_with
 from task_arms import difference, inertia_of_task, interpreted, robot, spring, task_of
 from tolerance import assert_close
 
@@ -32,14 +33,14 @@ def dyn():
 
 @pytest.fixture(scope='module')
 def gains(dyn):
-    return make_gains(dyn, friction_scale=0.0)
+    return gains_with(dyn, friction_scale=0.0)
 
 
 @pytest.fixture
 def law_of(dyn, gains):
     """Return what makes a law with Cartesian gains."""
     def make(name, **design):
-        return ControlLaw(dyn, gains, name, task_gains=make_task_gains(dyn, **design))
+        return ControlLaw(dyn, gains, name, task_gains=task_gains_with(dyn, **design))
     return make
 
 
@@ -92,7 +93,7 @@ def test_quaternions_of_all_rotations():
 def test_the_task_inertia_of_the_textbook(angle, expected):
     # point masses: Lynch and Park 8.1, and the mass ellipsoid of figure 8.4
     dyn = interpreted('two_r')
-    gains, q = make_task_gains(dyn, 'tool'), np.radians([0.0, angle])
+    gains, q = task_gains_with(dyn, link='tool'), np.radians([0.0, angle])
     task = task_of(dyn, gains, q, [0, 0], Reference.at_rest(q), [1, 1, 0, 0, 0, 0])
     columns = [task.force(unit)[:2] for unit in np.eye(6)[:2].tolist()]
     assert_close(columns, expected, 1e-12)
@@ -187,7 +188,7 @@ def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law, mov
 @pytest.mark.parametrize('law', LAWS)
 def test_python_says_the_same_as_machine_code(dyn, gains, law, moving):
     q, qd, reference = moving()
-    task_gains = make_task_gains(dyn, axes='target')
+    task_gains = task_gains_with(dyn, axes='target')
     compiled, python = (ControlLaw(each, gains, law, task_gains=task_gains)
                         for each in (dyn, Dynamics(MODEL, backend='python')))
     assert_close(python.follow(q, qd, reference, 0.3), compiled.follow(q, qd, reference, 0.3),
@@ -319,7 +320,7 @@ def test_every_mode_of_the_link_has_its_damping_ratio(dyn, law_of, zeta, rng):
 @pytest.mark.parametrize('name', ['two_r', 'scara', 'four', 'robodyn6', 'robodyn7'])
 def test_torques_are_bounded_and_continuous_through_singularities(name, law):
     dyn = interpreted(name)
-    task_gains = make_task_gains(dyn, singularity=0.1)
+    task_gains = task_gains_with(dyn, singularity=0.1)
     control = ControlLaw(dyn, make_gains(dyn), law, task_gains=task_gains)
     n, torques = dyn.nv, []
     bent = np.linspace(0.2, 0.8, n)
@@ -359,22 +360,22 @@ def test_free_directions_are_free(dyn, law_of, moving):
 @pytest.mark.parametrize('design, error, words', [
     ({'link': 'hand'}, ModelError, "'hand'"),
     ({'link': MODEL.base_link}, ParameterError, 'belongs to the immovable base'),
-    ({'axes': 'tool'}, ParameterError, "'tool'; choose one of base, target"),
+    ({'axes': 'tool'}, ParameterError, "'tool': choose one of base, target"),
     ({'stiffness': [1.0, 2.0]}, ParameterError, 'stiffness has 2 values; give one, or six'),
-    ({'stiffness': [1, 1, -1, 1, 1, 1]}, ParameterError, 'stiffness z is -1; it must be finite'),
-    ({'damping_ratio': np.nan}, ParameterError, 'damping_ratio x is nan'),
-    ({'natural_frequency': 'fast'}, ParameterError, "natural_frequency is 'fast'; give one"),
+    ({'stiffness': [1, 1, -1, 1, 1, 1]}, ParameterError, "stiffness', number 3 of 6, is -1.0: "),
+    ({'damping_ratio': np.nan}, ParameterError, "damping_ratio' is nan: it must"),
+    ({'natural_frequency': 'fast'}, ParameterError, "' is 'fast': set it to a list of numbers"),
     ({'posture_frequency': [1.0, 2.0]}, ParameterError, 'has 2 values; give one, or one for each'),
-    ({'singularity': -0.1}, ParameterError, 'singularity must be finite')])
+    ({'singularity': -0.1}, ParameterError, "singularity' is -0.1: the least allowed is 0.001")])
 def test_gains_that_make_no_sense_are_refused(dyn, design, error, words):
     with pytest.raises(error, match=words):
-        make_task_gains(dyn, **design)
+        task_gains_with(dyn, **design)
 
 
 def test_laws_keep_their_link(dyn, law_of):
     law = law_of('cartesian_impedance')
     with pytest.raises(ParameterError, match="compiled for the link 'tool0', not for 'link4'"):
-        law.task_gains = make_task_gains(dyn, 'link4')
+        law.task_gains = task_gains_with(dyn, link='link4')
     other = make_task_gains(Dynamics(robot('robodyn6'), backend='python'))
     with pytest.raises(ParameterError, match='Cartesian gains for 6 joints; this robot has 7'):
         law.task_gains = other

@@ -3,8 +3,8 @@
 from closed_loop import arm, BENT, Loop, MODEL, STRETCHED
 import numpy as np
 import pytest
-from robodyn_ros.control import (
-    CollisionSettings, controller, CycleSettings, make_gains, Mode, ObserverSettings, Term)
+from robodyn_ros.control import controller, make_gains, Mode, Term
+from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.steps import collision, observer
 from robodyn_ros.dynamics import Dynamics
@@ -12,6 +12,7 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.mismatch import mismatched
+from design import change_settings, gains_with, settings_of
 from steps import array, body_of, doubles, filled
 
 LIMIT = np.array(MODEL.effort_limit)
@@ -22,9 +23,9 @@ TIP = 'tool0'
 def guarded(reaction='stop', threshold=0.05 * LIMIT, gains=None, tracking='computed_torque',
             duration=0.005, **options):
     """Return a loop around the arm with rotors that minds collisions."""
-    settings = CycleSettings(
-        tracking=tracking, activation_time=0.05, observer=ObserverSettings(
-            collision=CollisionSettings(threshold, reaction=reaction, duration=duration)))
+    settings = settings_of(
+        mode=tracking, activation_time=0.05, collision__threshold=threshold,
+        collision__reaction=reaction, collision__duration=duration)
     options.setdefault('q', BENT)
     loop = Loop(MODEL, settings, gains={'armature': ROTORS, **(gains or {})}, armature=ROTORS,
                 **options)
@@ -123,26 +124,26 @@ def test_reset_it_needs_all_of_its_duration_again():
 
 @pytest.mark.parametrize('threshold, words', [
     ([1.0, 2.0], 'collision.threshold has 2 values.*7 joints'),
-    ([1.0] * 6 + [-1.0], "collision.threshold of joint 'joint7' is -1"),
-    ([1.0] * 6 + [0.0], "collision.threshold of joint 'joint7' is 0: any noise")])
+    ([1.0] * 6 + [-1.0], "collision.threshold', number 7 of 7, is -1"),
+    ([1.0] * 6 + [0.0], "collision.threshold', number 7 of 7, is 0")])
 def test_bad_thresholds_are_refused_and_change_nothing(threshold, words):
     with pytest.raises(ParameterError, match=words):
         guarded(threshold=threshold)
     loop = guarded(threshold=None)
     with pytest.raises(ParameterError, match=words):
-        loop.control.set_bounds(CycleSettings(
-            observer=ObserverSettings(collision=CollisionSettings(threshold))))
-    assert loop.control.settings.observer.collision.threshold is None
+        change_settings(loop.control, collision__threshold=threshold)
+    assert loop.control.settings.collision.threshold == ()
 
 
 def test_reactions_have_names():
-    with pytest.raises(ParameterError, match="'flee'; there are report, stop, float"):
+    with pytest.raises(ParameterError, match="'flee': choose one of report, stop, float"):
         CollisionSettings(reaction='flee')
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_no_alarm_in_fast_motion_of_an_arm_that_differs_from_its_model(seed):
-    friction = {'coulomb': 0.02 * LIMIT, 'viscous': 0.01 * LIMIT, 'friction_scale': 1.0}
+    friction = {'friction__coulomb': 0.02 * LIMIT, 'friction__viscous': 0.01 * LIMIT,
+                'friction_scale': 1.0}
     loop = guarded('report', gains=friction, plant=mismatched(MODEL, 1.05))
     loop.plant.change(friction=0.03 * LIMIT, damping=0.015 * LIMIT, armature=ROTORS)
     rng, worst = np.random.default_rng(seed), 0.0
@@ -277,13 +278,11 @@ def test_it_takes_no_more_than_it_may():
 
 def test_switched_it_goes_over_smoothly():
     _, loop = sag()
-    gains = make_gains(loop.dynamics, armature=ROTORS, friction_scale=0.0,
-                       disturbance_observer=True)
     begin = len(loop.log) - 1
-    loop.control.set_gains(gains)
+    change_settings(loop.control, disturbance_observer=True)
     loop.run(1.0)
     assert np.abs(loop.error[-1]).max() < 1e-5
-    loop.control.set_gains(loop.gains)
+    loop.control.change(loop.settings)
     loop.run(1.0)
     assert np.abs(loop.error[-1]).max() > 1e-3
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / LIMIT
@@ -313,8 +312,8 @@ def test_a_collision_is_not_fought():
 def test_one_integral_is_enough():
     dyn = Dynamics(MODEL)
     with pytest.raises(ParameterError, match="ki of joint 'joint2' is 5; disturbance_observer is"):
-        make_gains(dyn, ki=[0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0], disturbance_observer=True)
-    assert make_gains(dyn, ki=5.0, disturbance_observer=False).ki.all()
+        gains_with(dyn, ki=[0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0], disturbance_observer=True)
+    assert gains_with(dyn, ki=5.0, disturbance_observer=False).ki.all()
 
 
 # --- inertia shaping ---------------------------------------------------------------------------
@@ -322,9 +321,9 @@ def test_one_integral_is_enough():
 def motion_against(stiffness, q, tracking, part):
     """Return the speed of joints early and late, with the tip held by an undamped spring."""
     dyn = Dynamics(MODEL)
-    own = make_gains(dyn, armature=ROTORS).inertia
+    own = gains_with(dyn, armature=ROTORS).inertia
     control = guarded(threshold=None, tracking=tracking, q=q,
-                      gains={'apparent_inertia': part * own}).control
+                      gains={'impedance__inertia': part * own}).control
     plant = Plant(MODEL, 2e-4, friction=0.0, damping=0.0, armature=ROTORS)
     plant.reset(q)
     plant.qd[:] = 0.05
@@ -349,7 +348,8 @@ def test_shaped_inertia_is_calm_on_a_stiff_spring(q, part):
 def test_as_much_is_fed_back_as_the_present_damping_allows():
     # D goes with the root of the stiffness, which may wait for energy on its way to the gains'
     dyn = Dynamics(MODEL)
-    gains = make_gains(dyn, apparent_inertia=0.1 * make_gains(dyn).inertia, stiffness=100.0)
+    gains = gains_with(
+        dyn, impedance__inertia=0.1 * make_gains(dyn).inertia, impedance__stiffness=100.0)
     body, torque = body_of(dyn, gains), np.linspace(1.0, 7.0, 7)
     whole, part = (array(observer.stable_external(body, *doubles([BENT, torque, stiffness])))
                    for stiffness in (gains.stiffness, 0.04 * gains.stiffness))
@@ -374,9 +374,9 @@ def test_all_of_the_torque_would_not_be_calm(monkeypatch):
 
 
 def test_pushed_joints_show_the_inertia_that_was_asked_for():
-    own = make_gains(Dynamics(MODEL), armature=ROTORS).inertia
+    own = gains_with(Dynamics(MODEL), armature=ROTORS).inertia
     loop = guarded(threshold=None, tracking='shaped_impedance', gains={
-        'apparent_inertia': 4.0 * own, 'stiffness': 0.0, 'joint_damping': 0.0})
+        'impedance__inertia': 4.0 * own, 'impedance__stiffness': 0.0, 'impedance__damping': 0.0})
     push = np.zeros(7)
     push[0] = 1.0
     loop.plant.external[:] = push
@@ -394,10 +394,10 @@ def test_too_little_inertia_is_refused():
     small = own * np.array([1.0, 1.0, 0.3, 1.0, 1.0, 1.0, 1.0])
     words = "impedance.inertia of joint 'joint3'.*in contact.*observer.bandwidth"
     with pytest.raises(ParameterError, match=words):
-        arm(gains={'apparent_inertia': small})
+        arm(gains={'impedance__inertia': small})
     loop = arm()
     with pytest.raises(ParameterError, match=words):
-        loop.control.set_gains(make_gains(dyn, apparent_inertia=small))
+        change_settings(loop.control, impedance__inertia=small)
     # damping, or a slower observer, makes room
-    arm(gains={'apparent_inertia': small, 'joint_damping': 30.0 * own})
-    arm(gains={'apparent_inertia': small, 'observer_bandwidth': 5.0})
+    arm(gains={'impedance__inertia': small, 'impedance__damping': 30.0 * own})
+    arm(gains={'impedance__inertia': small, 'observer__bandwidth': 5.0})

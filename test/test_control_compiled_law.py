@@ -1,14 +1,15 @@
 """A law of the user over scalars: compiled, and supervised as any other."""
 
 from closed_loop import arm, BENT, MODEL
+from design import settings_of, with_settings
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, load_own_law, make_gains, Mode, Term
+from robodyn_ros.control import ArmController, load_own_law, make_gains, Mode, Term
 from robodyn_ros.control.examples.scalar_law import stiffening
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
-OWN = CycleSettings(guest='own_law', activation_time=0.1)
+OWN = settings_of(mode='own_law', activation_time=0.1)
 NAME = 'robodyn_ros.control.examples.scalar_law:stiffening'
 THIS = 'test_control_compiled_law'
 
@@ -41,8 +42,8 @@ def three(arm, x, more):
 def of(law, **options):
     loop = arm()
     dynamics = Dynamics(MODEL)
-    loop.control = ArmController(dynamics, make_gains(dynamics, friction_scale=0.0), OWN,
-                                 load_own_law(law, dynamics, 1e-3))
+    loop.settings = with_settings(OWN, friction_scale=0.0)
+    loop.control = ArmController(dynamics, loop.settings, load_own_law(law, dynamics, 1e-3))
     loop.start(BENT)
     return loop
 

@@ -6,12 +6,12 @@ import math
 from closed_loop import arm, BENT, FLOATING, HEAVY, Loop, MODEL, ROUNDING, STRETCHED
 import numpy as np
 import pytest
+from design import settings_of
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode
+from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.trajectory import Tolerances
 
 
 def test_the_first_torque_is_the_weight_and_the_arm_stays():
@@ -38,7 +38,7 @@ def test_feedback_grows_smoothly_under_an_unknown_load():
 @pytest.mark.parametrize('law', ['computed_torque', 'feedforward_pd'])
 def test_started_in_motion_it_comes_to_rest(law):
     speed = 0.5 * MODEL.velocity_limit * (1, -1, 1, -1, 1, -1, 1)
-    loop = arm(qd=speed, settings=CycleSettings(tracking=law))
+    loop = arm(qd=speed, settings=settings_of(mode=law))
     weight = loop.dynamics.gravity(BENT)
     loop.run(4.0)
     np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
@@ -63,7 +63,7 @@ def test_deactivated_it_refuses_and_can_be_activated_again():
 
 def test_without_activation_a_state_is_answered_by_weight_and_damping():
     dyn = Dynamics(MODEL)
-    control = ArmController(dyn, make_gains(dyn))
+    control = ArmController(dyn)
     for now in np.arange(0.001, 0.3, 0.001):  # from zero, as fast as the torque may grow
         torque, verdict = control.update(now, BENT, np.zeros(7))
     np.testing.assert_allclose(torque, dyn.gravity(BENT), **ROUNDING)
@@ -106,7 +106,7 @@ def test_any_tree_is_tracked(seed):
     ('computed_torque', 0.001, 0.005), ('computed_torque', 0.005, 0.01),
     ('feedforward_pd', 0.001, 0.02)])
 def test_friction_and_slow_states_cost_little(law, period, allowed):
-    loop = arm(settings=CycleSettings(tracking=law), period=period, friction=True)
+    loop = arm(settings=settings_of(mode=law), period=period, friction=True)
     loop.run(0.7)
     loop.follow(loop.swing(2.0), 2.0)
     loop.run(2.5)
@@ -125,7 +125,7 @@ def test_a_newer_trajectory_takes_over_without_a_step():
 
 
 def test_a_trajectory_of_some_joints_leaves_the_others():
-    loop = arm(settings=CycleSettings(allow_partial_joints=True))
+    loop = arm(settings=settings_of(allow_partial_joints_goal=True))
     loop.run(0.7)
     loop.follow([-0.5], 1.0, ['joint4'])
     loop.run(1.3)
@@ -147,8 +147,7 @@ def test_a_continuous_joint_goes_on_counting_and_turns_the_short_way():
 
 
 def test_a_blocked_joint_aborts_the_trajectory_and_says_why():
-    tolerances = Tolerances.from_defaults(7, 0.05)
-    loop = arm(settings=CycleSettings(tolerances=tolerances), upper=BENT + 0.2)
+    loop = arm(settings=settings_of(constraints__trajectory=0.05), upper=BENT + 0.2)
     loop.run(0.7)
     goal = BENT.copy()
     goal[5] += 0.9
@@ -161,8 +160,8 @@ def test_a_blocked_joint_aborts_the_trajectory_and_says_why():
 
 
 def test_a_goal_out_of_reach_is_said():
-    tolerances = Tolerances.from_defaults(7, goal=1e-4, goal_time=0.3)
-    loop = arm(settings=CycleSettings(tolerances=tolerances), plant=HEAVY)
+    settings = settings_of(constraints__goal=1e-4, constraints__goal_time=0.3)
+    loop = arm(settings=settings, plant=HEAVY)
     loop.run(0.7)
     loop.follow(BENT, 1.0)
     loop.run(1.5)
@@ -198,7 +197,7 @@ def test_a_joint_thrown_at_its_limit_is_stopped_in_any_pose(joint, pose, side):
     q[joint] = side * (MODEL.upper[joint] - 0.3)
     qd[joint] = side * 0.8 * MODEL.velocity_limit[joint]
     # hardly damped, or some would never get there
-    loop = Loop(MODEL, FLOATING, {'damping': 1e-4}, q=q, qd=qd, period=0.005, lower=-9.0,
+    loop = Loop(MODEL, FLOATING, {'float_damping': 1e-4}, q=q, qd=qd, period=0.005, lower=-9.0,
                 upper=9.0)
     loop.run(1.0)
     assert (side * loop.q[:, joint]).max() < MODEL.upper[joint] + 4e-3
@@ -254,16 +253,18 @@ def test_a_stop_of_a_stop_is_a_stop():
 
 
 @pytest.mark.parametrize('name', ['activation_time', 'transition_time', 'load_time',
-                                  'energy_tank', 'wrench_timeout', 'stop_time', 'longest_pause'])
+                                  'impedance__energy_tank', 'external_wrench__timeout',
+                                  'stop_time', 'stale__stop'])
 @pytest.mark.parametrize('value', [-0.1, np.nan, np.inf])
 def test_times_that_make_no_sense_are_refused_by_name(name, value):
     """Protects from an arm whose feedback never grows, or that never comes to rest."""
-    with pytest.raises(ParameterError, match=f'{name} is {value:g}; it must be finite'):
-        CycleSettings(**{name: value})
+    words = f"'{name.replace('__', '.')}' is {value}: (the least allowed|it must be finite)"
+    with pytest.raises(ParameterError, match=words):
+        settings_of(**{name: value})
 
 
-@pytest.mark.parametrize('name', ['stop_time', 'longest_pause'])
+@pytest.mark.parametrize('name', ['stop_time', 'stale__stop'])
 def test_times_in_which_something_has_to_happen_are_above_zero(name):
-    with pytest.raises(ParameterError, match=f'{name} is 0; it must be finite, and above 0'):
-        CycleSettings(**{name: 0.0})
-    CycleSettings(activation_time=0.0, transition_time=0.0, load_time=0.0)
+    with pytest.raises(ParameterError, match='is 0.0: the least allowed is'):
+        settings_of(**{name: 0.0})
+    settings_of(activation_time=0.0, transition_time=0.0, load_time=0.0)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from design import settings_of, with_settings
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import (
-    ArmController, blocks, CollisionSettings, CycleSettings, make_gains, ObserverSettings,
-    with_slots)
+from robodyn_ros.control import ArmController, blocks, with_slots
+from robodyn_ros.control.design import Design
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.paths import Paths
 from robodyn_ros.control.program import Program
@@ -39,11 +39,10 @@ class Wanderer:
         self.model = with_slots(RobotModel.from_urdf(urdf))
         self.n = self.model.nv
         self.control = ArmController(
-            Dynamics(self.model), self._gains(), CycleSettings(
-                effort_limit=np.minimum(self.model.effort_limit, LARGEST),
-                activation_time=0.01, observer=(
-                    ObserverSettings(collision=CollisionSettings(
-                        threshold=np.full(self.n, 20.0), reaction='stop')))))
+            Dynamics(self.model), settings_of(
+                natural_frequency=self.random.uniform(5.0, 30.0), ki=50.0, armature=0.1,
+                effort_limit=np.minimum(self.model.effort_limit, LARGEST), activation_time=0.01,
+                collision__threshold=np.full(self.n, 20.0), collision__reaction='stop'))
         self.host, self.paths = self.control.host, Paths(self.control.host)
         self.host.made.prepare(*laws.NAMES)
         self.functions = [[self._checked(each) for each in table]
@@ -51,11 +50,6 @@ class Wanderer:
         self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
         self.modes, self.codes = set(), set()
         self._request(motion.TO_TAKE_OVER)
-
-    def _gains(self):
-        return make_gains(Dynamics(self.model),
-                          natural_frequency=self.random.uniform(5.0, 30.0), ki=50.0,
-                          armature=0.1)
 
     def _checked(self, function):
         """Return machine code as a function over lists, compared with floats now and then."""
@@ -124,8 +118,9 @@ class Wanderer:
         elif choice == 5:
             self._follow()
         elif choice == 6:
-            write_gains(p, self._gains(), self.control.task_gains,
-                        str(random.choice(laws.NAMES[1:])))
+            design = Design.make(self.control.dynamics, with_settings(
+                self.control.settings, natural_frequency=random.uniform(5.0, 30.0)))
+            write_gains(p, design, str(random.choice(laws.NAMES[1:])))
             p.switch += 1.0
             p.springs += 1.0
         elif choice == 7:

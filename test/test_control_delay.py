@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 
 from closed_loop import arm
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings
 
 PAGE = (Path(__file__).resolve().parents[1] / 'docs' / 'tuning.md').read_text(encoding='utf-8')
 # crossover of (kd s + kp) / s^2 with kd = 2 wn, kp = wn^2, in units of wn: x^4 = 1 + 4 x^2
@@ -36,7 +36,7 @@ def test_the_table_is_that_of_the_open_loop(row, margin):
 def swing(delay, frequency):
     """Return the error of a pushed arm at first and in the end; states are late by cycles."""
     loop = arm(gains={'natural_frequency': frequency},
-               settings=CycleSettings(activation_time=0.1, transition_time=0.0))
+               settings=settings_of(activation_time=0.1, transition_time=0.0))
     states = deque(maxlen=delay + 1)
 
     def run(cycles):

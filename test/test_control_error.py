@@ -1,13 +1,13 @@
 """The error under computed torque: its decay, and its bound with a model that is wrong."""
 
 from closed_loop import arm, BENT, Loop, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.simulation.mismatch import mismatched
 
-AT_ONCE = CycleSettings(activation_time=0.0, transition_time=0.0)
+AT_ONCE = settings_of(activation_time=0.0, transition_time=0.0)
 
 
 @pytest.mark.parametrize('frequency, ratio', [(10.0, 1.0), (20.0, 1.0), (20.0, 0.7)])

@@ -3,12 +3,13 @@
 from closed_loop import arm, HEAVY, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.control import Mode
 from robodyn_ros.control.steps import mean_torque
+from design import settings_of
 from steps import array, doubles, filled
 
 SLOW = 10  # ms from one state to the next
-QUICK = CycleSettings(activation_time=0.1)
+QUICK = settings_of(activation_time=0.1)
 
 
 def run(loop, seconds, every=SLOW):

@@ -1,9 +1,10 @@
 """Trajectories of an arm under control: planned ahead, replaced, judged, broken off."""
 
 from closed_loop import arm, BENT, FLOATING
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.control import Mode
 from robodyn_ros.exceptions import StateError, TrajectoryError
 from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances, TrajectoryPoint
 
@@ -171,7 +172,7 @@ def test_after_a_fault_nothing_departs(loop):
 def test_partial_goals_where_allowed():
     names, goal = ['joint6', 'joint2'], [BENT[5] + 0.2, BENT[1] - 0.1]
     for allowed in (False, True):
-        loop = arm(settings=CycleSettings(allow_partial_joints=allowed))
+        loop = arm(settings=settings_of(allow_partial_joints_goal=allowed))
         loop.run(0.7)
         if not allowed:
             with pytest.raises(TrajectoryError, match="'joint1' is missing") as caught:

@@ -1,16 +1,17 @@
 """Gains that depend on where the arm is: blended, bounded in rate, and stable."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 from closed_loop import arm, BENT, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains, Term
-from robodyn_ros.control.gain_schedule import GainSchedule, ScheduledGains
+from robodyn_ros.control import make_gains, Term
+from robodyn_ros.control.gain_schedule import ScheduledGains
+from robodyn_ros.control.settings import GainSchedule
 from robodyn_ros.control.steps import schedule
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
+from design import change_settings, gains_with, settings_of
 from steps import array, doubles, gains_of
 
 FAR = BENT + 1.5
@@ -22,7 +23,7 @@ class Scheduled:
 
     def __init__(self, of=TWO, model=MODEL, **design):
         self.table, self.factor = ScheduledGains(model, of).table, np.ones(7)
-        self.base = gains_of(make_gains(Dynamics(model), **design))
+        self.base = gains_of(gains_with(Dynamics(model), **design))
 
     def wanted(self, q):
         return array(schedule.wanted(self.table, doubles(q)))
@@ -98,8 +99,8 @@ def test_an_error_never_gains_energy_while_the_gains_change_back_and_forth():
 def test_the_laws_use_it_and_others_do_not_change():
     feedback = {}
     for each in (TWO, GainSchedule()):
-        control = arm(settings=CycleSettings(gain_schedule=each, activation_time=0.0,
-                                             transition_time=0.0)).control
+        control = arm(settings=settings_of(
+            gain_schedule=each, activation_time=0.0, transition_time=0.0)).control
         for name in ('computed_torque', 'feedforward_pd', 'joint_impedance'):
             control.enter(name)
             for k in range(2):
@@ -114,7 +115,7 @@ def test_the_laws_use_it_and_others_do_not_change():
 
 
 def test_no_torque_steps_on_a_way_through_all_of_it():
-    loop = arm(settings=CycleSettings(gain_schedule=TWO), plant=MODEL.with_payload(
+    loop = arm(settings=settings_of(gain_schedule=TWO), plant=MODEL.with_payload(
         'tool0', 0.3, (0.0, 0.0, 0.1)))
     loop.run(0.7)
     plain = arm(plant=loop.plant.model)
@@ -136,29 +137,22 @@ def test_continuous_joints_go_the_short_way():
 def test_an_integral_gain_has_to_be_stable_with_the_least_factor():
     # ki < kp kd f^3
     dynamics, gains = Dynamics(MODEL), ScheduledGains(MODEL, TWO)
-    gains.check(make_gains(dynamics, ki=0.9 * 400 * 40 * 0.5 ** 3))
+    gains.check(gains_with(dynamics, ki=0.9 * 400 * 40 * 0.5 ** 3))
     with pytest.raises(ParameterError, match="'joint1' is 2200: .*below 2000"):
-        gains.check(make_gains(dynamics, ki=1.1 * 400 * 40 * 0.5 ** 3))
+        gains.check(gains_with(dynamics, ki=1.1 * 400 * 40 * 0.5 ** 3))
 
 
 def test_a_mode_that_is_asked_for_with_such_a_gain_is_not_entered():
-    parameters = pytest.importorskip('robodyn_ros.nodes.controller.parameters')
-    values = SimpleNamespace(**{row.attribute: row.default for row in parameters.PARAMETERS})
-    values.mode, values.ki = 'feedforward_pd', (2200.0,)
-    loop = arm(settings=CycleSettings(gain_schedule=TWO))
+    loop = arm(settings=settings_of(gain_schedule=TWO))
     with pytest.raises(ParameterError, match='below 2000'):
-        parameters.apply_changes(loop.control, values, ['mode', 'ki'], loop.control.bounds)
-    assert loop.control.law_at_work == loop.control.settings.tracking == 'computed_torque'
+        change_settings(loop.control, mode='feedforward_pd', ki=2200.0)
+    assert loop.control.law_at_work == loop.control.settings.mode == 'computed_torque'
 
 
 @pytest.mark.parametrize('schedule, message', [
-    (GainSchedule(BENT[:3], (1.0,)), 'has 3 values; give finite ones, 7 for each'),
-    (GainSchedule((*BENT[:6], np.nan), (1.0,)), 'give finite ones'),
+    (GainSchedule(BENT[:3], (1.0,)), 'has 3 values; give 7 for each'),
     (GainSchedule(BENT, (1.0, 2.0)), 'has 2 values for 1 configurations'),
-    (GainSchedule((), (1.0,)), 'has 1 values for 0 configurations'),
-    (GainSchedule(BENT, (0.0,)), 'factors: 0 must be finite and above 0'),
-    (GainSchedule(BENT, (np.inf,)), 'factors: inf must be'),
-    (GainSchedule(BENT, (1.0,), 0.0), 'width: 0 must be finite and above 0')])
+    (GainSchedule((), (1.0,)), 'has 1 values for 0 configurations')])
 def test_what_does_not_fit_is_refused(schedule, message):
     with pytest.raises(ParameterError, match=message):
         ScheduledGains(MODEL, schedule)

@@ -3,9 +3,9 @@
 import math
 
 from closed_loop import arm, BENT, Loop, MODEL
+from design import change_settings, settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
@@ -15,7 +15,7 @@ WEIGHT = DYN.gravity(BENT)
 STILL = np.zeros(7)
 # what the parameters say by default: a tenth of the effort limits
 LIMIT = 0.1 * MODEL.effort_limit
-TIGHT = CycleSettings(handshake_tolerance=0.5)
+TIGHT = settings_of(handshake_tolerance=0.5)
 FLIPPED = np.where(np.arange(7) == 3, -1.0, 1.0)
 SIDEWAYS = (0.0, -9.81, 0.0)
 PLAIN, OVERHEAD = arm().control, Dynamics(MODEL.with_gravity((0.0, 0.0, 9.81))).gravity(BENT)
@@ -98,7 +98,7 @@ def test_what_cannot_be_compared_is_said():
 
 
 def test_it_can_be_turned_off_and_upright_arms_tell_nothing():
-    assert shake(STILL, CycleSettings(handshake=False)) == ''
+    assert shake(STILL, settings_of(handshake=False)) == ''
     assert shake(STILL, q=np.zeros(7)) == ''
 
 
@@ -132,7 +132,7 @@ def test_one_joint_has_no_mounting_to_be_found():
       <axis xyz="0 -1 0"/><limit lower="-2" upper="2" effort="40" velocity="2"/></joint>
       </robot>""")
     dyn = Dynamics(model)
-    control = type(PLAIN)(dyn, make_gains(dyn))
+    control = type(PLAIN)(dyn)
     with pytest.raises(StateError, match="the sign of 'hinge' is flipped"):
         control.check_effort(np.zeros(1), np.zeros(1), np.array([-9.81]))
     with pytest.raises(StateError, match="hinge' reports 30.00.*compare masses"):
@@ -141,7 +141,7 @@ def test_one_joint_has_no_mounting_to_be_found():
 
 def test_an_arm_that_the_usable_effort_cannot_hold_is_not_taken_over():
     stretched = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    loop = Loop(MODEL, CycleSettings(effort_margin=0.15))
+    loop = Loop(MODEL, settings_of(effort_margin=0.15))
     with pytest.raises(StateError, match=r"'joint2' would need .* effort_margin"):
         loop.control.check_state(stretched, np.zeros(7))
     loop.control.check_state(np.zeros(7), np.zeros(7))
@@ -153,5 +153,5 @@ def test_limits_below_the_weight_are_refused_while_the_arm_is_held():
     loop.run(0.05)
     before = loop.control.bounds
     with pytest.raises(ParameterError, match="'joint2' would need .* fall"):
-        loop.control.set_bounds(CycleSettings(effort_margin=0.15))
+        change_settings(loop.control, effort_margin=0.15)
     assert loop.control.bounds is before

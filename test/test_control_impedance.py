@@ -5,8 +5,9 @@ from pathlib import Path
 from closed_loop import arm, BENT, Loop, MODEL
 import numpy as np
 import pytest
+from design import change_settings, gains_with, settings_of
 from random_trees import Mixture, random_tree
-from robodyn_ros.control import ControlLaw, CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control import ControlLaw, make_gains, Mode, Term
 from robodyn_ros.control.steps import law_state
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -18,7 +19,7 @@ from tolerance import assert_close
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 TREE = random_tree(3, 6, Mixture(prismatic=0.4))
 EXACT = 1e-9
-HOLDING = CycleSettings(tracking='joint_impedance', activation_time=0.05)
+HOLDING = settings_of(mode='joint_impedance', activation_time=0.05)
 
 
 @pytest.fixture(scope='module', params=[ARM.read_text(), TREE], ids=['arm', 'tree'])
@@ -32,8 +33,9 @@ def case(dyn, seed=0):
     n = dyn.nv
     q, qd, q_ref, qd_ref, qdd_ref, torque = rng.uniform(-1.5, 1.5, (6, n))
     k, z, armature, m = rng.uniform(0.1, 2.0, (4, n))
-    gains = make_gains(dyn, friction_scale=0.0, stiffness=60.0 * k, impedance_ratio=z,
-                       armature=0.2 * armature, apparent_inertia=m)
+    gains = gains_with(
+        dyn, friction_scale=0.0, impedance__stiffness=60.0 * k, impedance__damping_ratio=z,
+        armature=0.2 * armature, impedance__inertia=m)
     return q, qd, Reference(q_ref, qd_ref, qdd_ref, np.zeros(n)), torque, gains
 
 
@@ -82,7 +84,7 @@ def test_external_torque_is_fed_back_in_the_part_in_which_there_is_damping(dyn):
 
 def test_damping_in_place_of_the_ratio():
     dyn = Dynamics(MODEL)
-    gains = make_gains(dyn, joint_damping=3.0, friction_scale=0.0)
+    gains = gains_with(dyn, impedance__damping=3.0, friction_scale=0.0)
     assert not gains.impedance_ratio.any()
     law, qd = ControlLaw(dyn, gains, 'joint_impedance'), np.linspace(-1.0, 1.0, 7)
     feedback = law.follow(BENT, qd, Reference.at_rest(BENT))[Term.FEEDBACK]
@@ -90,7 +92,7 @@ def test_damping_in_place_of_the_ratio():
 
 
 def test_a_push_deflects_each_joint_by_its_spring():
-    loop = arm(settings=HOLDING, gains={'stiffness': 200.0})
+    loop = arm(settings=HOLDING, gains={'impedance__stiffness': 200.0})
     push = np.array([10.0, -8.0, 6.0, 5.0, 2.0, -2.0, 1.0])
     loop.run(0.2)
     for _ in range(3000):
@@ -103,7 +105,8 @@ def test_no_energy_is_to_be_had_over_a_closed_motion():
     # a hand leads every joint around and back, at several speeds: it always has to do work
     for frequency in (0.5, 1.0, 2.0):
         # 10 rad/s: what is sampled every millisecond is as good as continuous
-        loop = arm(settings=HOLDING, gains={'impedance_frequency': 10.0, 'impedance_ratio': 0.1})
+        loop = arm(settings=HOLDING, gains={
+            'impedance__natural_frequency': 10.0, 'impedance__damping_ratio': 0.1})
         loop.run(0.2)
         work, start, inertia = 0.0, loop.now, loop.gains.inertia
         for k in range(round(2000.0 / frequency)):
@@ -194,10 +197,10 @@ def test_a_change_that_is_known_does_not_begin_again():
 @pytest.mark.parametrize('law', ['joint_impedance', 'shaped_impedance'])
 @pytest.mark.parametrize('ratio', [0.0, 0.7])
 def test_only_what_the_dampers_take_fills_the_tank(law, ratio):
-    design = {'stiffness': 25.0, 'impedance_ratio': ratio,
-              'apparent_inertia': 1.5 * make_gains(Dynamics(MODEL)).inertia}
-    loop = arm(gains=design, settings=CycleSettings(
-        tracking=law, activation_time=0.0, transition_time=0.0, energy_tank=100.0))
+    design = {'impedance__stiffness': 25.0, 'impedance__damping_ratio': ratio,
+              'impedance__inertia': 1.5 * make_gains(Dynamics(MODEL)).inertia}
+    loop = arm(gains=design, settings=settings_of(
+        mode=law, activation_time=0.0, transition_time=0.0, impedance__energy_tank=100.0))
     loop.run(0.2)
     control = loop.control
     assert control.mode is Mode.HOLD
@@ -214,8 +217,10 @@ def test_only_what_the_dampers_take_fills_the_tank(law, ratio):
 
 
 def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
-    settings = CycleSettings(tracking='joint_impedance', activation_time=0.05, energy_tank=0.2)
-    loop = arm(settings=settings, gains={'stiffness': 100.0, 'impedance_ratio': 0.7})
+    settings = settings_of(
+        mode='joint_impedance', activation_time=0.05, impedance__energy_tank=0.2)
+    loop = arm(settings=settings, gains={
+        'impedance__stiffness': 100.0, 'impedance__damping_ratio': 0.7})
     push = np.array([20.0, 20.0, 10.0, 10.0, 2.0, 2.0, 1.0])
     loop.run(0.1)
 
@@ -227,39 +232,41 @@ def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
     pushed(1.5)
     error = loop.control.reference.q - loop.plant.q
     wanted = 0.5 * (900.0 * error ** 2).sum()
-    assert wanted > 10.0 * settings.energy_tank  # all at once would feed in far more
-    loop.control.set_gains(make_gains(loop.dynamics, stiffness=1000.0, impedance_ratio=0.7,
-                                      friction_scale=0.0))
+    assert wanted > 10.0 * settings.impedance.energy_tank  # all at once would feed in far more
+    change_settings(
+        loop.control, impedance__stiffness=1000.0, impedance__damping_ratio=0.7,
+        friction_scale=0.0)
     before = len(loop.log)
     pushed(0.3)
     steps = np.abs(np.diff(loop.torques[before - 1:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 0.012
     fed = 0.5 * ((loop.control.host.memory.springs.value - 100.0) * error ** 2).sum()
-    assert 0.0 < fed < 3.0 * settings.energy_tank  # what dampers took since counts as well
+    # what dampers took since counts as well
+    assert 0.0 < fed < 3.0 * settings.impedance.energy_tank
 
 
 def test_gains_of_impedances_are_checked_by_name():
     dyn = Dynamics(MODEL)
-    with pytest.raises(ParameterError, match="stiffness of joint 'joint3' is -1"):
-        make_gains(dyn, stiffness=[1, 1, -1, 1, 1, 1, 1])
-    with pytest.raises(ParameterError, match='apparent_inertia.*above 0'):
-        make_gains(dyn, apparent_inertia=0.0)
-    with pytest.raises(ParameterError, match='float_friction.*below 1'):
-        make_gains(dyn, float_friction=1.0)
-    with pytest.raises(ParameterError, match='stribeck_velocity.*above 0'):
-        make_gains(dyn, stribeck_velocity=0.0)
+    with pytest.raises(ParameterError, match="stiffness', number 3 of 7, is -1.0: the least"):
+        gains_with(dyn, impedance__stiffness=[1, 1, -1, 1, 1, 1, 1])
+    with pytest.raises(ParameterError, match='impedance.inertia.*the least allowed is 1e-06'):
+        gains_with(dyn, impedance__inertia=0.0)
+    with pytest.raises(ParameterError, match='float_friction.*the most allowed is 0.95'):
+        gains_with(dyn, float_friction=1.0)
+    with pytest.raises(ParameterError, match='stribeck_velocity.*the least allowed is 1e-06'):
+        gains_with(dyn, friction__stribeck_velocity=0.0)
 
 
 def test_stiffness_by_natural_frequency_is_that_of_the_joints_own_inertia():
     dyn = Dynamics(MODEL)
-    gains = make_gains(dyn, impedance_frequency=5.0, armature=0.1)
+    gains = gains_with(dyn, impedance__natural_frequency=5.0, armature=0.1)
     np.testing.assert_allclose(gains.stiffness, 25.0 * gains.inertia)
 
 
 def test_friction_taken_from_the_hand_lets_a_floating_arm_go_on_for_longer():
     travelled = {}
     for part in (0.0, 0.8):
-        settings = CycleSettings(start_floating=True, activation_time=0.05)
+        settings = settings_of(mode='gravity_compensation', activation_time=0.05)
         loop = Loop(MODEL, settings, {'float_friction': part}, q=BENT,
                     friction=True)
         loop.plant.qd[:] = 0.5

@@ -1,9 +1,10 @@
 """What the law is told while it runs: payloads, gravity, wrenches, rotors."""
 
 from closed_loop import BENT, Loop, MODEL, ROUNDING
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode, Term, with_slots
+from robodyn_ros.control import ArmController, Mode, Term, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError
 from robodyn_ros.model import Payload
@@ -43,7 +44,7 @@ def test_a_payload_is_blended_in_and_held():
 
 
 def test_the_payload_has_a_term_of_its_own_and_terms_sum_to_what_is_sent():
-    loop = loop_with(plant=LOADED, settings=CycleSettings(load_time=0.1))
+    loop = loop_with(plant=LOADED, settings=settings_of(load_time=0.1))
     loop.control.set_payload(LOAD)
     loop.moving()
     terms, (_, q, qd, *_) = loop.control.terms, loop.log[-1]
@@ -57,7 +58,7 @@ def test_the_payload_has_a_term_of_its_own_and_terms_sum_to_what_is_sent():
 
 
 def test_what_is_cut_is_the_limit_term():
-    loop = loop_with(settings=CycleSettings(torque_rate=5.0))
+    loop = loop_with(settings=settings_of(torque_rate_limit=5.0))
     loop.run(0.2)
     loop.plant.qd[1] = 0.5
     loop.cycle()
@@ -120,7 +121,7 @@ def test_a_gravity_that_cannot_be_is_refused(gravity):
 def test_dynamics_without_slots_say_what_to_do():
     dyn = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        ArmController(dyn, make_gains(dyn)).set_payload(LOAD)
+        ArmController(dyn).set_payload(LOAD)
 
 
 # --- wrenches -----------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ def axes(loop, link):
 
 @pytest.mark.parametrize('link', ['tool0', 'link4'])
 def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
-    loop = loop_with(settings=CycleSettings(wrench_timeout=0.05))
+    loop = loop_with(settings=settings_of(external_wrench__timeout=0.05))
     loop.run(0.7)
     wrench = np.array([10.0, -5.0, 8.0, 0.5, -1.0, 0.3])
     loop.plant.push(link, wrench)
@@ -172,7 +173,7 @@ def test_wrenches_on_several_links_add_up():
 
 
 def test_a_floating_arm_gives_way_to_a_known_wrench():
-    loop = loop_with(settings=CycleSettings(start_floating=True))
+    loop = loop_with(settings=settings_of(mode='gravity_compensation'))
     loop.control.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
     loop.cycle()
     assert not loop.control.terms[Term.EXTERNAL].any()
@@ -229,7 +230,7 @@ def test_a_mode_is_entered_at_rest_in_motion_and_for_the_next_activation():
     loop.control.enter('gravity_compensation')
     assert loop.control.mode is Mode.FLOAT
     loop.control.enter('feedforward_pd')
-    assert loop.control.mode is Mode.STOP and loop.control.settings.tracking == 'feedforward_pd'
+    assert loop.control.mode is Mode.STOP and loop.control.law == 'feedforward_pd'
     loop.settle()
     loop.follow(loop.swing(1.0, 0.4), 1.0)
     loop.run(0.3)
@@ -270,7 +271,7 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
     dynamics = Dynamics(SLOTTED)
 
     def activated():
-        control = ArmController(dynamics, make_gains(dynamics))
+        control = ArmController(dynamics)
         control.activate(0.0, BENT, np.zeros(7))
         return control
 

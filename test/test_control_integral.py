@@ -3,10 +3,11 @@
 from closed_loop import arm, BENT, HEAVY, Loop, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains, Mode, Term
+from robodyn_ros.control import Mode, Term
 from robodyn_ros.control.steps import law_state
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
+from design import change_settings, gains_with, settings_of
 from steps import array, doubles, gains_of
 
 # with a triple pole at -20/s: kp = 3 p^2, kd = 3 p, ki = p^3
@@ -16,7 +17,7 @@ LAWS = ('computed_torque', 'feedforward_pd')
 
 def held(law, gains, seconds=5.0):
     """Return a loop around an arm with an unknown load that has been held for a while."""
-    loop = Loop(MODEL, CycleSettings(tracking=law), gains, q=BENT, plant=HEAVY)
+    loop = Loop(MODEL, settings_of(mode=law), gains, q=BENT, plant=HEAVY)
     loop.run(seconds)
     return loop
 
@@ -33,7 +34,7 @@ def test_an_unknown_load_leaves_no_offset(law):
 
 
 def test_the_error_of_a_perfect_model_has_the_poles_that_were_asked_for():
-    loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.0, transition_time=0.0))
+    loop = arm(gains=TRIPLE, settings=settings_of(activation_time=0.0, transition_time=0.0))
     offset = 0.01
     loop.plant.q[:] -= offset
     loop.log.clear()
@@ -53,7 +54,7 @@ class Saturated:
 
     def __init__(self, room=np.inf, **design):
         self.value, self.room = np.zeros(7), room
-        self.gains = gains_of(make_gains(Dynamics(MODEL), **{**TRIPLE, **design}))
+        self.gains = gains_of(gains_with(Dynamics(MODEL), **{**TRIPLE, **design}))
 
     def go(self, cycles, error, part=1.0, dt=1e-3):
         """Go on by some cycles; part: of what is missing that is fed back."""
@@ -65,7 +66,7 @@ class Saturated:
 
 
 def test_it_does_not_wind_up_while_a_motor_gives_all_it_has():
-    loop = arm(gains=TRIPLE, settings=CycleSettings(activation_time=0.05))
+    loop = arm(gains=TRIPLE, settings=settings_of(activation_time=0.05))
     loop.run(0.2)
     push = np.zeros(7)
     push[0] = 1.2 * MODEL.effort_limit[0]  # more than the motor has
@@ -133,7 +134,7 @@ def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
     before = control.host.memory.integral.copy()
     assert (np.abs(before) > 0.1).all()
     ki[without] = 0.0
-    control.set_gains(make_gains(loop.dynamics, friction_scale=False, **{**TRIPLE, 'ki': ki}))
+    change_settings(control, **{**TRIPLE, 'ki': ki})
     begin = len(loop.log) - 1
     loop.cycle()
     # the integral is gone at once, its torque is not: it fades within transition_time (0.2 s)
@@ -158,7 +159,7 @@ def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
 def test_an_unstable_integral_gain_is_refused():
     with pytest.raises(ParameterError, match="ki of joint 'joint1' is 80000; the error dies out "
                                              'only below kp kd'):
-        make_gains(Dynamics(MODEL), kp=1200.0, kd=60.0, ki=80000.0)
+        gains_with(Dynamics(MODEL), kp=1200.0, kd=60.0, ki=80000.0)
 
 
 # --- a gain that is taken away ------------------------------------------------------------------

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from design import gains_with
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ControlLaw, make_gains, Term
 from robodyn_ros.control.friction import friction, GAINS
@@ -41,9 +42,10 @@ def case(dyn):
     """Return a measured state, a reference, and gains that all differ."""
     rng = np.random.default_rng(dyn.nv)
     q, qd, q_ref, qd_ref, qdd_ref, effort = rng.uniform(-1.5, 1.5, (6, dyn.nv))
-    kp, kd, damping, scale = rng.uniform(0.2, 3.0, (4, dyn.nv))
-    gains = make_gains(dyn, kp=50 * kp, kd=8 * kd, damping=damping, gravity_scale=scale,
-                       friction_scale=0.7, armature=0.1 * kp)
+    kp, kd, damping, scale = rng.uniform(0.2, 2.0, (4, dyn.nv))
+    gains = gains_with(
+        dyn, kp=50 * kp, kd=8 * kd, float_damping=damping, gravity_scale=scale,
+        friction_scale=0.7, armature=0.1 * kp)
     return q, qd, Reference(q_ref, qd_ref, qdd_ref, effort), gains
 
 
@@ -161,7 +163,7 @@ def test_a_reference_that_is_met_at_rest_costs_the_weight(dyn, law):
 def test_the_error_of_a_perfect_model_obeys_its_own_equation(dyn, case):
     # e'' = -Kp e - Kd e', whatever the pose: what the law is for
     q, qd, reference, gains = case
-    gains = make_gains(dyn, kp=gains.kp, kd=gains.kd, friction_scale=0.0)
+    gains = gains_with(dyn, kp=gains.kp, kd=gains.kd, friction_scale=0.0)
     reference.effort[:] = 0.0
     torque = ControlLaw(dyn, gains).follow(q, qd, reference)[Term.TOTAL]
     qdd = dyn.forward_dynamics(q, qd, torque)
@@ -188,7 +190,7 @@ def test_new_gains_and_a_new_payload_count_from_the_next_call_on(case):
     law, q = ControlLaw(dyn, make_gains(dyn)), np.linspace(-0.6, 0.6, 7)
     rest = Reference.at_rest(q + 0.1)
     before = law.follow(q, np.zeros(7), rest).copy()
-    law.gains = make_gains(dyn, natural_frequency=40.0)
+    law.gains = gains_with(dyn, natural_frequency=40.0)
     assert_close(law.follow(q, np.zeros(7), rest)[Term.FEEDBACK], 4 * before[Term.FEEDBACK], EXACT)
     dyn.update(arm().with_payload('tool0', 2.0))
     loaded = law.follow(q, np.zeros(7), rest)

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from closed_loop import ARM, BENT, Loop, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, with_slots
+from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.steps.light_joints import parts
@@ -74,7 +75,7 @@ def stretched_and_bent(model):
         TRACKING if name in ('panda', 'robodyn7') else CONSTANT)])
 def test_default_gains_follow_an_ordinary_trajectory(name, law):
     model = with_slots(RobotModel.from_urdf(path_of(name), **ARMS[name]))
-    loop = Loop(model, CycleSettings(tracking=law), period=PERIOD)
+    loop = Loop(model, settings_of(mode=law), period=PERIOD)
     for q in stretched_and_bent(model):
         loop.control.deactivate()
         loop.now += 1.0
@@ -102,7 +103,7 @@ class Late(Loop):
 @pytest.mark.parametrize('law', CONSTANT)
 def test_default_gains_bear_a_torque_that_is_a_period_late(law):
     model = with_slots(RobotModel.from_urdf(path_of('panda'), **ARMS['panda']))
-    loop = Late(model, CycleSettings(tracking=law), period=PERIOD)
+    loop = Late(model, settings_of(mode=law), period=PERIOD)
     loop.run(0.6)
     loop.follow(loop.swing(1.5, 0.5), 1.5)
     loop.run(2.5)
@@ -113,19 +114,19 @@ def test_default_gains_bear_a_torque_that_is_a_period_late(law):
 def test_joints_that_bear_their_gains_are_not_named():
     heavy = np.array(MODEL.effort_limit) / 500.0
     for law in CONSTANT:
-        loop = Loop(with_slots(MODEL), CycleSettings(tracking=law), {'armature': heavy}, BENT,
+        loop = Loop(with_slots(MODEL), settings_of(mode=law), {'armature': heavy}, BENT,
                     period=PERIOD, armature=heavy)
         loop.run(0.1)
         assert loop.control.gains_not_borne == {}
 
 
 def test_a_light_joint_is_named_with_what_it_does_not_bear():
-    loop = Loop(MODEL, CycleSettings(tracking='feedforward_pd'), period=PERIOD)
+    loop = Loop(MODEL, settings_of(mode='feedforward_pd'), period=PERIOD)
     loop.run(0.1)
     light = loop.control.gains_not_borne
     assert light['joint3'] > 0.5 and 'joint2' not in light
     # the same gains at a rate that is high enough, and another law
-    quick = Loop(MODEL, CycleSettings(tracking='feedforward_pd'), period=1e-3)
+    quick = Loop(MODEL, settings_of(mode='feedforward_pd'), period=1e-3)
     quick.run(0.1)
     assert quick.control.gains_not_borne['joint3'] < light['joint3']
     loop.control.enter('computed_torque')
@@ -134,8 +135,8 @@ def test_a_light_joint_is_named_with_what_it_does_not_bear():
 
 
 def test_a_stiffness_far_too_high_for_a_wrist_is_borne_by_part():
-    loop = Loop(MODEL, CycleSettings(tracking='joint_impedance'),
-                {'stiffness': 3000.0}, BENT, period=PERIOD)
+    loop = Loop(MODEL, settings_of(mode='joint_impedance'),
+                {'impedance__stiffness': 3000.0}, BENT, period=PERIOD)
     loop.run(1.0)
     assert np.abs(loop.column(2)[-100:]).max() < 1e-3
     assert loop.control.gains_not_borne['joint7'] > 0.9
@@ -143,7 +144,7 @@ def test_a_stiffness_far_too_high_for_a_wrist_is_borne_by_part():
 
 def test_what_hardly_follows_teaches_nothing():
     # at 100 Hz the bare wrists bear little: an inertia learned of them would throw the arm
-    loop = Loop(with_slots(MODEL), CycleSettings(tracking='adaptive'), q=BENT, period=0.01)
+    loop = Loop(with_slots(MODEL), settings_of(mode='adaptive'), q=BENT, period=0.01)
     loop.run(0.6)
     loop.follow(loop.swing(1.5, 0.5), 1.5)
     loop.run(2.5)
@@ -171,4 +172,4 @@ def test_joints_with_a_rotor_or_without_a_limit_are_not_judged():
 
 def arm_controller(**gains):
     """Return a controller of the arm with some design values."""
-    return ArmController(Dynamics(MODEL), make_gains(Dynamics(MODEL), **gains))
+    return ArmController(Dynamics(MODEL), settings_of(**gains))

@@ -3,17 +3,19 @@
 from dataclasses import replace
 
 from closed_loop import arm, BENT, Loop, MODEL
+from design import change_settings, settings_of
 from lqr import command, regulator
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, LinearBounds, LinearCommand, Mode, Term
+from robodyn_ros.control import LinearCommand, Mode, Term
+from robodyn_ros.control.settings import LinearFeedbackSettings
 from robodyn_ros.control.external_laws.linear_feedback import fastest_growth
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.model import RobotModel
 from scipy.linalg import expm
 
-LINEAR = CycleSettings(guest='linear_feedback', activation_time=0.1)
+LINEAR = settings_of(mode='linear_feedback', activation_time=0.1)
 DYNAMICS = Dynamics(MODEL)
 GAIN = regulator(DYNAMICS, BENT)
 HELD = command(DYNAMICS, BENT, GAIN)
@@ -207,8 +209,8 @@ def test_gains_are_judged_by_the_closed_loop_of_the_linear_model():
 
 
 def test_bounds_are_those_of_the_settings(loop):
-    wide = LinearBounds(timeout=0.5, largest_error=1.0, largest_growth=100.0)
-    loop.control.set_bounds(CycleSettings(linear=wide))
+    wide = LinearFeedbackSettings(timeout=0.5, largest_error=1.0, largest_growth=100.0)
+    change_settings(loop.control, linear_feedback=wide)
     loop.control.take_linear_feedback(loop.now, changed(gain=-0.01 * GAIN))
     loop.control.take_linear_feedback(loop.now, changed(position=at(BENT, 0, 0.7)))
     loop.control.take_linear_feedback(loop.now, HELD)

@@ -5,16 +5,13 @@ from dataclasses import replace
 from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import (
-    ArmController, CollisionSettings, ControlLaw, CycleSettings, make_gains, Mode,
-    ObserverSettings, Term, with_slots)
-from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
-from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control import ArmController, ControlLaw, make_gains, Mode, Term, with_slots
 from robodyn_ros.control.steps import observer
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
+from design import change_settings, settings_of
 from steps import array, body_of, doubles
 
 LIMIT = np.array(MODEL.effort_limit)
@@ -30,12 +27,13 @@ class Watched:
     def __init__(self, law='computed_torque', gains=None, collision=None, floating=False,
                  **watched):
         dynamics = Dynamics(SLOTTED)
-        self.gains = make_gains(dynamics, **{'friction_scale': 0.0, **(gains or {})})
-        self.control = control = ArmController(dynamics, self.gains, CycleSettings(
-            tracking=law, activation_time=0.0, transition_time=0.0, start_floating=floating,
-            wrench_timeout=9.0, adaptation=AdaptationSettings(rate=0.0),
-            observer=ObserverSettings(collision=CollisionSettings(**(collision or {})),
-                                      **watched)))
+        self.control = control = ArmController(dynamics, settings_of(
+            mode='gravity_compensation' if floating else law, activation_time=0.0,
+            transition_time=0.0, external_wrench__timeout=9.0, adaptive__rate=0.0,
+            **{'friction_scale': 0.0, **(gains or {})}, **{
+                f'collision__{name}': value for name, value in (collision or {}).items()},
+            **watched))
+        self.gains = control.design.gains
         self.seen, self.memory, self.now = control.observation, control.host.memory, 0.0
         self.inertial = STILL
         self.begin()
@@ -99,7 +97,7 @@ def test_time_that_does_not_pass_or_leaps_begins_observation_anew(dt):
 @pytest.mark.parametrize('source', ['command', 'measured'])
 def test_measured_effort_counts_where_it_is_chosen_and_where_there_is_some(source):
     """Protects joints that report no effort: what was sent to them counts."""
-    arm = Watched(torque_source=source)
+    arm = Watched(observer__torque_source=source)
     effort = arm.control.dynamics.gravity(BENT) - PUSH
     effort[[1, 4]] = np.nan
     arm.states(300, 0.0, effort=effort)  # of all this the command shows nothing
@@ -175,11 +173,10 @@ def test_a_change_of_the_loads_is_no_momentum(law, change):
             control.adaptation.pseudo_inertia[:] = pseudo_inertia(
                 LOAD.mass, LOAD.mass * LOAD.com,
                 parallel_axis(LOAD.inertia, LOAD.mass, LOAD.com))
-            control.adaptation.change(control.settings.adaptation)
+            control.adaptation.change(control.settings.adaptive)
             control.host.apply()
         elif cycle == 40:
-            control.settings = replace(
-                control.settings, load_time=0.0 if change == 'at once' else 2 * DT)
+            change_settings(control, load_time=0.0 if change == 'at once' else 2 * DT)
             control.set_payload(LOAD)
         arm.state(qd=qd)
         if before is not None:
@@ -210,7 +207,8 @@ def test_disturbances_are_compensated_within_bounds_and_collisions_are_not_fough
 def test_laws_that_shape_inertia_get_the_stable_part_of_all_external_torque():
     """Protects the arguments of the feedback: present pose, whole torque, present stiffness."""
     inertia = make_gains(Dynamics(MODEL)).inertia
-    arm = Watched('shaped_impedance', {'apparent_inertia': 0.8 * inertia, 'stiffness': 500.0})
+    arm = Watched('shaped_impedance', {
+        'impedance__inertia': 0.8 * inertia, 'impedance__stiffness': 500.0})
     arm.control.apply_wrench(0.0, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     q = BENT + 0.4
     arm.memory.springs.value[:] = 7.0
@@ -241,6 +239,5 @@ def test_the_joint_is_reported_whose_torque_is_largest_for_its_motor():
 
 
 def test_one_threshold_of_zero_is_refused_by_name():
-    """Protects from a joint for which any noise is a collision."""
-    with pytest.raises(ParameterError, match="'joint3' is 0: any noise"):
-        checked_threshold(MODEL, [1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    with pytest.raises(ParameterError, match="collision.threshold', number 3 of 7, is 0.0"):
+        settings_of(collision__threshold=[1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0])

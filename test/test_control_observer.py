@@ -2,10 +2,11 @@
 
 from analysed_robots import EXACT, make, slopes, states
 from closed_loop import BENT, Loop, MODEL
+from design import gains_with, settings_of
 from fake_arm import MODEL as TWO_JOINTS
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, make_gains, ObserverSettings, with_slots
+from robodyn_ros.control import with_slots
 from robodyn_ros.control.contact.momentum_observer import momentum
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.control.state import State
@@ -24,12 +25,11 @@ LOAD = Payload('link7', 1.5, (0.0, 0.0, 0.05), 2e-3 * np.eye(3))
 LOADED = Dynamics(MODEL.with_payload('link7', 1.5, (0.0, 0.0, 0.05), 2e-3 * np.eye(3)))
 
 
-def loop_with(observer=None, gains=None, **options):
+def loop_with(gains=None, **options):
     """Return a loop around the arm with rotors, held in a bent pose."""
     options.setdefault('q', BENT)
     made = Loop(options.pop('model', MODEL), gains={'armature': ROTORS, **(gains or {})},
-                settings=CycleSettings(activation_time=0.05, load_time=0.0,
-                                       observer=observer or ObserverSettings()),
+                settings=settings_of(activation_time=0.05, load_time=0.0),
                 armature=ROTORS, **options)
     made.run(0.1)
     return made
@@ -65,7 +65,8 @@ def test_momentum_and_gradient_are_those_of_the_matrices(name):
 def test_a_step_is_that_of_the_equations():
     dyn = Dynamics(MODEL)
     n, rng, dt, K = dyn.nv, np.random.default_rng(0), 0.004, 40.0
-    gains = make_gains(dyn, armature=0.1, observer_bandwidth=K, viscous=0.3, coulomb=0.0)
+    gains = gains_with(
+        dyn, armature=0.1, observer__bandwidth=K, friction__viscous=0.3, friction__coulomb=0.0)
     (q0, q1), (v0, v1) = rng.uniform(-1, 1, (2, 2, n))
     torque, known = rng.uniform(-5, 5, (2, n))
     m, rows = filled(observer.Memory, begins=1.0), doubles(np.zeros((len(Term), n)))
@@ -90,7 +91,7 @@ def test_a_step_is_that_of_the_equations():
 @pytest.mark.parametrize('bandwidth', [30.0, 100.0])
 @pytest.mark.parametrize('period', [0.001, 0.005])
 def test_the_residual_is_the_push_behind_a_filter(period, bandwidth):
-    loop = loop_with(gains={'observer_bandwidth': bandwidth}, period=period)
+    loop = loop_with(gains={'observer__bandwidth': bandwidth}, period=period)
     push = 0.02 * LIMIT
     loop.plant.external[:] = push
     rows = watched(loop, 3.0 / bandwidth)
@@ -120,7 +121,8 @@ def test_without_a_push_there_is_none_in_fast_motion(period, bound):
 
 
 def test_friction_of_the_model_is_no_push_where_a_joint_moves():
-    friction = {'viscous': 0.01 * LIMIT, 'coulomb': 0.02 * LIMIT, 'friction_scale': 1.0}
+    friction = {'friction__viscous': 0.01 * LIMIT, 'friction__coulomb': 0.02 * LIMIT,
+                'friction_scale': 1.0}
     loop = loop_with(gains=friction)
     loop.plant.change(damping=0.01 * LIMIT, friction=0.02 * LIMIT, armature=ROTORS)
     loop.follow(loop.swing(2.0, 0.8), 2.0)
@@ -170,13 +172,13 @@ def test_measured_effort_tells_of_motors_that_give_less():
             self.send(self.control.update(self.now, self.plant.q, self.plant.qd, effort)[0])
 
     for source, joints in (('command', slice(0, 7)), ('measured', slice(3, 4))):
-        loop = Weak(MODEL, CycleSettings(observer=ObserverSettings(source)), q=BENT)
+        loop = Weak(MODEL, settings_of(observer__torque_source=source), q=BENT)
         loop.run(1.0)
         missing = np.zeros(7)
         missing[joints] = -0.1 / 0.9 * loop.torque[joints]
         np.testing.assert_allclose(seen(loop).torque, missing, atol=1e-3)
-    with pytest.raises(ParameterError, match="torque_source is 'guess'"):
-        ObserverSettings('guess')
+    with pytest.raises(ParameterError, match="torque_source' is 'guess'"):
+        settings_of(observer__torque_source='guess')
 
 
 def test_gravity_of_the_driver_is_no_push():
@@ -237,7 +239,7 @@ def test_two_joints_see_the_force_in_their_plane():
 
 def test_a_link_that_is_not_there_is_named():
     with pytest.raises(ModelError, match="no link 'hand'"):
-        Loop(MODEL, CycleSettings(observer=ObserverSettings(link='hand')))
+        Loop(MODEL, settings_of(observer__link='hand'))
 
 
 def test_stretched_out_the_estimate_stays_bounded():

@@ -6,9 +6,10 @@ import sys
 import time
 
 from closed_loop import arm, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, load_own_law, Mode, Term
+from robodyn_ros.control import load_own_law, Mode, Term
 from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.control.examples.own_law import Integrating
 from robodyn_ros.control.external_laws.own_law import OwnLawRunner
@@ -17,7 +18,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.trajectory import Reference
 
-OWN = CycleSettings(guest='own_law', activation_time=0.1)
+OWN = settings_of(mode='own_law', activation_time=0.1)
 DOCS = Path(__file__).resolve().parents[1] / 'docs' / 'own_law.md'
 # in the tests any pause of the machine is pardoned; of what is right not even rounding differs
 PATIENT, ROUNDING = 1.0, 1e-9
@@ -59,7 +60,7 @@ def dynamics():
 
 
 def test_it_follows_as_the_built_in_law_with_the_same_equation_does(loop):
-    other = arm(settings=CycleSettings(activation_time=0.1), gains={'natural_frequency': 20.0})
+    other = arm(settings=settings_of(activation_time=0.1), gains={'natural_frequency': 20.0})
     for each in (loop, other):
         each.run(0.5)
         each.follow(each.swing(1.5, 0.4), 1.5)

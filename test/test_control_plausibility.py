@@ -1,12 +1,11 @@
 """Sensors that lie: what the arm does, what is said of it, and that honest ones are not blamed."""
 
 from closed_loop import BENT
+from design import settings_of
 from lying_arm import dynamics_of, LyingArm, path_of, SPRINT
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
-from robodyn_ros.control.contact.settings import CollisionSettings, ObserverSettings
-from robodyn_ros.control.settings import PlausibilitySettings
 from robodyn_ros.control.state import BETWEEN, FROM_STATE
 from robodyn_ros.control.steps import laws
 from robodyn_ros.exceptions import ParameterError, StateError
@@ -79,7 +78,7 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
 @pytest.mark.parametrize('name', ['velocity zero', 'sign'])
 def test_a_lie_moves_no_arm_out_of_bounds_under_any_law(law, name, robot, sprint):
     entry, words = LIES[name]
-    arm, text = lying(robot, entry, sprint=sprint, cycle={'tracking': law})
+    arm, text = lying(robot, entry, sprint=sprint, cycle={'mode': law})
     assert words in text
     assert arm.speed < 1.5 and arm.beyond < 0.02 and arm.torque_step < 1.0 + 1e-9
     # gains that act on torques are reduced, most of all those of light wrists: these creep
@@ -99,8 +98,8 @@ def test_a_velocity_of_about_the_right_size_is_estimated_and_its_ratio_found(fac
 
 def test_a_velocity_that_is_reported_as_zero_is_no_collision():
     limit = dynamics_of('robodyn7').model.effort_limit
-    arm, text = lying('robodyn7', '0 velocity_zero inf', cycle={'observer': ObserverSettings(
-        collision=CollisionSettings(0.1 * limit))})
+    arm, text = lying('robodyn7', '0 velocity_zero inf', cycle={
+        'collision__threshold': 0.1 * limit})
     assert text == GOAL and arm.control.estimated_velocities
 
 
@@ -361,15 +360,17 @@ def test_honest_sensors_are_not_blamed_for_what_happens_to_the_arm(name, event):
 # --- settings -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize('name, value', [
-    ('velocity_source', 'guessed'), ('velocity_filter', 0.0), ('motion', -1.0),
-    ('velocity_lag', 0.0), ('repeated', 0.0), ('overspeed', 1.0), ('overspeed_time', 0.0)])
+    ('velocity_source', 'guessed'), ('velocity_filter', 0.0), ('plausibility__motion', -1.0),
+    ('plausibility__velocity_lag', 0.0), ('plausibility__repeated', 0.0), ('overspeed', 1.0),
+    ('overspeed_time', 0.0)])
 def test_settings_out_of_range_are_refused(name, value):
-    with pytest.raises(ParameterError, match=name):
-        PlausibilitySettings(**{name: value})
+    with pytest.raises(ParameterError, match=name.replace('__', '.')):
+        settings_of(**{name: value})
 
 
 def test_checks_can_be_switched_off():
-    off = {name: np.inf for name in ('motion', 'repeated', 'overspeed')}
+    off = {name: np.inf for name in ('plausibility__motion', 'plausibility__repeated',
+                                     'overspeed')}
     arm, text = lying('robodyn7', '1.35 velocity_outliers joint4 0.4 30', **off)
     assert text == GOAL and arm.control.velocity_outliers == 0
     arm, _ = lying('robodyn7', '0.7 repeat 0.3', **off)

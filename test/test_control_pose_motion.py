@@ -1,17 +1,17 @@
 """A link is asked to a pose: how the reference gets there, and the arm behind it."""
 
 from closed_loop import arm, BENT, MODEL, STRETCHED
+from design import change_settings, settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, CycleSettings, make_gains, Mode, Term
-from robodyn_ros.control.pose.pose_motion import ReachSettings
-from robodyn_ros.control.pose.task_gains import make_task_gains
+from robodyn_ros.control import ArmController, Mode, Term
+from robodyn_ros.control.settings import CartesianSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, ParameterError, StateError
 from scipy.spatial.transform import Rotation
 
 LINK = 'tool0'
-SETTINGS = ReachSettings()
+SETTINGS = CartesianSettings()
 ACCELERATION = 5.0 * MODEL.velocity_limit
 LAWS = ('computed_torque', 'feedforward_pd', 'joint_impedance', 'cartesian_impedance',
         'operational_space')
@@ -27,7 +27,7 @@ class Way:
 
     def __init__(self, dyn, q, period=1e-3):
         self.dyn, self.period, self.now = dyn, period, 0.0
-        self.control = ArmController(dyn, make_gains(dyn), CycleSettings(reach=SETTINGS))
+        self.control = ArmController(dyn, settings_of(cartesian=SETTINGS))
         self.reference, self.rows, self.outcome = self.control.reference, [], ''
         self.control.activate(self.now, q, 0.0 * q)
         self.run(0.2)
@@ -71,7 +71,8 @@ class Way:
         assert np.abs(np.diff(qd, axis=0)).max() <= 1.01 * self.period * np.abs(qdd).max()
         linear, angular = (np.linalg.norm(part, axis=1).max()
                            for part in np.split(self.twists, 2, axis=1))
-        assert linear <= excess * SETTINGS.velocity[0] and angular <= excess * SETTINGS.velocity[1]
+        limit = SETTINGS.velocity_limit
+        assert linear <= excess * limit[0] and angular <= excess * limit[1]
 
 
 def pose_of(dyn, q):
@@ -125,7 +126,7 @@ def test_targets_at_100_hz_are_followed_smoothly(dyn):
     twists = way.twists
     changes = np.linalg.norm(np.diff(twists[:, :3], axis=0), axis=1) / way.period
     # the limit is on J qdd; what velocities cause comes on top
-    assert changes.max() < 1.6 * SETTINGS.acceleration[0]
+    assert changes.max() < 1.6 * SETTINGS.acceleration_limit[0]
     # a source at 0.12 m/s is followed by its speed times what it takes to settle
     assert max(behind[50:]) < 0.03
     assert way.run().outcome == 'the target pose is reached'
@@ -184,11 +185,13 @@ def test_the_reference_waits_for_an_arm_that_is_held_back(dyn):
     assert way.run().outcome == 'the target pose is reached'  # once it is let go
 
 
-@pytest.mark.parametrize('given', [{'velocity': (0.0, 1.0)}, {'leash': (1.0,)},
-                                   {'acceleration': (1.0, np.inf)}])
-def test_settings_that_make_no_sense_are_refused(given):
-    with pytest.raises(ParameterError, match='give two numbers above 0, linear then angular'):
-        ReachSettings(**given)
+@pytest.mark.parametrize('given, words', [
+    ({'velocity_limit': (0.0, 1.0)}, 'number 1 of 2, is 0.0: the least allowed is 0.001'),
+    ({'leash': (1.0,)}, 'give two numbers, linear then angular'),
+    ({'acceleration_limit': (1.0, np.inf)}, 'number 2 of 2, is inf: it must be finite')])
+def test_settings_that_make_no_sense_are_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        CartesianSettings(**given)
 
 
 # --- under control ------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ def test_settings_that_make_no_sense_are_refused(given):
 
 @pytest.fixture(scope='module')
 def loop():
-    return arm(settings=CycleSettings(activation_time=0.05))
+    return arm(settings=settings_of(activation_time=0.05))
 
 
 def quaternion(pose):
@@ -230,10 +233,12 @@ def test_an_arm_gets_to_a_pose_in_every_mode(loop, dyn, law):
 
 def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn):
     control = loop.control
-    soft, hard = (make_task_gains(dyn, natural_frequency=f, axes=axes)
-                  for f, axes in ((8.0, 'target'), (25.0, 'base')))
-    changes = [lambda: control.enter('cartesian_impedance'), lambda: control.set_task_gains(soft),
-               lambda: control.enter('operational_space'), lambda: control.set_task_gains(hard),
+
+    def gains(frequency, axes):
+        change_settings(control, cartesian__natural_frequency=frequency, cartesian__axes=axes)
+
+    changes = [lambda: control.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
+               lambda: control.enter('operational_space'), lambda: gains(25.0, 'base'),
                lambda: control.enter('cartesian_impedance'), control.compensate_gravity,
                lambda: ask(loop, pose_of(dyn, BENT)), lambda: control.enter('joint_impedance')]
     loop.start(BENT)
@@ -325,15 +330,15 @@ def test_target_wrenches_that_cannot_be_are_refused(loop):
 def test_a_stiffness_that_grows_under_load_pays_for_it(loop, dyn):
     loop.start(BENT)
     control = loop.control
-    control.set_task_gains(make_task_gains(dyn, stiffness=100.0))
+    change_settings(control, cartesian__stiffness=100.0)
     control.enter('cartesian_impedance')
     loop.run(0.3)
     springs = control.host.memory.task_springs
-    control.set_task_gains(make_task_gains(dyn, stiffness=800.0))
+    change_settings(control, cartesian__stiffness=800.0)
     loop.run(1.0)
     np.testing.assert_allclose(springs.value, 800.0)
     springs.energy[()] = 0.0
-    control.set_task_gains(make_task_gains(dyn, stiffness=1600.0))
+    change_settings(control, cartesian__stiffness=1600.0)
 
     def held(q):
         for _ in range(500):

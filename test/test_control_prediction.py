@@ -9,6 +9,7 @@ from robodyn_ros.control import make_gains
 from robodyn_ros.control.steps import predict
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.simulation import Plant
+from design import gains_with
 from steps import array, body_of, doubles, filled, LONGEST_PAUSE
 
 # the weight, and some more
@@ -17,7 +18,7 @@ TORQUE = Dynamics(MODEL).gravity(BENT) + [4.0, -6.0, 1.0, 2.0, 0.06, 0.06, 0.004
 
 def predicted(dynamics, seconds, calls, torque=TORQUE, longest=LONGEST_PAUSE, **gains):
     """Return position and velocity after a torque has acted on the resting arm."""
-    body, m = body_of(dynamics, make_gains(dynamics, **gains)), filled(predict.Memory, q=BENT)
+    body, m = body_of(dynamics, gains_with(dynamics, **gains)), filled(predict.Memory, q=BENT)
     for _ in range(calls):
         m = predict.advance(body, m, *doubles([torque, seconds / calls]), longest)
     return array(m).reshape(2, 7)

@@ -1,9 +1,11 @@
 """An arm beyond its position limits: taken over, and led inwards only."""
 
 from closed_loop import BENT, FLOATING, Loop, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode, PositionLimits, with_slots
+from robodyn_ros.control import Mode, with_slots
+from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.exceptions import ParameterError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
@@ -83,7 +85,7 @@ def test_a_goal_farther_out_is_refused_with_numbers_that_differ():
 @pytest.mark.parametrize('side', [1.0, -1.0])
 def test_an_arm_farther_out_is_held_and_led_inside(law, side):
     q = beyond(0.05, side)
-    loop = loop_at(q, CycleSettings(tracking=law))
+    loop = loop_at(q, settings_of(mode=law))
     loop.run(1.0)
     assert loop.control.mode is Mode.HOLD
     assert np.abs(loop.plant.q - q).max() < 3e-3
@@ -96,7 +98,7 @@ def test_an_arm_farther_out_is_held_and_led_inside(law, side):
     assert loop.control.code == 0 and not loop.control.recovery
     out = side * (loop.q[:, JOINT] - q[JOINT])
     assert out.max() < 1e-4, 'never farther out'
-    assert np.abs(loop.column(2)).max() < 2.0 * LIMITS.speed
+    assert np.abs(loop.column(2)).max() < 2.0 * LIMITS.recovery_speed
     # as always
     loop.follow(BENT, 4.0)
     loop.run(4.5)
@@ -167,7 +169,7 @@ def test_it_creeps_inwards_at_most_under_a_load_that_is_not_known():
     heavy = MODEL.with_payload('link6', 1.0, (0.0, 0.0, 0.1))
     loop = loop_at(q, plant=heavy)
     loop.run(2.0)
-    assert np.abs(loop.column(2)[:, JOINT]).max() < 3.0 * LIMITS.speed
+    assert np.abs(loop.column(2)[:, JOINT]).max() < 3.0 * LIMITS.recovery_speed
     assert (loop.q[:, JOINT] < q[JOINT] + 5e-3).all()
 
 
@@ -186,7 +188,7 @@ def test_silence_and_what_is_found_after_it():
 def test_an_arm_too_far_out_is_refused_with_the_numbers():
     for settings, distance, words in (
             (None, 0.25, r'2.4500, 0.25 rad beyond its upper limit 2.2, more than the 0.2'),
-            (CycleSettings(position_limits=PositionLimits(recovery=0.0)), 0.02,
+            (settings_of(position_limits__recovery=0.0), 0.02,
              r'2.2200, 20 mrad beyond its upper limit 2.2, more than the 0.01 of '
              'position_limits.tolerance')):
         with pytest.raises(StateError, match=f"'joint4' stands at {words}.*encoder"):
@@ -199,9 +201,9 @@ def test_an_arm_that_moves_out_there_is_refused():
 
 
 @pytest.mark.parametrize('name, value', [
-    ('tolerance', -1.0), ('recovery', np.inf), ('recovery', np.nan), ('speed', 0.0)])
+    ('tolerance', -1.0), ('recovery', np.inf), ('recovery', np.nan), ('recovery_speed', 0.0)])
 def test_settings_that_make_no_sense_are_refused(name, value):
-    with pytest.raises(ParameterError, match=f'position_limits.{name} is'):
+    with pytest.raises(ParameterError, match=f"position_limits.{name}' is"):
         PositionLimits(**{name: value})
 
 

@@ -3,9 +3,11 @@
 from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, ReflectionSettings, Term
+from robodyn_ros.control import Term
+from robodyn_ros.control.settings import ReflectionSettings
 from robodyn_ros.control.steps import reflection
 from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
+from design import settings_of
 from steps import array, doubles, filled
 
 FELT = np.zeros(7)
@@ -14,8 +16,8 @@ FELT[1] = 4.0
 
 def floating(**reflection):
     """Return a loop with a floating arm."""
-    loop = Loop(MODEL, CycleSettings(
-        start_floating=True, activation_time=0.05, wrench_timeout=0.05,
+    loop = Loop(MODEL, settings_of(
+        mode='gravity_compensation', activation_time=0.05, external_wrench__timeout=0.05,
         reflection=ReflectionSettings(**reflection)), q=BENT)
     loop.run(0.1)
     return loop

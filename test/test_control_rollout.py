@@ -5,20 +5,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from robodyn_ros.control import (
-    ArmController, blocks, CollisionSettings, CycleSettings, make_gains, make_task_gains,
-    ObserverSettings, Term)
+from robodyn_ros.control import ArmController, blocks, make_task_gains, Term
 from robodyn_ros.control.law import arguments, tracking_terms
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
+from robodyn_ros.control.settings import Constraints
 from robodyn_ros.control.steps import motion
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 from robodyn_ros.simulation.spread import draw
 from robodyn_ros.simulation.step import Constants
-from robodyn_ros.trajectory import Tolerances, Trajectory
+from robodyn_ros.trajectory import Trajectory
+
+from design import gains_with, settings_of
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 MODEL = RobotModel.from_urdf(URDF / 'robodyn7.urdf')
@@ -28,7 +29,7 @@ STEP, HOLD, FOLLOW = 1e-3, 150, 350
 SPREAD = Spread(mass=0.1, com=0.01, friction=0.3, position_noise=1e-5, velocity_noise=1e-3,
                 start=0.01)
 EXACT = Spread(mass=0.0, com=0.0, friction=0.0)
-MEASURED = ObserverSettings(torque_source='measured')  # so that the reported effort counts
+MEASURED = {'observer__torque_source': 'measured'}  # so that the reported effort counts
 
 
 def plan(start):
@@ -41,12 +42,13 @@ class Arms:
     def __init__(self):
         self.plant = Plant(MODEL, STEP)
         self.dynamics = self.plant.dynamics
-        self.gains = make_gains(self.dynamics, natural_frequency=40.0)
+        self.gains = gains_with(self.dynamics, natural_frequency=40.0)
         self.task_gains = make_task_gains(self.dynamics)
 
     def control(self, **settings):
-        return ArmController(self.dynamics, self.gains, CycleSettings(
-            **{'activation_time': 0.1, **settings}), task_gains=self.task_gains)
+        return ArmController(self.dynamics, settings_of(
+            **{'natural_frequency': 40.0, 'activation_time': 0.1,
+               'constraints__stopped_velocity_tolerance': 0.0, **settings}))
 
     def loop(self, **settings):
         return ClosedLoop(self.plant, RolloutCycle(self.control(**settings)))
@@ -81,7 +83,7 @@ class StepByStep:
 
     def __init__(self, arms, seed, number):
         sample = draw(arms.plant, SPREAD, seed, number)
-        self.control, self.noise = arms.control(observer=MEASURED), sample.noise
+        self.control, self.noise = arms.control(**MEASURED), sample.noise
         self.plant = heavier(arms.plant, sample.parameters)
         # stops as stiff as those of the model
         joints = Constants(*arms.plant.constants[:-1].reshape(-1, MODEL.nv).copy())
@@ -115,7 +117,7 @@ class StepByStep:
 @pytest.fixture(scope='module')
 def both_ways(arms):
     """Return runs in the loop, and one of them step by step."""
-    loop, number = arms.loop(observer=MEASURED), 5
+    loop, number = arms.loop(**MEASURED), 5
     runs = loop.start(HOME, SPREAD, 0, range(3, 7))
     alone = StepByStep(arms, 0, number)
     controller, program = loop.controller, loop.controller.taken_over()
@@ -209,7 +211,7 @@ def add_rotor(runs):
 
 
 def test_a_tolerance_ends_a_motion(arms):
-    loop = arms.loop(tolerances=Tolerances.from_defaults(MODEL.nv, 0.03, stopped_velocity=0.0))
+    loop = arms.loop(constraints=Constraints(0.03, stopped_velocity_tolerance=0.0))
 
     runs = arms.run(loop, EXACT, change=add_rotor)
     ending = loop.controller.endings(runs.memory)
@@ -223,15 +225,15 @@ def test_a_tolerance_ends_a_motion(arms):
 
 
 def test_a_goal_that_is_not_met_in_time_ends_it(arms):
-    loop = arms.loop(tolerances=Tolerances.from_defaults(
-        MODEL.nv, 0.0, 1e-7, goal_time=0.01, stopped_velocity=0.0))
+    loop = arms.loop(constraints=Constraints(
+        goal=1e-7, goal_time=0.01, stopped_velocity_tolerance=0.0))
     ending = loop.controller.endings(arms.run(loop).memory)
     assert (ending.code == motion.OFF_GOAL).all() and (ending.bound == 1e-7).all()
 
 
 def test_a_collision_ends_a_motion_or_its_begin(arms):
     threshold = 0.02 * MODEL.effort_limit
-    loop = arms.loop(observer=ObserverSettings(collision=CollisionSettings(threshold=threshold)))
+    loop = arms.loop(collision__threshold=threshold)
 
     runs = arms.run(loop, EXACT, change=lambda runs: load(runs, 60.0))
     ending = loop.controller.endings(runs.memory)
@@ -264,7 +266,7 @@ def test_a_fault_counts_more_than_what_came_after(arms):
 
 
 def test_limits_that_cut_the_torque_are_counted(arms):
-    loop = arms.loop(effort_margin=0.35, torque_rate=30.0)
+    loop = arms.loop(effort_margin=0.35, torque_rate_limit=30.0)
     found = loop.outcome(arms.run(loop))
     assert (found.torque <= 0.35 * MODEL.effort_limit).all()
     assert found.cut.max() > 0.1 and (found.cut <= 1.0).all()
@@ -272,10 +274,10 @@ def test_limits_that_cut_the_torque_are_counted(arms):
 
 
 def test_mistakes_are_named(arms):
-    with pytest.raises(ParameterError, match='joint3'):
+    with pytest.raises(ParameterError, match='number 3 of 7'):
         arms.loop(effort_limit=np.where(np.arange(7) == 2, -1.0, MODEL.effort_limit))
     with pytest.raises(ParameterError, match='linear_feedback'):
-        arms.loop(guest='linear_feedback')
+        arms.loop(mode='linear_feedback')
     loop = arms.loop()
     with pytest.raises(ArgumentError, match='one run'):
         loop.start(HOME, SPREAD, 0, range(0))

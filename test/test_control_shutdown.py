@@ -1,9 +1,10 @@
 """The end of control, inside the cycle: at rest, then the weight, which stays or fades away."""
 
 from closed_loop import BENT, FLOATING, HEAVY, Loop, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.control import Mode
 from robodyn_ros.exceptions import StateError
 
 LONGEST = 8.0  # s
@@ -77,7 +78,7 @@ def test_without_states_it_ends_all_the_same():
 
 
 def test_a_torque_that_may_change_slowly_has_its_time():
-    settings = CycleSettings(torque_rate=0.3 * MODEL.effort_limit)
+    settings = settings_of(torque_rate_limit=0.3 * MODEL.effort_limit)
     loop = Loop(MODEL, settings, q=BENT, plant=HEAVY, gains={'ki': 400.0}, friction=True)
     loop.run(3.0)
     shut_down(loop)
@@ -125,7 +126,7 @@ def test_it_ends_for_any_arm_that_is_shaken():
 
 def test_a_release_is_no_faster_than_the_torque_may_change():
     rate = 0.3 * MODEL.effort_limit
-    loop = Loop(MODEL, CycleSettings(torque_rate=rate), q=BENT)
+    loop = Loop(MODEL, settings_of(torque_rate_limit=rate), q=BENT)
     weight = loop.control.weight().copy()
     assert (np.abs(weight) / rate).max() > 0.4
     loop.plant.step = lambda torque: None  # something supports it

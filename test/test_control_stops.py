@@ -1,14 +1,15 @@
 """Stops in the middle of a fast motion, whatever causes them: how hard, and what stays."""
 
 from closed_loop import arm, MODEL
+from design import settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, Mode
+from robodyn_ros.control import Mode
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.trajectory import ResultCode, Tolerances
+from robodyn_ros.trajectory import ResultCode
 
 DRIFT = 5e-3  # rad
-LARGEST = 1.5 * MODEL.velocity_limit / CycleSettings().stop_time
+LARGEST = 1.5 * MODEL.velocity_limit / settings_of().stop_time
 
 
 def cancel(loop):
@@ -72,8 +73,8 @@ SEEN = [(cause, friction) for cause in (cancel, violate, silence, fault)
 
 @pytest.mark.parametrize('cause, friction', SEEN + BLIND)
 def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, friction):
-    tolerances = Tolerances.from_defaults(7, 0.1) if cause is violate else None
-    loop = arm(friction=friction, settings=CycleSettings(tolerances=tolerances))
+    settings = settings_of(constraints__trajectory=0.1 if cause is violate else 0.0)
+    loop = arm(friction=friction, settings=settings)
     loop.moving(share=0.8)
     speed, begin = np.abs(loop.plant.qd).max(), len(loop.log)
     assert speed > 0.6 * MODEL.velocity_limit.min()

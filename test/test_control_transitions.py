@@ -1,10 +1,11 @@
 """Whatever changes while an arm is held, floats or moves: its torque goes over, it never steps."""
 
 from closed_loop import arm, BENT, HEAVY, Loop, MODEL
+from design import change_settings, settings_of
 from lqr import command
 import numpy as np
 import pytest
-from robodyn_ros.control import CycleSettings, LinearBounds, make_gains, Mode, with_slots
+from robodyn_ros.control import make_gains, Mode, with_slots
 from robodyn_ros.control.examples.own_law import Integrating
 from robodyn_ros.control.steps import transition
 from robodyn_ros.dynamics import Dynamics
@@ -16,7 +17,7 @@ SLOTTED = with_slots(MODEL)
 # smooth step changes by 0.0075 of its size at most, and the torque of a moving arm changes anyway.
 SMOOTH = 0.0125
 NOTHING = np.zeros((3, 3))
-USUAL = CycleSettings(activation_time=0.05, linear=LinearBounds(timeout=1.0))
+USUAL = settings_of(activation_time=0.05, linear_feedback__timeout=1.0)
 SENDER = Dynamics(MODEL)  # of linear feedback, without the controller's loads
 USUAL_GAINS = make_gains(SENDER)
 GAIN = np.hstack((np.diag(USUAL_GAINS.pd_kp), np.diag(USUAL_GAINS.pd_kd)))
@@ -41,7 +42,7 @@ def changes(loop):
         control.take_linear_feedback(loop.now, command(SENDER, loop.pose, GAIN))
 
     def gains(**design):
-        control.set_gains(make_gains(loop.dynamics, friction_scale=0.0, **design))
+        change_settings(control, friction_scale=0.0, **design)
 
     return {
         'computed_torque': lambda: control.enter('computed_torque'),
@@ -57,7 +58,7 @@ def changes(loop):
         'gravity': lambda: control.set_gravity((1.5, 0.0, -9.6)),
         'stiff': lambda: gains(natural_frequency=30.0),
         'soft': lambda: gains(natural_frequency=10.0, armature=0.005),
-        'weak': lambda: control.set_bounds(CycleSettings(effort_margin=0.5, load_time=0.5))}
+        'weak': lambda: change_settings(control, effort_margin=0.5, load_time=0.5)}
 
 
 NAMES = list(changes(arm()))
@@ -84,7 +85,7 @@ def test_no_change_steps_the_torque(loop, law, moving, first):
     for second in NAMES:
         unload(loop.control)
         loop.start(BENT)
-        loop.control.set_bounds(USUAL)
+        loop.control.change(loop.settings)
         changes(loop)[law]()
         loop.run(0.1)
         assert loop.control.law_at_work == law
@@ -212,15 +213,14 @@ def test_cancelled_it_leaves_the_torque_of_the_law(cycles):
 
 
 def test_limits_that_shrink_take_the_torque_down_at_its_rate():
-    loop = Loop(MODEL, CycleSettings(transition_time=0.0), q=BENT, plant=HEAVY)
+    loop = Loop(MODEL, settings_of(transition_time=0.0), q=BENT, plant=HEAVY)
     loop.run(0.7)
     before = loop.torque
     begin = len(loop.log) - 1
     # less than what holds the heavier arm, and enough for what the model weighs
     weight = np.abs(Dynamics(MODEL).gravity(loop.plant.q))
     limit = 0.5 * (weight + np.abs(before)) + 0.1
-    loop.control.set_bounds(CycleSettings(effort_limit=limit, transition_time=0.0,
-                                          torque_rate=500.0))
+    change_settings(loop.control, effort_limit=limit, transition_time=0.0, torque_rate_limit=500.0)
     loop.run(0.2)
     changes = np.abs(np.diff(loop.torques[begin:], axis=0))
     assert changes.max() <= 0.5 * (1 + 1e-9) and np.all(np.abs(loop.torque) <= limit)
@@ -230,13 +230,12 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
 @pytest.mark.parametrize('tracking', ['computed_torque', 'shaped_impedance'])
 def test_gains_that_change_at_every_cycle_hold_no_torque_back(tracking):
     """Protects an arm whose gains somebody drags: the torque has to follow state and reference."""
-    loop = arm(q=BENT, settings=CycleSettings(tracking=tracking, activation_time=0.05), gains={
+    loop = arm(q=BENT, settings=settings_of(mode=tracking, activation_time=0.05), gains={
         'friction_scale': 0.0}, period=0.01)
     loop.run(0.1)
     random, error = np.random.default_rng(3), []
     for k in range(400):
-        loop.control.set_gains(make_gains(loop.dynamics, friction_scale=0.0,
-                                          natural_frequency=random.uniform(15.0, 25.0)))
+        change_settings(loop.control, natural_frequency=random.uniform(15.0, 25.0))
         if k % 2 == 0:
             loop.follow(BENT + random.uniform(-0.1, 0.1), 0.4)
         loop.cycle()

@@ -13,20 +13,21 @@ from robodyn_ros.model import Payload, RobotModel  # noqa: E402
 from robodyn_ros.nodes.guard import configuration_check  # noqa: E402
 from robodyn_ros.nodes.guard.configuration import (  # noqa: E402
     contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
-from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.nodes.guard.parameters import GuardSettings  # noqa: E402
 from robodyn_ros.safety import Guard  # noqa: E402
+from robodyn_ros.settings import with_values  # noqa: E402
 from ros_process import ROOT  # noqa: E402
 
 URDF = (ROOT / 'urdf' / 'robodyn7.urdf').read_text()
 MODEL = RobotModel.from_urdf(URDF)
-DEFAULTS = {row.name.replace('.', '_'): row.default for row in PARAMETERS}
 
 
 def terms(model=MODEL, topic='/effort_controller/commands', usable=MODEL.effort_limit,
           **parameters):
     """Return terms as they arrive."""
-    values = type('Values', (), {**DEFAULTS, **parameters})
-    return contract_from(json.dumps(terms_of(model, values, topic, usable)))
+    values = with_values(GuardSettings(), parameters)
+    return contract_from(json.dumps(terms_of(model, values.command, values.limits, topic,
+                                             usable)))
 
 
 def test_equal_terms_do_not_differ():
@@ -104,7 +105,7 @@ def test_the_arm_is_digested_when_limits_change_not_for_every_torque(monkeypatch
     log = SimpleNamespace(info=print, error=print)
     contract = configuration_check.ConfigurationCheck(
         SimpleNamespace(get_logger=lambda: log), MODEL,
-        SimpleNamespace(**DEFAULTS), '/effort_controller/commands')
+        GuardSettings(), '/effort_controller/commands')
     guard = Guard(0.2)
     torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
     for _ in range(100):

@@ -1,6 +1,5 @@
 """What a guard commands: an arm under it comes to rest, and stays, also if the model errs."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.dynamics.loads import with_slots  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.nodes.guard.parameters import PARAMETERS  # noqa: E402
+from robodyn_ros.nodes.guard.parameters import GuardSettings  # noqa: E402
 from robodyn_ros.nodes.guard.torque import GuardTorque  # noqa: E402
 from robodyn_ros.safety import PlausibleVelocity  # noqa: E402
+from robodyn_ros.settings import with_values  # noqa: E402
 from robodyn_ros.simulation import Plant  # noqa: E402
 from robodyn_ros.simulation.mismatch import mismatched  # noqa: E402
 from ros_process import ROOT  # noqa: E402
@@ -41,10 +41,10 @@ class Held:
     dynamics = Dynamics(with_slots(MODEL))
 
     def __init__(self, masses=1.0, report=np.copy, **values):
-        self.values = {row.name.replace('.', '_'): row.default for row in PARAMETERS} | values
+        self.values = with_values(GuardSettings(), values)
         model = MODEL if masses == 1.0 else mismatched(MODEL, masses)
         self.plant = Plant(model, STEP, damping=0.0, friction=0.0)
-        self.guard = GuardTorque(self.dynamics, SimpleNamespace(**self.values))
+        self.guard = GuardTorque(self.dynamics, self.values)
         self.report, self.velocity = report, PlausibleVelocity(MODEL.velocity_limit)
         self.track, self.torques = [], []
 
@@ -86,7 +86,7 @@ def test_an_arm_with_wrong_masses_sinks_by_a_few_thousandths(masses):
 
 def test_a_moving_arm_is_left_where_its_damping_leaves_it():
     held = Held().take_over(qd=SPEED).run(1.5)
-    rest = HOME + SPEED / held.values['damping']
+    rest = HOME + SPEED / held.values.damping
     np.testing.assert_allclose(held.track[-1], rest, atol=0.01)
     overshoot = np.array(held.track) - np.array(held.track[-1])
     assert (np.sign(SPEED) * overshoot).max() < 2e-3, 'it comes from one side'

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.model.per_joint import per_joint
+from robodyn_ros.settings import per_joint
 
 
 def test_one_number_is_for_all_joints():

@@ -1,7 +1,5 @@
 """A push against the simulated arm, over the wire: what the controller tells, and does."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -9,13 +7,11 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, SIMULATOR)
+from design import settings_of  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from robodyn_ros.control import ObserverSettings  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
-from robodyn_ros.nodes.controller.observer_parameters import (  # noqa: E402
-    observer_from, OBSERVER_PARAMETERS)
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -54,12 +50,9 @@ def figures(arrays):
 
 
 def test_the_torque_of_the_motors_must_not_be_ambiguous():
-    values = {row.attribute: row.default for row in OBSERVER_PARAMETERS}
-    assert observer_from(SimpleNamespace(**values, driver_compensates_gravity=True)) == (
-        ObserverSettings())
-    values['observer_torque_source'] = 'measured'
+    settings_of(driver_compensates_gravity=True)
     with pytest.raises(ParameterError, match='measured does not go with driver_compensates_grav'):
-        observer_from(SimpleNamespace(**values, driver_compensates_gravity=True))
+        settings_of(driver_compensates_gravity=True, observer__torque_source='measured')
 
 
 def test_a_push_is_told_and_a_hard_one_stops_the_arm():

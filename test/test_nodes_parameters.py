@@ -5,26 +5,46 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
+from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.description import joint_values  # noqa: E402
-from robodyn_ros.nodes.parameters import for_joints, Parameter, Parameters  # noqa: E402
+from robodyn_ros.nodes.parameters import descriptor, Parameters  # noqa: E402
 from robodyn_ros.nodes.simulator import parameters as simulator_parameters  # noqa: E402
+from robodyn_ros.settings import (  # noqa: E402
+    for_each_joint, group, Numbers, Parameter, parameter, settings, Texts, values as by_name)
 import ros_process  # noqa: F401, E402
 
-TABLE = (
-    Parameter('step', 'double', 1e-3, 'Of time.', 's', minimum=1e-6, maximum=0.1),
-    Parameter('count', 'int', 3, 'How many.', minimum=1),
-    Parameter('flag', 'bool', True, 'Whether.'),
-    Parameter('stale.hold', 'double', 0.05, 'Silence.', 's', minimum=0.0, maximum=math.inf),
-    Parameter('mode', 'string', 'slow', 'Which.', choices=('slow', 'fast')),
-    Parameter('names', 'string_array', (), 'Whose.'),
-    Parameter('gains', 'double_array', (1.0,), 'How much.', minimum=0.0, per_joint=True),
-    Parameter('file', 'string', '', 'Where from.', read_only=True),
-)
+
+@settings()
+class Joint:
+    kp: float = parameter(1.0, 'Gain.')
+
+
+@settings('arms')
+class Arms:
+    joints: dict = for_each_joint(Joint)
+
+
+@settings('stale')
+class Stale:
+    hold: float = parameter(0.05, 'Silence.', 's', 0.0, math.inf)
+
+
+@settings()
+class Tree:
+    step: float = parameter(1e-3, 'Time.', 's', 1e-6, 0.1)
+    count: int = parameter(3, 'Number.', '', 1)
+    flag: bool = parameter(True, 'Flag.')
+    stale: Stale = group(Stale)
+    mode: str = parameter('slow', 'Mode.', choices=('slow', 'fast'))
+    names: Texts = parameter((), 'Names.', kind='string_array')
+    gains: Numbers = parameter((1.0,), 'Gains.', '', 0.0, per_joint=True)
+    file: str = parameter('', 'File.', read_only=True)
+    arms: Arms = group(Arms)
 
 
 @pytest.fixture(scope='module')
@@ -40,14 +60,14 @@ def make(request, context):
     """Return a function that makes a node with overrides and its parameters."""
     nodes = []
 
-    def make_parameters(table=TABLE, check=None, changed=None, arguments=(), **overrides):
+    def make_parameters(check=None, changed=None, arguments=(), **overrides):
         node = request.param(
             f'node{len(nodes)}', context=context, use_global_arguments=False,
             cli_args=['--ros-args', *arguments] if arguments else None,
             parameter_overrides=[RosParameter(name.replace('__', '.'), value=value)
                                  for name, value in overrides.items()])
         nodes.append(node)
-        return node, Parameters(node, table, check, changed)
+        return node, Parameters(node, Tree, check, changed)
 
     yield make_parameters
     for node in nodes:
@@ -61,8 +81,8 @@ def set_one(node, name, value):
 
 def test_defaults_and_overrides_are_plain_values(make):
     _, parameters = make(step=0.01, names=['a', 'b'], stale__hold=math.inf)
-    assert vars(parameters.values) == {
-        'step': 0.01, 'count': 3, 'flag': True, 'stale_hold': math.inf, 'mode': 'slow',
+    assert by_name(parameters.values) == {
+        'step': 0.01, 'count': 3, 'flag': True, 'stale.hold': math.inf, 'mode': 'slow',
         'names': ('a', 'b'), 'gains': (1.0,), 'file': ''}
 
 
@@ -70,7 +90,7 @@ def test_yaml_of_the_command_line_is_forgiven(make):
     node, parameters = make(arguments=['-p', 'stale.hold:=1', '-p', 'gains:=[1, 2]', '-p',
                                        'names:=[]', '-p', 'file:=x'])
     values = parameters.values
-    assert values.stale_hold == 1.0 and isinstance(values.stale_hold, float)
+    assert values.stale.hold == 1.0 and isinstance(values.stale.hold, float)
     assert values.gains == (1.0, 2.0)
     assert values.names == ()
     assert node.get_parameter('stale.hold').type_ == RosParameter.Type.DOUBLE
@@ -105,7 +125,7 @@ def test_all_mistakes_at_start_are_told_at_once(make):
 
 def test_changes_make_a_new_snapshot(make):
     changes = []
-    node, parameters = make(changed=lambda values, names: changes.append((values, names)))
+    node, parameters = make(changed=lambda values, names, _: changes.append((values, names)))
     held = parameters.values
     assert set_one(node, 'step', 0.02) == (True, '')
     assert held.step == 1e-3 and parameters.values.step == 0.02
@@ -120,7 +140,7 @@ def test_whole_numbers_are_taken_for_numbers_later_too(make):
     if not hasattr(node, 'add_pre_set_parameters_callback'):
         pytest.skip('not in this ROS')
     assert set_one(node, 'stale.hold', 2) == (True, '')
-    assert parameters.values.stale_hold == 2.0
+    assert parameters.values.stale.hold == 2.0
     assert node.get_parameter('stale.hold').value == 2.0
 
 
@@ -131,21 +151,33 @@ def test_several_changes_are_all_made_or_none(make):
     assert parameters.values.count == node.get_parameter('count').value == 3
 
 
-def test_check_and_changed_can_refuse(make):
-    def check(values):
+def test_a_check_can_refuse_and_its_result_is_what_a_change_gets(make):
+    changes = []
+
+    def check(values, names):
         if values.count > 5 and values.mode == 'slow':
             raise ParameterError('more than 5 need mode fast')
-
-    def changed(values, names):
-        if values.step > 0.05:
-            raise ParameterError('too late for that')
+        return names and 2 * values.count
 
     with pytest.raises(ParameterError, match='need mode fast'):
         make(check=check, count=6)
-    node, parameters = make(check=check, changed=changed)
+    node, parameters = make(check=check, changed=lambda *given: changes.append(given))
     assert set_one(node, 'count', 6) == (False, 'more than 5 need mode fast')
-    assert set_one(node, 'step', 0.06) == (False, 'too late for that')
-    assert parameters.values.count == 3 and parameters.values.step == 1e-3
+    assert parameters.values.count == 3 and not changes
+    assert set_one(node, 'count', 5) == (True, '')
+    assert changes == [(parameters.values, ['count'], 10)] and parameters.values.count == 5
+
+
+def test_a_change_that_another_callback_refuses_has_no_effect(make):
+    """Protects from an arm that moves by parameters which the node does not have."""
+    changes = []
+    node, parameters = make(changed=lambda *given: changes.append(given))
+    if not hasattr(node, 'add_post_set_parameters_callback'):
+        pytest.skip('not in this ROS')
+    node.add_on_set_parameters_callback(
+        lambda _: SetParametersResult(successful=False, reason='not today'))
+    assert set_one(node, 'count', 5) == (False, 'not today')
+    assert parameters.values.count == 3 and not changes
 
 
 def test_read_only_and_removal_are_refused(make):
@@ -169,7 +201,7 @@ def test_a_refused_change_says_why_and_leaves_the_description_alone(make, name, 
         assert not result.successful and f"'{name}'" in result.reason
         assert str(node.describe_parameter(name)) == before
         assert str(node.describe_parameter('flag')) == str(
-            parameters.table['flag'].descriptor())
+            descriptor(parameters.table['flag']))
         assert parameters.values.flag and node.get_parameter('flag').value
     words = {'step': 'the most allowed is 0.1 s', 'file': 'read-only while the node runs'}
     assert words.get(name, 'set it to') in result.reason
@@ -184,19 +216,24 @@ def test_unknown_names_are_refused_with_the_near_ones(make):
     parameters.refuse_unknown()
 
 
-def test_rows_can_be_added(make):
-    _, parameters = make(arm__kp=3.0)
-    parameters.add(for_joints([Parameter('{joint}.kp', 'double', 1.0, 'Gain.')],
-                              ['arm', 'hand']))
-    assert parameters.values.arm_kp == 3.0 and parameters.values.hand_kp == 1.0
+def test_parameters_of_joints_are_declared_when_these_are_known(make):
+    _, parameters = make(arms__elbow__kp=3.0)
+    parameters.refuse_unknown()  # the joints are not known yet
+    parameters.declare_for(['elbow', 'wrist'])
+    arms = parameters.values.arms.joints
+    assert arms['elbow'].kp == 3.0 and arms['wrist'].kp == 1.0
     parameters.refuse_unknown()
+    _, parameters = make(arms__ellbow__kp=3.0)
+    parameters.declare_for(['elbow'])
+    with pytest.raises(ParameterError, match="'arms.ellbow.kp'.*'arms.elbow.kp'"):
+        parameters.refuse_unknown()
 
 
 def test_descriptors_tell_type_unit_range_and_choices(make):
     node, _ = make()
     step, mode, gains, file = node.describe_parameters(['step', 'mode', 'gains', 'file'])
     assert step.type == RosParameter.Type.DOUBLE.value
-    assert step.description == 'Of time. [s]'
+    assert step.description == 'Time. [s]'
     assert step.floating_point_range[0].from_value == 1e-6
     assert 'slow, fast' in mode.additional_constraints
     assert 'per joint' in gains.additional_constraints

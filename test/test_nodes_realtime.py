@@ -13,7 +13,7 @@ from types import SimpleNamespace
 {prepare}
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.realtime import enter_realtime
-values = dict(realtime_priority=0, realtime_lock_memory=False, realtime_processors=())
+values = dict(priority=0, lock_memory=False, processors=())
 values.update({wishes})
 try:
     granted, refused = enter_realtime(SimpleNamespace(**values))
@@ -48,7 +48,7 @@ def test_nothing_is_asked_by_default():
 
 
 @pytest.mark.parametrize('wishes, words', [
-    ({'realtime_priority': 40}, 'rtprio 40'), ({'realtime_lock_memory': True}, 'memlock')])
+    ({'priority': 40}, 'rtprio 40'), ({'lock_memory': True}, 'memlock')])
 def test_what_is_refused_comes_with_the_remedy(wishes, words):
     said = ask(wishes, POWERLESS)
     assert words in said and 'limits.d' in said
@@ -57,13 +57,13 @@ def test_what_is_refused_comes_with_the_remedy(wishes, words):
 
 def test_processors():
     mine = sorted(os.sched_getaffinity(0))
-    assert f'on [{mine[-1]}]' in ask({'realtime_processors': (mine[-1],)})
-    said = ask({'realtime_processors': (4000,)})
+    assert f'on [{mine[-1]}]' in ask({'processors': (mine[-1],)})
+    said = ask({'processors': (4000,)})
     assert 'ParameterError' in said and str(mine) in said
 
 
 def test_what_is_granted_is_said():
-    said = ask({'realtime_priority': 40, 'realtime_lock_memory': True})
+    said = ask({'priority': 40, 'lock_memory': True})
     granted = 'real-time priority 40' in said
     assert granted == (f'policy {os.SCHED_FIFO}' in said)
     assert granted or 'rtprio' in said

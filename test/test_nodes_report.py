@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the log is that of a node')
 
-from robodyn_ros.control import CycleSettings  # noqa: E402
+from design import settings_of  # noqa: E402
+from robodyn_ros.control.settings import Constraints  # noqa: E402
 from robodyn_ros.nodes.controller.report import ControllerReport  # noqa: E402
-from robodyn_ros.trajectory import Tolerances  # noqa: E402
 from ros_process import Probe  # noqa: E402
 
 
@@ -21,7 +21,7 @@ class Desk:
     """An arm with friction of which its controller does not know, and what is logged."""
 
     def __init__(self, node, capfd, **tolerances):
-        settings = CycleSettings(tolerances=Tolerances.from_defaults(7, **tolerances))
+        settings = settings_of(constraints=Constraints(**tolerances))
         self.loop = arm(settings=settings, friction=True, gains={'friction_scale': 0.0})
         # of the rest of the node only its diagnostics tell
         self.report = ControllerReport(node, self.loop.control, *[None] * 6)

@@ -13,11 +13,12 @@ import xml.etree.ElementTree as ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = 'robodyn_ros'
 
-FOUNDATION = {'exceptions', 'share'}
+FOUNDATION = {'exceptions', 'settings', 'share'}
 PHYSICS = FOUNDATION | {'model', 'dynamics'}
 LIBRARY = PHYSICS | {'control', 'identification', 'safety', 'simulation', 'trajectory'}
 ARROWS = {
     'exceptions': set(),
+    'settings': {'exceptions'},
     'share': {'exceptions'},
     'model': FOUNDATION,
     'dynamics': FOUNDATION | {'model'},

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from robodyn_ros.cli.units import joint_slides
-from robodyn_ros.control.settings import checked_effort_limit
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.trajectory import Reference, Trajectory
 
 VIAS = 4             # places visited on the way
@@ -108,7 +108,8 @@ def plan_motion(dynamics: Dynamics, duration: float = 2.0, speed: float = 0.6) -
         No joint can move, or the arm cannot carry its own weight.
 
     """
-    limit = checked_effort_limit(dynamics.model, None)
+    limit = checked_effort_limits(
+        dynamics.model.joint_names, dynamics.model.effort_limit, dynamics.model.effort_limit)
     starts = _starts(dynamics, limit)
     for _ in range(_ATTEMPTS):
         motions = [_from(start, dynamics, duration, speed, limit) for start in starts]

@@ -1,21 +1,19 @@
 """Control: the terms of the torque, the laws composed of them, and the cycle around them."""
 
-from robodyn_ros.control.contact.settings import CollisionSettings, ObserverSettings
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.external_laws.law_loading import load_own_law
-from robodyn_ros.control.external_laws.linear_feedback import LinearBounds, LinearCommand
+from robodyn_ros.control.external_laws.linear_feedback import LinearCommand
 from robodyn_ros.control.external_laws.protocol import LawState, OwnLaw
 from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.law import ControlLaw
-from robodyn_ros.control.pose.pose_motion import ReachSettings
+from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
-from robodyn_ros.control.reflection import ReflectionSettings
-from robodyn_ros.control.settings import Bounds, CycleSettings, Mode, PositionLimits
+from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.terms import Term
+from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.dynamics.loads import Loads, with_slots
 
-__all__ = ['ArmController', 'Bounds', 'CollisionSettings', 'ControlLaw', 'CycleSettings',
-           'Gains', 'LawState', 'LinearBounds', 'LinearCommand', 'Loads', 'Mode',
-           'ObserverSettings', 'OwnLaw', 'PositionLimits', 'ReachSettings', 'ReflectionSettings',
-           'TaskGains', 'Term', 'load_own_law', 'make_gains', 'make_task_gains', 'with_slots']
+__all__ = ['ArmController', 'Bounds', 'ControlLaw', 'Gains', 'LawState', 'LinearCommand', 'Loads',
+           'Mode', 'OwnLaw', 'Settings', 'TaskGains', 'Term', 'load_own_law', 'make_gains',
+           'make_task_gains', 'with_slots']

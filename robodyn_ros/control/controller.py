@@ -10,38 +10,37 @@ import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.contact.observation import Observation
-from robodyn_ros.control.contact.settings import checked_threshold
+from robodyn_ros.control.design import Design
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
 from robodyn_ros.control.external_laws.own_law import OwnLawRunner
 from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.gain_schedule import ScheduledGains
-from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.messages import ABORTS, Messages
+from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.paths import Paths
 from robodyn_ros.control.pose.target import checked_target
-from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.programming import (
-    check_law, EXTERNAL_LAWS, request, write_constants, write_gains, write_settings)
+    request, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
-from robodyn_ros.control.settings import Bounds, CycleSettings, Mode
+from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.control.takeover import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.control.terms import Term
+from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.control.verdict import Verdict
 from robodyn_ros.control.wrenches import ExternalWrenches
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_gravity, Loads
-from robodyn_ros.exceptions import ModelError, ParameterError, StateError
+from robodyn_ros.exceptions import ModelError, near_matches, ParameterError, shown, StateError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative
+from robodyn_ros.settings import parameters, values
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, ResultCode, Tolerances,
     Trajectory, TrajectoryPoint)
@@ -54,6 +53,7 @@ _CLOSE = 5e-4      # rad or m that its reference may be beside what was expected
 _LATE, _NEAR = 0.05, 5e-3  # s and rad or m that such a loop may have gone on meanwhile
 _NOTICED = 0.05    # part of the gains that is worth a line
 _LINEAR = Mode.LINEAR_FEEDBACK.value
+_USUAL_LAW = 'computed_torque'
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +89,19 @@ class ArmController:
     ----------
     dynamics : Dynamics
         The arm; of `with_slots(model)` if it is to take payloads on all of its links.
-    gains : Gains
-        Of the laws.
-    settings : CycleSettings
-        See there.
+    settings : Settings, optional
+        Settings of the cycle; default the usual ones.
     own_law : CompiledLaw or OwnLawRunner, optional
-        The law of the user.
-    task_gains : TaskGains, optional
-        Of the Cartesian laws.
+        Law of the user, for the mode own_law.
+    simulated : bool
+        Whether the time of the cycle is that of the stamps of the states.
 
     Attributes
     ----------
-    settings : CycleSettings
-        As changed last.
-    bounds : Bounds
-        What they come to for this arm.
+    design : Design
+        Present settings, and the gains and bounds of this arm made of them.
+    law : str
+        Law that follows references, a key of `laws.TRACKING`.
     host : Host
         Memory and program of the cycle.
     loads : Loads
@@ -123,37 +121,35 @@ class ArmController:
 
     """
 
-    def __init__(self, dynamics: Dynamics, gains: Gains, settings: CycleSettings | None = None,
-                 own_law: CompiledLaw | OwnLawRunner | None = None,
-                 task_gains: TaskGains | None = None):
-        self.settings = settings = settings or CycleSettings()
+    def __init__(self, dynamics: Dynamics, settings: Settings | None = None,
+                 own_law: CompiledLaw | OwnLawRunner | None = None, simulated: bool = False):
+        settings = settings or Settings()
         self.model = model = dynamics.model
-        self.bounds = Bounds.from_settings(model, settings)
-        check_law(settings.tracking)
+        self.design = design = Design.make(dynamics, settings)
+        self.law = settings.mode if settings.mode in TRACKING else _USUAL_LAW
         self._dynamics, self._own = dynamics, own_law
-        self.task_gains = task_gains = task_gains or make_task_gains(
-            dynamics, armature=gains.armature)
         self._schedule = ScheduledGains(model, settings.gain_schedule)
+        self._schedule.check(design.gains)
         self.loads = Loads(dynamics)
-        learning_link = settings.adaptation.link or model.tip
+        learning_link, tool = settings.adaptive.link or model.tip, design.task_gains.link
         made = CompiledCycle(
-            dynamics, task_gains.link, learning_link,
+            dynamics, tool, learning_link,
             self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
-            settings.longest_pause, self._schedule.table)
-        made.prepare(settings.tracking)
+            settings.stale.stop, self._schedule.table)
+        made.prepare(self.law)
         if isinstance(own_law, CompiledLaw):
             own = own_law.function(made.dimensions)
         else:
             own = own_law and law_function(made.dimensions, self._ask_own)
         self.host = host = Host(made, own)
         self._m, self._p = m, p = host.memory, host.program
-        self._messages = Messages(model, task_gains.link)
+        self._messages = Messages(model, tool)
         self._paths = Paths(host)
         self.wrenches = ExternalWrenches(dynamics, m, p.external)
         self.target = ExternalWrenches(dynamics, m, p.target)
         self.reflection = Reflection(model, p.reflection)
         self._linear = LinearFeedback(dynamics, p.external_law)
-        self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptation)
+        self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptive)
         self.observation = Observation(dynamics, host, self._messages,
                                        settings.observer.link or model.tip)
         reference = m.motion.reference
@@ -162,22 +158,19 @@ class ArmController:
         self._latest = -np.inf  # time of the last cycle
         self._task, self.verdict = TaskReport(m.report), Verdict(m.verdict, self._messages)
         self._state = host.state
-        self._check_external_law(settings.guest)
-        if TRACKING[settings.tracking].adapts:
-            self.adaptation.require()
-        self.check_gains(gains)
-        self._begin_memory(gains)
+        self._check_mode(settings.mode)
+        self._begin_memory(simulated)
 
-    def _begin_memory(self, gains: Gains) -> None:
+    def _begin_memory(self, simulated: bool) -> None:
         """Write the first program, and the memory of an arm that was never under control."""
-        m, p, settings = self._m, self._p, self.settings
-        write_constants(p, settings, self.model, self.bounds)
-        self._use_gains(gains)
-        self._use_settings(settings, self.bounds)
-        for springs, stiffness in ((m.springs, gains.stiffness),
-                                   (m.task_springs, self.task_gains.stiffness)):
+        m, p, design = self._m, self._p, self.design
+        write_constants(p, design, self.model, simulated)
+        write_gains(p, design, self.law)
+        self._write_settings(design)
+        for springs, stiffness in ((m.springs, design.gains.stiffness),
+                                   (m.task_springs, design.task_gains.stiffness)):
             springs.value[:] = springs.target[:] = stiffness
-            springs.energy[()] = settings.energy_tank
+            springs.energy[()] = design.settings.impedance.energy_tank
         m.schedule.fill(1.0)
         model = self.model  # the dynamics may have the loads of another controller
         m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(
@@ -288,7 +281,7 @@ class ArmController:
     def check_time(self) -> None:
         """Drop what was announced if a simulation has set its clock back; after each cycle."""
         before, self._latest = self._latest, float(self._m.before)
-        if self._latest < before - self.settings.wrench_timeout:
+        if self._latest < before - self.settings.external_wrench.timeout:
             self._drop_announced()
 
     def lose(self) -> None:
@@ -350,8 +343,8 @@ class ArmController:
         self.check_state(q, qd)
         self._drop_announced()
         p = self._p
-        p.motion.floats[()] = self.settings.start_floating
-        p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.guest, external_law.NONE)
+        p.motion.floats[()] = self.settings.mode == Mode.FLOAT.value
+        p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.mode, external_law.NONE)
         self._state.arrival[()] = arrival
         self._locate(motion.TO_TAKE_OVER, now, q, qd)
 
@@ -585,9 +578,11 @@ class ArmController:
         delay = 0.0 if zero is None else zero - start_state.moment
         trajectory = check_trajectory(
             self.model, joint_names, points, start_state.reference, start_delay=delay,
-            allow_partial_joints=self.settings.allow_partial_joints, here=start_state.here)
+            allow_partial_joints=self.settings.allow_partial_joints_goal,
+            here=start_state.here)
         model, bounds, limits = self.model, self.bounds, self.settings.position_limits
-        check_recovery(model, trajectory, start_state.side, limits.tolerance, limits.speed)
+        check_recovery(model, trajectory, start_state.side, limits.tolerance,
+                       limits.recovery_speed)
         check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
                           units=model.effort_units, margin=bounds.margin)
         trajectory.table  # made here, beside the cycle
@@ -632,16 +627,26 @@ class ArmController:
             good = lead >= 0.0 and away < (_CLOSE if elsewhere else _SAME)
         if not good:
             return False
-        self._paths.put(trajectory, start_state.moment, tolerances or self.settings.tolerances)
+        self._paths.put(trajectory, start_state.moment, tolerances or self.design.tolerances)
         self._messages.goal_time = float(self._p.motion.upcoming.goal_time)
         self._ask(motion.TO_FOLLOW)
         return True
 
-    # --- laws and gains ---------------------------------------------------------------------
+    # --- settings ---------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings as changed last."""
+        return self.design.settings
+
+    @property
+    def bounds(self) -> Bounds:
+        """Return the bounds of the torque of this arm."""
+        return self.design.bounds
 
     def enter(self, mode: str) -> None:
         """
-        Work in another mode from now on, and at the next activation.
+        Change the mode, now and for the next activation.
 
         Parameters
         ----------
@@ -657,145 +662,128 @@ class ArmController:
         ParameterError
             There is no such mode, or no such law.
         ModelError
-            A law that learns a payload has no link to put it on.
+            The mode adaptive has no link to estimate a payload on.
 
         """
-        floating, guest = mode == Mode.FLOAT.value, mode if mode in EXTERNAL_LAWS else ''
-        if self.mode is not Mode.INACTIVE:
-            self._require_ready()
-        self._check_external_law(guest)
-        if not floating and not guest:
-            self._use_law(mode)
-        self.settings = replace(self.settings, guest=guest, start_floating=floating)
-        if self.mode is Mode.INACTIVE:
-            return
-        if floating:
+        if mode not in MODES:
+            raise ParameterError(f'there is no mode {shown(mode)}: {near_matches(mode, MODES)}',
+                                 parameter='mode', value=mode)
+        self.change(replace(self.settings, mode=mode), enters=True)
+
+    def change(self, settings: Settings, enters: bool = False) -> None:
+        """
+        Use other settings from the next cycle on; the torque goes over smoothly.
+
+        The integral of a joint whose `ki` is 0 is zero from then on. Its torque, for example
+        the weight of an unknown load, fades within `transition_time` (at once, but for the torque
+        rate limit, where that is 0), and the joint then settles beside its reference. A change
+        from one `ki` above 0 to another keeps the integral, and with it the torque.
+
+        Raises as `check_change`, and changes nothing then.
+        """
+        self.apply(self.check_change(settings, enters), enters)
+
+    def check_change(self, settings: Settings, enters: bool = False) -> Design:
+        """
+        Return the design of other settings, for `apply`; nothing changes.
+
+        Parameters
+        ----------
+        settings : Settings
+            All settings.
+        enters : bool
+            Whether the mode is entered even if it is the present one.
+
+        Raises
+        ------
+        ParameterError
+            A wrong length or value; gains that are unstable in contact (`check_shaping`) or where
+            the gain schedule has its least factor; bounds with which the arm could not be held
+            where it is, naming the joint; a setting that is read-only while there is a controller.
+        StateError, ModelError
+            As `enter`.
+
+        """
+        before = self.settings
+        self._check_read_only(settings)
+        design = Design.make(self.dynamics, settings, self.design)
+        self._schedule.check(design.gains)
+        if self.mode is not Mode.INACTIVE and design.bounds.usable.tolist() != (
+                self.bounds.usable.tolist()):
+            problem = self._unbearable(self._weight(self._m.q), design.bounds)
+            if problem:
+                raise ParameterError(f'{problem}: the arm would fall')
+        if enters or settings.mode != before.mode:
+            if self.mode is not Mode.INACTIVE:
+                self._require_ready()
+            self._check_mode(settings.mode)
+        return design
+
+    def apply(self, design: Design, enters: bool = False) -> None:
+        """Use a design that was checked, from the next cycle on."""
+        before, self.design = self.design, design
+        enters |= design.settings.mode != before.settings.mode
+        law = design.settings.mode if design.settings.mode in TRACKING else self.law
+        switches = law != self.law
+        if switches:
+            self.law = law
+            self.target.clear()
+        if design.gains is not before.gains:
+            self._p.springs += 1.0
+            switches = True
+        if design.task_gains is not before.task_gains:
+            self._p.task_springs += 1.0
+            switches |= TRACKING[law].cartesian
+        write_gains(self._p, design, law)
+        program = self.host.values['program'].copy()
+        self._write_settings(design)
+        if design.settings.adaptive != before.settings.adaptive:
+            self.adaptation.change(design.settings.adaptive)
+        if switches or not np.array_equal(program, self.host.values['program']):
+            self._p.switch += 1.0
+        self.host.apply()
+        if enters and self.mode is not Mode.INACTIVE:
+            self._enter(design.settings.mode)
+
+    def _enter(self, mode: str) -> None:
+        """Let the mode of a controller that is active begin."""
+        if mode == Mode.FLOAT.value:
             self.compensate_gravity()
-        elif self.mode is Mode.FLOAT or (guest == _LINEAR and not self._expects_linear):
+        elif self.mode is Mode.FLOAT or (mode == _LINEAR and not self._expects_linear):
             self.hold()
-        self._p.external_law.choice[()] = EXTERNAL_LAWS.get(guest, external_law.NONE)
+        self._p.external_law.choice[()] = EXTERNAL_LAWS.get(mode, external_law.NONE)
         self._p.external_law.request += 1.0
         self.host.apply()
 
-    def _use_law(self, name: str) -> None:
-        check_law(name)
-        if TRACKING[name].adapts:
-            self.adaptation.require()
-        if name == self.settings.tracking:
+    def _check_mode(self, mode: str) -> None:
+        """Raise unless the law of a mode is there; compile it if the controller is inactive."""
+        if mode == 'own_law' and self._own is None:
+            raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '
+                                 'name of a registered law, see docs/own_law.md',
+                                 parameter='own_law')
+        if mode not in TRACKING:
             return
+        if TRACKING[mode].adapts:
+            self.adaptation.require()
         made = self.host.made
-        if not made.ready(name):
+        if not made.ready(mode):
             if made.compiling:  # a control thread does not wait for that
-                raise StateError(f'law {name} is still being compiled; ask again in a few '
+                raise StateError(f'law {mode} is still being compiled; ask again in a few '
                                  'seconds')
-            made.prepare(name)
-        self.settings = replace(self.settings, tracking=name)
-        self.target.clear()
-        self._use_gains(self._gains)
-        self._switch()
+            made.prepare(mode)
 
-    def set_gains(self, gains: Gains) -> None:
-        """
-        Use other gains from the next cycle on; the torque goes over smoothly.
+    def _check_read_only(self, settings: Settings) -> None:
+        """Raise `ParameterError` if a setting differs that cannot change any more."""
+        before, after = values(self.settings), values(settings)
+        for row in parameters(Settings):
+            if row.read_only and after[row.name] != before[row.name]:
+                raise ParameterError(f'parameter {row.name!r} is read-only: make a new controller '
+                                     'to change it', name=row.name)
 
-        The integral of a joint whose `ki` is 0 is zero from then on. Its torque, for example
-        the weight of an unknown load, fades within `settings.transition_time` (at once, but for
-        the torque rate limit, where that is 0), and the joint then settles beside its reference.
-        A change from one `ki` above 0 to another keeps the integral, and with it the torque.
-
-        Raises
-        ------
-        ParameterError
-            They are unstable: in contact, see `check_shaping`, or where the gain schedule has its
-            least factor.
-
-        """
-        self.check_gains(gains)
-        self._use_gains(gains)
-        self._p.springs += 1.0
-        self._switch()
-
-    def check_gains(self, gains: Gains) -> None:
-        """Raise as `set_gains`, and change nothing."""
-        if gains.kp.size != self.model.nv:
-            raise ParameterError(f'gains for {gains.kp.size} joints; this robot has '
-                                 f'{self.model.nv}')
-        check_shaping(gains, self.model)
-        self._schedule.check(gains)
-
-    def set_task_gains(self, gains: TaskGains) -> None:
-        """
-        Use other Cartesian gains from the next cycle on; the torque goes over smoothly.
-
-        Raises
-        ------
-        ParameterError
-            They are for another link, or another number of joints.
-
-        """
-        if gains.link != self.task_gains.link:
-            raise ParameterError(
-                f'the laws are compiled for the link {self.task_gains.link!r}, not for '
-                f'{gains.link!r}: make new ones', link=gains.link)
-        if gains.posture_kp.size != self.model.nv:
-            raise ParameterError(f'Cartesian gains for {gains.posture_kp.size} joints; this '
-                                 f'robot has {self.model.nv}')
-        self.task_gains = gains
-        self._use_gains(self._gains)
-        self._p.task_springs += 1.0
-        if TRACKING[self.settings.tracking].cartesian:
-            self._switch()
-        else:
-            self.host.apply()
-
-    def set_bounds(self, settings: CycleSettings) -> None:
-        """
-        Use the bounds, tolerances and times of other settings from the next cycle on.
-
-        All but law, mode, the link of `adaptation`, `gain_schedule`, `activation_time`,
-        `stop_time`, `longest_pause` and `states`.
-
-        Raises
-        ------
-        ParameterError
-            A wrong length or value, or the arm could not be held where it is, naming the joint.
-
-        """
-        self.bounds = self.check_bounds(settings)
-        self._use_settings(settings, self.bounds)
-        now = self.settings
-        self.settings = replace(
-            settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
-            activation_time=now.activation_time, stop_time=now.stop_time,
-            longest_pause=now.longest_pause, states=now.states, gain_schedule=now.gain_schedule,
-            adaptation=replace(settings.adaptation, link=now.adaptation.link))
-        self._switch()
-
-    def check_bounds(self, settings: CycleSettings) -> Bounds:
-        """Return the bounds of other settings; raises as `set_bounds`, and changes nothing."""
-        bounds = Bounds.from_settings(self.model, settings)
-        not_negative('reflection.gain', settings.reflection.gain, self.model)
-        checked_threshold(self.model, settings.observer.collision.threshold)
-        if self.mode is not Mode.INACTIVE:
-            problem = self._unbearable(self._weight(self._m.q), bounds)
-            if problem:
-                raise ParameterError(f'{problem}: the arm would fall')
-        return bounds
-
-    def _use_gains(self, gains: Gains) -> None:
-        self._gains = gains
-        write_gains(self._p, gains, self.task_gains, self.settings.tracking)
-
-    def _use_settings(self, settings: CycleSettings, bounds: Bounds) -> None:
-        write_settings(self._p, settings, bounds)
-        self.reflection.change(bounds.usable, settings.reflection)
-        self.observation.change(settings.observer, bounds.usable)
-        self.adaptation.change(settings.adaptation)
-
-    def _switch(self) -> None:
-        """Let the torque go over smoothly to what the program has now."""
-        self._p.switch += 1.0
-        self.host.apply()
+    def _write_settings(self, design: Design) -> None:
+        write_settings(self._p, design)
+        self.reflection.change(design.bounds.usable, design.settings.reflection)
+        self.observation.change(design.settings, design.bounds.usable)
 
     # --- what the law takes into account ----------------------------------------------------
 
@@ -803,7 +791,7 @@ class ArmController:
         """
         Carry a payload, in place of what its link carried; mass 0 is none.
 
-        It is blended in within `settings.load_time`, at once while inactive. On the link of
+        It is blended in within `load_time`, at once while inactive. On the link of
         `adaptation` it also takes the place of what was learned.
 
         Raises
@@ -850,45 +838,45 @@ class ArmController:
         """
         Take into account a wrench, (6,), that the environment applies to a link.
 
-        It counts for `settings.wrench_timeout` while the arm follows or holds; a floating arm
+        It counts for `external_wrench.timeout` while the arm follows or holds; a floating arm
         gives way to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
         motors could not bear here.
         """
         self._check_wrench(link, wrench, 'wrench', 'against it',
                            '; check the sensor and its unit')
-        self.wrenches.apply(now, link, wrench, self.settings.wrench_timeout)
+        self.wrenches.apply(now, link, wrench, self.settings.external_wrench.timeout)
 
     def press(self, now: float, link: str, wrench) -> None:
         """
         Let a link apply a wrench, (6,) in its axes, to what it touches.
 
-        It counts for `settings.wrench_timeout` while a Cartesian law is at work. Raises as
+        It counts for `external_wrench.timeout` while a Cartesian law is at work. Raises as
         `ExternalWrenches.apply`, StateError in other modes, and ModelError for a wrench that the
         motors could not apply here.
         """
-        law = self.settings.tracking
+        law = self.law
         if not TRACKING[law].cartesian:
             raise StateError(f'a target wrench counts in the Cartesian modes only, the mode is '
                              f'{law}; set mode to cartesian_impedance or operational_space')
         self._require_ready()
         reaction = -np.asarray(wrench, dtype=float)
         self._check_wrench(link, reaction, 'target wrench', 'for it')
-        self.target.apply(now, link, reaction, self.settings.wrench_timeout)
+        self.target.apply(now, link, reaction, self.settings.external_wrench.timeout)
 
     def reflect(self, now: float, torque) -> None:
         """
         Let the hand feel another arm's external torque, (nv,), while this one floats.
 
-        It counts for `settings.wrench_timeout`. Raises as `Reflection.take`, and StateError if
+        It counts for `external_wrench.timeout`. Raises as `Reflection.take`, and StateError if
         none of it is to be reflected.
         """
         if not self.reflection.shown:
             raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
-        self.reflection.take(now, torque, self.settings.wrench_timeout)
+        self.reflection.take(now, torque, self.settings.external_wrench.timeout)
 
     def take_linear_feedback(self, now: float, command: LinearCommand) -> None:
         """
-        Let the arm do what a command says, for `settings.linear.timeout`.
+        Let the arm do what a command says, for `linear_feedback.timeout`.
 
         Raises
         ------
@@ -901,8 +889,8 @@ class ArmController:
                              'linear_feedback, again if it was taken away meanwhile')
         self._require_inside('linear feedback')
         self._load_dynamics()  # for the checks
-        bounds = self.settings.linear
-        self._linear.take(now, command, (self._m.q, self._m.qd), self._gains.armature,
+        bounds = self.settings.linear_feedback
+        self._linear.take(now, command, (self._m.q, self._m.qd), self.design.gains.armature,
                           self.bounds.usable, bounds)
         self._messages.timeout = bounds.timeout
 
@@ -974,7 +962,7 @@ class ArmController:
     def task(self) -> TaskReport | None:
         """Return the report of a Cartesian law; None while another one is at work."""
         led = self.mode in (Mode.FLOAT, Mode.LINEAR_FEEDBACK)
-        return self._task if TRACKING[self.settings.tracking].cartesian and not led else None
+        return self._task if TRACKING[self.law].cartesian and not led else None
 
     @property
     def effort_limit(self) -> np.ndarray:
@@ -1003,7 +991,7 @@ class ArmController:
     @property
     def missing_rotors(self) -> str:
         """Return which joints lack the inertia of a rotor, as it seems; '' if none."""
-        gains = self._gains
+        gains = self.design.gains
         return missing_rotors(self.model, gains.inertia - gains.armature, gains.armature)
 
     @property
@@ -1019,12 +1007,12 @@ class ArmController:
             return Mode.FLOAT.value
         active = self._m.external_law.active
         return next((name for name, each in EXTERNAL_LAWS.items() if each == active),
-                    self.settings.tracking)
+                    self.law)
 
     @property
     def needs_velocity(self) -> bool:
         """Whether states without velocities cannot be used."""
-        return self.settings.states.plausibility.velocity_source == 'measured'
+        return self.settings.velocity_source == 'measured'
 
     @property
     def estimated_velocities(self) -> list[str]:
@@ -1034,7 +1022,7 @@ class ArmController:
     @property
     def doubted_velocities(self) -> list[str]:
         """Joints whose velocity is estimated, although velocities are to be measured."""
-        chosen = self.settings.states.plausibility.velocity_source == 'estimated'
+        chosen = self.settings.velocity_source == 'estimated'
         return [] if chosen else self.estimated_velocities
 
     @property
@@ -1068,11 +1056,11 @@ class ArmController:
     def weight(self) -> np.ndarray:
         """Return the torque that holds the arm still where it was seen last, or is predicted."""
         m = self._m
-        return self._weight(m.guess.q if m.coasting else m.q) * self._gains.weight_scale
+        return self._weight(m.guess.q if m.coasting else m.q) * self.design.gains.weight_scale
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return where joint positions have the link, (4, 4) in the base frame."""
-        return self._dynamics.forward_kinematics(q, self.task_gains.link)
+        return self._dynamics.forward_kinematics(q, self.design.task_gains.link)
 
     def tool_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Return where the link was seen last, and where its reference is."""
@@ -1112,7 +1100,7 @@ class ArmController:
         q, qd, *reference, external = rows[:7]
         problem = self._own.ask(
             bool(m.external_law.active != external_law.OWN), now,
-            min(max(0.0, now - float(m.before)), self.settings.longest_pause),
+            min(max(0.0, now - float(m.before)), self.settings.stale.stop),
             (q, qd, external), Reference(*reference))
         return self._own.rows, self.cause(problem)
 
@@ -1159,13 +1147,6 @@ class ArmController:
             raise StateError(f'{self.recovery}, so {what} is refused: bring it inside by a '
                              'trajectory, or by hand while the arm floats')
 
-    def _check_external_law(self, guest: str) -> None:
-        """Raise `ParameterError` for a law of the user that is not there."""
-        if guest == 'own_law' and self._own is None:
-            raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '
-                                 'name of a registered law, see docs/own_law.md',
-                                 parameter='own_law')
-
     def _check_wrench(self, link: str, wrench, what: str, role: str, remedy: str = '') -> None:
         """Raise `ModelError` for a wrench, (6,), that the motors could not bear here."""
         torque = np.abs(self.wrenches.effect(self._m.q, link, wrench))
@@ -1179,7 +1160,7 @@ class ArmController:
 
     def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
         """Return which motor could not hold the arm against such a gravity, or ''."""
-        weight = gravity * self._gains.weight_scale
+        weight = gravity * self.design.gains.weight_scale
         with np.errstate(divide='ignore', invalid='ignore'):
             share = np.abs(weight) / bounds.usable
         j = int(np.argmax(np.nan_to_num(share)))
@@ -1197,4 +1178,4 @@ class ArmController:
 
     def _needed(self, q, qd, qdd):
         """Return the torque that motions take, batched; without friction."""
-        return self._dynamics.inverse_dynamics(q, qd, qdd) + self._gains.armature * qdd
+        return self._dynamics.inverse_dynamics(q, qd, qdd) + self.design.gains.armature * qdd

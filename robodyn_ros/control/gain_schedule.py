@@ -14,37 +14,14 @@ slowly, too. The integral gain stays; it has to be stable with the least factor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-import math
 from types import SimpleNamespace
 
 import numpy as np
 
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.settings import GainSchedule
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-
-
-@dataclass(frozen=True)
-class GainSchedule:
-    """
-    Factors on the natural frequency, by configuration.
-
-    Attributes
-    ----------
-    configurations : sequence of float
-        Joint positions, configuration after configuration; empty: factors are 1 everywhere.
-    factors : sequence of float
-        One per configuration, or one per joint and configuration in the same order.
-    width : float
-        Distance in rad (m) over which a configuration counts.
-
-    """
-
-    configurations: Sequence[float] = ()
-    factors: Sequence[float] = ()
-    width: float = 0.5
 
 
 class ScheduledGains:
@@ -108,20 +85,15 @@ def _checked(model: RobotModel, schedule: GainSchedule) -> tuple[np.ndarray, np.
     rows, factors = (np.array(values, dtype=float).ravel()
                      for values in (schedule.configurations, schedule.factors))
     count, rest = divmod(rows.size, nv)
-    if rest or not np.isfinite(rows).all():
+    if rest:
         raise ParameterError(
-            f'gain_schedule.configurations has {rows.size} values; give finite ones, {nv} for '
+            f'gain_schedule.configurations has {rows.size} values; give {nv} for '
             f'each configuration: {", ".join(model.joint_names)}',
             parameter='gain_schedule.configurations')
     if factors.size not in (count, count * nv):
         raise ParameterError(
             f'gain_schedule.factors has {factors.size} values for {count} configurations; give '
             f'one for each of them, or {nv}', parameter='gain_schedule.factors')
-    for name, values in (('factors', factors), ('width', np.array([schedule.width]))):
-        bad = values[~((values > 0.0) & (values < math.inf))]
-        if bad.size:
-            raise ParameterError(f'gain_schedule.{name}: {bad[0]:g} must be finite and above 0',
-                                 parameter=f'gain_schedule.{name}', value=float(bad[0]))
     factors = np.broadcast_to(factors.reshape(count, -1) if count else np.ones((0, nv)),
                               (count, nv))
     return rows.reshape(count, nv), factors

@@ -16,6 +16,7 @@ from robodyn_ros.control.laws import FLOATING, Law, TRACKING
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.pose.task_gains import make_task_gains, SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
+from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -92,7 +93,8 @@ class ControlLaw:
         self._limit = np.empty(n)
         self.effort_limit = effort_limit
         self.tracking = tracking
-        self._task_gains = task_gains or make_task_gains(dynamics, armature=gains.armature)
+        self._task_gains = task_gains or make_task_gains(
+            dynamics, Settings(armature=gains.armature))
         self.gains = gains
         # all of them, so that none is compiled while there is an arm to hold
         self._follow = {name: self._compile(dynamics, name, law)

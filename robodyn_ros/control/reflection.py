@@ -11,34 +11,15 @@ arm, keep it calm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
+from robodyn_ros.control.settings import ReflectionSettings
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.safety import ABSURD
-
-
-@dataclass(frozen=True)
-class ReflectionSettings:
-    """
-    How much of another arm's torque is shown.
-
-    Attributes
-    ----------
-    gain : float or (nv,)
-        Part of it; 0 for none.
-    limit : float
-        Part of the effort limits that it may use.
-
-    """
-
-    gain: float | Sequence[float] = 0.0
-    limit: float = 0.2
 
 
 class Reflection:
@@ -65,7 +46,7 @@ class Reflection:
         Raises
         ------
         ParameterError
-            A gain of wrong length, negative or not finite.
+            A list of gains has a wrong length.
 
         """
         self._program.gain[:] = not_negative('reflection.gain', settings.gain, self._model)

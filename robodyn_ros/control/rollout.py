@@ -15,6 +15,7 @@ from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.paths import write_path
 from robodyn_ros.control.programming import request
 from robodyn_ros.control.state import FROM_STATE
@@ -82,15 +83,15 @@ class RolloutCycle:
     """
 
     def __init__(self, control: ArmController):
-        if control.settings.guest:
-            raise ParameterError(f'{control.settings.guest} is a law from outside, and in a '
-                                 'compiled loop there is none: choose a built-in law',
-                                 value=control.settings.guest)
-        self._settings, self._made = control.settings, control.host.made
+        mode = control.settings.mode
+        if mode in EXTERNAL_LAWS:
+            raise ParameterError(f'{mode} is a law from outside, and in a compiled loop there is '
+                                 'none: choose a built-in law', value=mode)
+        self._tolerances, self._made = control.design.tolerances, control.host.made
         self.key = self._made.function.key
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
-        self._views('program', self.program).motion.floats[()] = self._settings.start_floating
+        self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
         self.tables = {**self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
@@ -160,7 +161,7 @@ class RolloutCycle:
                 trajectory = plan(start)
                 changed[:] = program
                 write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
-                           self._field(values, 'before')[0], self._settings.tolerances,
+                           self._field(values, 'before')[0], self._tolerances,
                            sum(map(len, rows)))
                 request(p, motion.TO_FOLLOW)
                 rows.append(trajectory.table)

@@ -1,333 +1,420 @@
-"""What the control cycle is set to, and what it can be doing."""
+"""
+Settings of the control cycle, in the tree of the controller's parameters.
+
+`Settings().impedance.damping` is the parameter `impedance.damping`. Lists per joint have one
+number for all joints, or one for each in the order of the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Mapping
 import math
 
-import numpy as np
-
-from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
-from robodyn_ros.control.contact.settings import ObserverSettings
-from robodyn_ros.control.external_laws.linear_feedback import LinearBounds
-from robodyn_ros.control.gain_schedule import GainSchedule
-from robodyn_ros.control.pose.pose_motion import ReachSettings
-from robodyn_ros.control.reflection import ReflectionSettings
+from robodyn_ros.control.mode import MODES
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.model import RobotModel
-from robodyn_ros.model.per_joint import not_negative, per_joint
-from robodyn_ros.safety import check_ages, checked_bounds, checked_effort_limits, USUAL_RATE
-from robodyn_ros.trajectory import Tolerances
+from robodyn_ros.safety import check_ages
+from robodyn_ros.safety.torque_limits import MAX_TORQUE, TorqueLimits
+from robodyn_ros.settings import for_each_joint, group, Numbers, parameter, settings
 
+# beyond any arm: a mistake of units, or an attack
+MAX_FREQUENCY = 500.0    # rad/s
+MAX_STIFFNESS = 1e6      # N/m, N m/rad
+MAX_DAMPING = 1e5        # N s/m, N m s/rad
+MAX_INERTIA = 1e4        # kg, kg m^2
 
-class Mode(Enum):
-    """What the controller is doing."""
-
-    INACTIVE = 'inactive'
-    HOLD = 'hold'
-    FLOAT = 'gravity_compensation'
-    TRACK = 'tracking'
-    STOP = 'stopping'
-    REACH = 'reaching'
-    LINEAR_FEEDBACK = 'linear_feedback'
-    CARRY = 'carrying'
-
-
+AXES = ('base', 'target')
+TORQUE_SOURCES = ('command', 'measured')
+REACTIONS = ('report', 'stop', 'float')  # to a collision
 VELOCITY_SOURCES = ('auto', 'measured', 'estimated')
 
 
-@dataclass(frozen=True)
-class PlausibilitySettings:
-    """
-    Which measured velocities, states and speeds are plausible.
+@settings('impedance')
+class ImpedanceSettings:
+    """Joint impedances."""
 
-    Attributes
-    ----------
-    velocity_source : str
-        One of `VELOCITY_SOURCES`.
-    velocity_filter : float
-        Time constant of estimated velocities in s; their delay is twice as long.
-    motion : float
-        Motion in rad or m that positions show in spite of resolution and noise, from which on
-        velocities are compared with it; infinite: never.
-    velocity_lag : float
-        Time in s by which measured velocities may lag behind positions.
-    repeated : float
-        Motion in rad or m that repeated states may hide; infinite: any.
-    overspeed : float
-        Part of the velocity limit that is too fast; infinite: none is.
-    overspeed_time : float
-        Time in s after which that is a fault.
-
-    Raises
-    ------
-    ParameterError
-        A number is out of range, or there is no such source.
-
-    """
-
-    velocity_source: str = 'auto'
-    velocity_filter: float = 0.005
-    motion: float = 0.005
-    velocity_lag: float = 0.025
-    repeated: float = 0.005
-    overspeed: float = 1.2
-    overspeed_time: float = 0.02
-
-    def __post_init__(self):
-        if self.velocity_source not in VELOCITY_SOURCES:
-            raise ParameterError(f'velocity_source is {self.velocity_source!r}; it must be one of '
-                                 f'{", ".join(VELOCITY_SOURCES)}', parameter='velocity_source')
-        for name, least in (('velocity_filter', 0.0), ('motion', 0.0), ('velocity_lag', 0.0),
-                            ('repeated', 0.0), ('overspeed', 1.0), ('overspeed_time', 0.0)):
-            value = getattr(self, name)
-            if not value > least:
-                raise ParameterError(f'{name} is {value:g}; it must be above {least:g}',
-                                     parameter=name, value=value)
+    stiffness: Numbers = parameter(
+        (), 'Stiffness of the joints; empty: by impedance.natural_frequency.', 'N m/rad or N/m',
+        0.0, MAX_STIFFNESS, per_joint=True)
+    natural_frequency: Numbers = parameter(
+        (10.0,), 'Natural frequency of a joint with its own inertia on its spring.', 'rad/s',
+        0.0, MAX_FREQUENCY, per_joint=True)
+    damping_ratio: Numbers = parameter(
+        (1.0,), 'Damping ratio of the joints, in any pose.', '', 0.0, 10.0, per_joint=True)
+    damping: Numbers = parameter(
+        (), 'Damping of the joints in place of the damping ratio.', 'N m s/rad or N s/m', 0.0,
+        MAX_DAMPING, per_joint=True)
+    inertia: Numbers = parameter(
+        (), 'Inertia that joints show in shaped_impedance; empty: their usual own.',
+        'kg m^2 or kg', 1e-6, MAX_INERTIA, per_joint=True)
+    energy_tank: float = parameter(
+        1.0, 'Energy that an increase of stiffness may feed into the arm; the increase waits for '
+        'what is missing.', 'J', 0.0, 100.0, read_only=True)
 
 
-@dataclass(frozen=True)
-class StateSettings:
-    """
-    Which states are used, and what their absence means.
+@settings('cartesian')
+class CartesianSettings:
+    """Laws and motions of a link."""
 
-    Attributes
-    ----------
-    hold, stop : float
-        Age of the newest state in s from which on the arm is brought to rest, and from which on
-        that is a fault.
-    max_skew : float
-        Largest difference of stamp and clock in s; infinite: it is not judged.
-    jump : float
-        Time at the velocity limit in s by which a position may be off; infinite: any position
-        is used.
-    patience : float
-        Time in s after which states are used that do not continue the way of the arm.
-    simulated : bool
-        Whether time of the law is that of the stamps.
-    plausibility : PlausibilitySettings
-        Which of their numbers are plausible.
+    link: str = parameter(
+        '', 'Link that cartesian_impedance and operational_space control, and ~/target_pose '
+        'moves; empty: the tip.', read_only=True)
+    natural_frequency: Numbers = parameter(
+        (15.0,), 'Natural frequency of the error of the link, one or six: along x, y, z, then '
+        'about them. In operational_space exact, in cartesian_impedance for the usual mass of the '
+        'link. 0: the direction is free.', 'rad/s', 0.0, MAX_FREQUENCY)
+    damping_ratio: Numbers = parameter(
+        (1.0,), 'Damping ratio of both laws, in any pose; one or six.', '', 0.0, 10.0)
+    stiffness: Numbers = parameter(
+        (), 'Stiffness of cartesian_impedance, one or six; empty: by cartesian.natural_frequency. '
+        '0: the direction is free.', 'N/m and N m/rad', 0.0, MAX_STIFFNESS)
+    damping: Numbers = parameter(
+        (), 'Damping of cartesian_impedance in place of the damping ratio, one or six.',
+        'N s/m and N m s/rad', 0.0, MAX_DAMPING)
+    axes: str = parameter(
+        'base', 'Frame of the directions: that of the base, or of the target.', choices=AXES)
+    posture_frequency: Numbers = parameter(
+        (5.0,), 'Natural frequency of the posture in the null space of the link.', 'rad/s', 0.0,
+        MAX_FREQUENCY, per_joint=True)
+    posture_damping_ratio: Numbers = parameter(
+        (1.0,), 'Damping ratio of the posture.', '', 0.0, 10.0, per_joint=True)
+    singularity: float = parameter(
+        0.05, 'Part of its usual mobility below which a direction is damped.', '', 1e-3, 0.5)
+    velocity_limit: Numbers = parameter(
+        (0.25, 1.0), 'Velocity limits of motions to a pose, linear and angular.', 'm/s, rad/s',
+        1e-3, 20.0)
+    acceleration_limit: Numbers = parameter(
+        (1.0, 4.0), 'Acceleration limits of motions to a pose, linear and angular.',
+        'm/s^2, rad/s^2', 1e-2, 500.0)
+    leash: Numbers = parameter(
+        (0.1, 0.5), 'Distance of the link from its reference at which a motion to a pose waits, '
+        'linear and angular.', 'm, rad', 1e-3, 10.0)
 
-    """
-
-    hold: float = 0.05
-    stop: float = 0.25
-    max_skew: float = 1.0
-    jump: float = math.inf
-    patience: float = 0.3
-    simulated: bool = False
-    plausibility: PlausibilitySettings = PlausibilitySettings()
-
-    def __post_init__(self):
-        check_ages(self.hold, self.stop, self.max_skew)
+    def check(self) -> None:
+        """Raise `ParameterError` unless limits are pairs."""
+        for name in ('velocity_limit', 'acceleration_limit', 'leash'):
+            if len(getattr(self, name)) != 2:
+                raise ParameterError(f'cartesian.{name} is {list(getattr(self, name))}; give two '
+                                     'numbers, linear then angular', parameter=f'cartesian.{name}')
 
 
-@dataclass(frozen=True)
+@settings('adaptive')
+class AdaptiveSettings:
+    """Adaptive law."""
+
+    link: str = parameter(
+        '', 'Link that holds the payload which the mode adaptive estimates; empty: the tip.',
+        read_only=True)
+    rate: float = parameter(
+        5.0, 'Rate of the adaptation: change of the estimate per power without a cause. 0: no '
+        'adaptation.', 'kg s/(N m rad)', 0.0, 1000.0)
+    sliding: Numbers = parameter(
+        (), 'Rate at which the error of the mode adaptive dies out while s is 0; below kd, empty: '
+        'a quarter of it.', '1/s', 0.0, 500.0, per_joint=True)
+    largest_mass: float = parameter(
+        8.0, 'Largest mass that can be estimated, of a payload at the origin of the link; one at '
+        'the distance r counts as 1 + (r / adaptive.size)^2 times its mass.', 'kg', 0.001, 1000.0)
+    size: float = parameter(
+        0.15, 'Extent of the payload from the origin of its link; the smaller, the more is '
+        'attributed to its mass.', 'm', 0.001, 10.0)
+    dead_zone: float = parameter(
+        0.01, 'Error of velocity, that of position times adaptive.sliding included, below which '
+        'there is no adaptation, because it is noise and friction.', 'rad/s or m/s', 0.0, 10.0)
+
+
+@settings('gain_schedule')
+class GainSchedule:
+    """Factors on the natural frequency, by configuration."""
+
+    configurations: Numbers = parameter(
+        (), 'Configurations of the arm, one after the other, at which natural_frequency has a '
+        'factor of its own; empty: the gains are the same everywhere.', 'rad or m',
+        read_only=True)
+    factors: Numbers = parameter(
+        (), 'Factors on natural_frequency, one for each of these configurations, or one for each '
+        'of their positions.', '', 0.01, 100.0, read_only=True)
+    width: float = parameter(
+        0.5, 'Distance over which a configuration counts.', 'rad or m', 0.001, 100.0,
+        read_only=True)
+
+
+@settings('friction')
+class FrictionSettings:
+    """Friction of the joints."""
+
+    viscous: Numbers = parameter(
+        (), 'Viscous friction in place of that in the URDF.', 'N m s/rad or N s/m', 0.0,
+        MAX_DAMPING, per_joint=True)
+    coulomb: Numbers = parameter(
+        (), 'Coulomb friction in place of that in the URDF.', 'N m or N', 0.0, MAX_TORQUE,
+        per_joint=True)
+    stiction: Numbers = parameter(
+        (), 'Friction at rest; empty: Coulomb friction.', 'N m or N', 0.0, MAX_TORQUE,
+        per_joint=True)
+    stribeck_velocity: Numbers = parameter(
+        (0.01,), 'Velocity at which friction is halfway from rest to Coulomb friction.',
+        'rad/s or m/s', 1e-6, per_joint=True)
+
+
+@settings('linear_feedback')
+class LinearFeedbackSettings:
+    """Bounds of torques that come as linear feedback from another node."""
+
+    timeout: float = parameter(
+        0.1, 'Time for which a message on ~/linear_feedback is used.', 's', 0.001, 1.0)
+    largest_error: float = parameter(
+        0.3, 'Largest distance of the position in a message from the measured one.', 'rad or m',
+        0.0, 10.0)
+    largest_torque: float = parameter(
+        1.5, 'Largest torque of a message at the measured state, in effort limits; above 1 it is '
+        'clamped.', '', 0.0, 100.0)
+    largest_growth: float = parameter(
+        5.0, 'Largest rate of growth of a motion of the linear model under the gains of a '
+        'message; a damped one has none.', '1/s', 0.0, 1000.0)
+
+
+@settings('external_wrench')
+class ExternalWrenchSettings:
+    """Known wrenches and torques from other nodes."""
+
+    timeout: float = parameter(
+        0.1, 'Time for which a message on ~/external_wrench, ~/target_wrench or '
+        '~/reflected_torque is used.', 's', 0.001, 60.0)
+
+
+@settings('observer')
+class ObserverSettings:
+    """Momentum observer of the external torque."""
+
+    bandwidth: Numbers = parameter(
+        (30.0,), 'Bandwidth of the momentum observer: external torque is estimated with the time '
+        'constant 1/bandwidth.', 'rad/s', 0.1, 500.0, per_joint=True)
+    torque_source: str = parameter(
+        'command', 'Source of the motor torques: the command, or the effort of the joint states.',
+        choices=TORQUE_SOURCES)
+    link: str = parameter('', 'Link of ~/estimated_wrench; empty: the tip.', read_only=True)
+
+
+@settings('reflection')
+class ReflectionSettings:
+    """Torque of another arm, reflected to the hand that guides this one."""
+
+    gain: Numbers = parameter(
+        (0.0,), 'Part of the torque on ~/reflected_torque that is added while the arm floats.', '',
+        0.0, 2.0, per_joint=True)
+    limit: float = parameter(0.2, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
+
+
+@settings('collision')
+class CollisionSettings:
+    """Detection of collisions."""
+
+    threshold: Numbers = parameter(
+        (), 'External torque that is a collision; empty: no detection.', 'N m or N', 1e-6,
+        per_joint=True)
+    release: float = parameter(
+        0.5, 'Part of the threshold below which a collision is over.', '', 0.0, 1.0)
+    duration: float = parameter(
+        0.005, 'Time for which the threshold must be exceeded.', 's', 0.0, 1.0)
+    model_error: float = parameter(
+        0.1, 'Part of the torques of motion, payload and friction by which the threshold is '
+        'wider.', '', 0.0, 1.0)
+    reaction: str = parameter(
+        'stop', 'Reaction to a collision: report; stop, and hold where the arm is found; float. '
+        'The last two are faults.', choices=REACTIONS)
+
+
+@settings('position_limits')
 class PositionLimits:
-    """
-    How an arm is treated at and beyond its position limits; rad, or m.
+    """Arm at and beyond its position limits."""
 
-    Attributes
-    ----------
-    tolerance : float
-        Distance beyond a limit that counts as inside: calibration, and what gives way in a push.
-    recovery : float
-        Largest distance beyond a limit from which an arm at rest is taken over, to be moved
-        inwards only; 0: none, farther than the tolerance it is refused.
-    speed : float
-        Largest speed of that motion in rad/s (m/s).
-
-    Raises
-    ------
-    ParameterError
-        One is negative, not finite, or the speed is 0.
-
-    """
-
-    tolerance: float = 0.01
-    recovery: float = 0.2
-    speed: float = 0.1
-
-    def __post_init__(self):
-        for name in ('tolerance', 'recovery', 'speed'):
-            value = getattr(self, name)
-            if not 0.0 <= value < math.inf or name == 'speed' and not value:
-                least = 'above 0' if name == 'speed' else '0 or more'
-                name = f'position_limits.{name}'
-                raise ParameterError(f'{name} is {value:g}; it must be finite, and {least}',
-                                     parameter=name, value=value)
+    tolerance: float = parameter(
+        0.01, 'Distance beyond a position limit that counts as inside, for measured positions, '
+        'not for references.', 'rad or m', 0.0, 0.1, read_only=True)
+    recovery: float = parameter(
+        0.2, 'Largest distance beyond a position limit from which an arm at rest is activated, '
+        'for motion inwards only; 0: activation is refused beyond the tolerance.', 'rad or m',
+        0.0, 1.0, read_only=True)
+    recovery_speed: float = parameter(
+        0.1, 'Largest speed of that motion.', 'rad/s or m/s', 0.001, 1.0, read_only=True)
 
     @property
     def furthest(self) -> float:
-        """Return the largest distance beyond a limit from which an arm is taken over."""
+        """Largest distance beyond a limit from which an arm is activated, in rad or m."""
         return max(self.tolerance, self.recovery)
 
 
-_NOT_NEGATIVE = ('activation_time', 'transition_time', 'load_time', 'energy_tank',
-                 'wrench_timeout')
-_ABOVE_ZERO = ('stop_time', 'longest_pause')
+@settings('stale')
+class StaleSettings:
+    """Joint states that are used, and their absence."""
+
+    hold: float = parameter(
+        0.05, 'Silence of the joint states after which the arm is brought to rest by the model '
+        'alone.', 's', 0.002, 1.0, read_only=True)
+    stop: float = parameter(
+        0.25, 'Silence after which a fault is latched.', 's', 0.004, 10.0, read_only=True)
+    jump: float = parameter(
+        0.06, 'Jump of a position that is accepted, as time at the velocity limit of the joint: '
+        '0.06 is 0.09 rad at 1.5 rad/s. A state that is further from there than twice that speed '
+        'allows is rejected. .inf: none is.', 's', 0.001, math.inf, read_only=True)
+    max_skew: float = parameter(
+        1.0, 'Largest difference between stamp and clock; .inf where the clocks are known to '
+        'differ.', 's', 0.001, math.inf, read_only=True)
+
+    def check(self) -> None:
+        """Raise `ParameterError` unless hold comes before stop."""
+        check_ages(self.hold, self.stop, self.max_skew)
 
 
-@dataclass(frozen=True)
-class CycleSettings:
+@settings('plausibility')
+class PlausibilitySettings:
+    """Consistency of measured positions and velocities."""
+
+    motion: float = parameter(
+        0.005, 'Motion from which on velocities are compared with positions: above resolution and '
+        'noise, here three steps of an encoder of 12 bits. .inf: no comparison.', 'rad or m',
+        1e-6, math.inf, read_only=True)
+    velocity_lag: float = parameter(
+        0.025, 'Lag of measured velocities that is accepted: that of a filter in the driver, for '
+        'example. At least 2.5 periods of the states.', 's', 1e-3, 1.0, read_only=True)
+    repeated: float = parameter(
+        0.005, 'Motion that states which repeat position and velocity of all joints may hide; '
+        'from there on they are rejected. .inf: none is.', 'rad or m', 1e-6, math.inf,
+        read_only=True)
+
+
+@settings()
+class JointConstraints:
+    """Tolerances of one joint."""
+
+    trajectory: float = parameter(
+        0.0, 'Largest error of this joint in motion; 0: constraints.trajectory.', 'rad or m', 0.0)
+    goal: float = parameter(
+        0.0, 'Largest error of this joint at the goal; 0: constraints.goal.', 'rad or m', 0.0)
+
+
+@settings('constraints')
+class Constraints:
+    """Tolerances of trajectories, named as in joint_trajectory_controller."""
+
+    trajectory: Numbers = parameter(
+        (0.0,), 'Largest error in motion; 0: unchecked. Of one joint: '
+        'constraints.<joint>.trajectory.', 'rad or m', 0.0, per_joint=True)
+    goal: Numbers = parameter(
+        (0.0,), 'Largest error at the goal; 0: unchecked. Of one joint: constraints.<joint>.goal.',
+        'rad or m', 0.0, per_joint=True)
+    goal_time: float = parameter(
+        0.0, 'Time after the last point to get within the goal; 0: unlimited.', 's', 0.0)
+    stopped_velocity_tolerance: float = parameter(
+        0.01, 'Speed below which a joint has arrived; 0: unchecked.', 'rad/s or m/s', 0.0)
+    joints: Mapping[str, JointConstraints] = for_each_joint(JointConstraints)
+
+
+@settings()
+class Settings:
     """
-    How the cycle behaves; times in seconds.
-
-    Attributes
-    ----------
-    tracking : str
-        The law that follows references, a key of `laws.TRACKING`.
-    guest : str
-        The law from outside that is to have the arm, see `control.external_laws`; '' for none.
-    start_floating : bool
-        Whether activation enters gravity compensation instead of a hold.
-    activation_time : float
-        In which feedback grows from nothing to its full part.
-    transition_time : float
-        In which the torque goes over when law, gains or limits change.
-    load_time : float
-        In which a payload, or another gravity, is taken over.
-    energy_tank : float
-        Energy in J that a change of stiffness may feed into the arm, see `steps.law_state`.
-    wrench_timeout : float
-        For which a known external wrench counts.
-    adaptation : AdaptationSettings
-        How the adaptive law learns a payload.
-    gain_schedule : GainSchedule
-        How the gains depend on where the arm is.
-    stop_time : float
-        In which a joint comes to rest from its velocity limit.
-    effort_limit : (nv,) or None
-        In place of the model's, where that has none, or below it.
-    effort_margin : float
-        Part of the effort limit that may be used.
-    torque_rate : float or (nv,) or None
-        Largest change in N m/s (N/s); by default 100 effort limits per second.
-    tolerances : Tolerances or None
-        For trajectories; None judges nothing.
-    allow_partial_joints : bool
-        Whether a trajectory may leave joints out; they stay.
-    handshake : bool
-        Whether the measured effort is compared with the weight before the arm is taken over.
-    handshake_tolerance : float or (nv,) or None
-        By how much it may differ, in N m (N); by default a tenth of the effort limit.
-    linear : LinearBounds
-        Of linear feedback.
-    reflection : ReflectionSettings
-        Of another arm's torque.
-    reach : ReachSettings
-        How a link is brought to a pose.
-    longest_pause : float
-        Between two states that the reference makes up for. After a longer one it goes on from
-        where it was, and `ArmController.resume` should be called.
-    observer : ObserverSettings
-        What is made of the external torque.
-    states : StateSettings
-        Which states are used; of those that are received.
-    position_limits : PositionLimits
-        How far beyond its limits the arm may be.
+    Settings of the control cycle; attributes are the parameters of docs/parameters.md.
 
     Raises
     ------
     ParameterError
-        A time or the energy is not finite, negative, or 0 where that is no time.
+        A value has a wrong type or is out of range; the message names parameter and remedy.
 
     """
 
-    tracking: str = 'computed_torque'
-    guest: str = ''
-    start_floating: bool = False
-    activation_time: float = 0.5
-    transition_time: float = 0.2
-    load_time: float = 1.0
-    energy_tank: float = 1.0
-    wrench_timeout: float = 0.1
-    adaptation: AdaptationSettings = AdaptationSettings()
-    gain_schedule: GainSchedule = GainSchedule()
-    stop_time: float = 0.3
-    effort_limit: Sequence[float] | None = None
-    effort_margin: float = 1.0
-    torque_rate: float | Sequence[float] | None = None
-    tolerances: Tolerances | None = None
-    allow_partial_joints: bool = False
-    handshake: bool = True
-    handshake_tolerance: float | Sequence[float] | None = None
-    linear: LinearBounds = LinearBounds()
-    reflection: ReflectionSettings = ReflectionSettings()
-    reach: ReachSettings = ReachSettings()
-    longest_pause: float = 0.25
-    observer: ObserverSettings = field(default_factory=ObserverSettings)
-    states: StateSettings = StateSettings()
-    position_limits: PositionLimits = PositionLimits()
+    mode: str = parameter(
+        'computed_torque', 'Control mode at activation. Trajectories are followed by the last of '
+        'these laws that was not gravity_compensation, and refused in linear_feedback. A change '
+        'while active makes no step of torque.', choices=MODES)
+    natural_frequency: Numbers = parameter(
+        (20.0,), 'Natural frequency of the tracking error, kp = wn^2.', 'rad/s', 0.0,
+        MAX_FREQUENCY, per_joint=True)
+    damping_ratio: Numbers = parameter(
+        (1.0,), 'Damping ratio of the tracking error, kd = 2 zeta wn.', '', 0.0, 10.0,
+        per_joint=True)
+    kp: Numbers = parameter(
+        (), 'Position gains of the tracking error in place of natural_frequency.', '1/s^2', 0.0,
+        MAX_FREQUENCY ** 2, per_joint=True)
+    kd: Numbers = parameter(
+        (), 'Velocity gains of the tracking error in place of damping_ratio.', '1/s', 0.0,
+        20.0 * MAX_FREQUENCY, per_joint=True)
+    ki: Numbers = parameter(
+        (0.0,), 'Integral gains of computed_torque and feedforward_pd, with anti-windup; below '
+        'kp kd.', '1/s^3', 0.0, MAX_FREQUENCY ** 3, per_joint=True)
+    impedance: ImpedanceSettings = group(ImpedanceSettings)
+    cartesian: CartesianSettings = group(CartesianSettings)
+    adaptive: AdaptiveSettings = group(AdaptiveSettings)
+    gain_schedule: GainSchedule = group(GainSchedule)
+    linear_feedback: LinearFeedbackSettings = group(LinearFeedbackSettings)
+    armature: Numbers = parameter(
+        (0.0,), 'Inertia of the rotors at the joints: rotor inertia times the square of the gear '
+        'ratio. Without it the feedback of light wrists is weak.', 'kg m^2 or kg', 0.0,
+        MAX_INERTIA, per_joint=True)
+    float_damping: Numbers = parameter(
+        (), 'Damping of the floating arm; empty: a joint alone loses its speed in about a second.',
+        'N m s/rad', 0.0, MAX_DAMPING, per_joint=True)
+    float_friction: Numbers = parameter(
+        (0.0,), 'Part of the friction that is compensated while the arm floats.', '', 0.0, 0.95,
+        per_joint=True)
+    friction_scale: float = parameter(
+        1.0, 'Part of the friction that is compensated along the reference.', '', 0.0, 1.0)
+    friction: FrictionSettings = group(FrictionSettings)
+    gravity_scale: Numbers = parameter(
+        (1.0,), 'Part of the gravity torque that is commanded while the arm follows, holds or '
+        'floats; safe states command all of it.', '', 0.0, 2.0, per_joint=True)
+    limits: TorqueLimits = group(TorqueLimits, '')
+    handshake: bool = parameter(
+        True, 'Comparison of the measured effort of the resting arm with its gravity torque '
+        'before activation.')
+    handshake_tolerance: Numbers = parameter(
+        (), 'Difference that is accepted; empty: a tenth of the effort limits.', 'N m or N', 0.0,
+        per_joint=True)
+    activation_time: float = parameter(
+        0.5, 'Time in which feedback grows from 0 after activation.', 's', 0.0, 10.0,
+        read_only=True)
+    transition_time: float = parameter(
+        0.2, 'Time of the transition of the torque when law, gains or limits change.', 's', 0.0,
+        5.0)
+    load_time: float = parameter(
+        1.0, 'Time of the transition to a payload from ~/payload, or gravity from ~/gravity.',
+        's', 0.0, 60.0)
+    stop_time: float = parameter(
+        0.3, 'Time in which a joint comes to rest from its velocity limit.', 's', 0.05, 5.0,
+        read_only=True)
+    external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
+    observer: ObserverSettings = group(ObserverSettings)
+    disturbance_observer: bool = parameter(
+        False, 'Compensation of unknown external torque, as observed, by computed_torque and '
+        'feedforward_pd; in place of ki.')
+    disturbance_limit: float = parameter(
+        0.3, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
+    reflection: ReflectionSettings = group(ReflectionSettings)
+    collision: CollisionSettings = group(CollisionSettings)
+    position_limits: PositionLimits = group(PositionLimits)
+    stale: StaleSettings = group(StaleSettings)
+    velocity_source: str = parameter(
+        'auto', 'Source of the velocities. auto: the joint states, or an estimate from positions '
+        'where they have none or contradict positions. measured: the joint states alone. '
+        'estimated: positions alone.', choices=VELOCITY_SOURCES, read_only=True)
+    velocity_filter: float = parameter(
+        0.005, 'Time constant of estimated velocities, at least one period of the states. Their '
+        'delay is twice as long, and feedback is lowered accordingly; a shorter one passes more '
+        'of the quantisation of the encoders.', 's', 1e-4, 0.1, read_only=True)
+    plausibility: PlausibilitySettings = group(PlausibilitySettings)
+    overspeed: float = parameter(
+        1.2, 'Part of its velocity limit from which on a joint is too fast: it is braked, and a '
+        'fault is latched. Above the overshoot of usual gains. .inf: no check.', '', 1.01,
+        math.inf, read_only=True)
+    overspeed_time: float = parameter(
+        0.02, 'Time for which a joint may be too fast; two states where it exceeds its limit by '
+        'twice as much.', 's', 1e-3, 1.0, read_only=True)
+    constraints: Constraints = group(Constraints)
+    allow_partial_joints_goal: bool = parameter(
+        False, 'Acceptance of trajectories that lack joints, which then stay where they are.')
 
-    def __post_init__(self):
-        for name in (*_NOT_NEGATIVE, *_ABOVE_ZERO):
-            value = getattr(self, name)
-            if not 0.0 <= value < math.inf or name in _ABOVE_ZERO and not value:
-                least = 'above 0' if name in _ABOVE_ZERO else '0 or more'
-                raise ParameterError(f'{name} is {value:g}; it must be finite, and {least}',
-                                     parameter=name, value=value)
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """
-    What bounds the torque of one robot.
-
-    Attributes
-    ----------
-    effort : (nv,)
-        Effort limits.
-    margin : float
-        Part of them that may be used.
-    usable : (nv,)
-        Their product.
-    rate : (nv,)
-        Largest change in N m/s (N/s).
-    handshake : (nv,)
-        Difference of measured effort and weight that is taken for friction and noise.
-
-    """
-
-    effort: np.ndarray
-    margin: float
-    usable: np.ndarray
-    rate: np.ndarray
-    handshake: np.ndarray
-
-    @classmethod
-    def from_settings(cls, model: RobotModel, settings: CycleSettings) -> Bounds:
-        """
-        Return the bounds that the settings ask for.
-
-        Raises
-        ------
-        ParameterError
-            A wrong length or value, naming the joint.
-
-        """
-        effort = checked_effort_limit(model, settings.effort_limit)
-        rate = (USUAL_RATE * effort if settings.torque_rate is None
-                else per_joint('torque_rate_limit', settings.torque_rate, model.joint_names))
-        handshake = (0.1 * effort if settings.handshake_tolerance is None else not_negative(
-            'handshake_tolerance', settings.handshake_tolerance, model))
-        usable, rate = checked_bounds(model.joint_names, effort, rate, settings.effort_margin)
-        return cls(effort, settings.effort_margin, usable, rate, handshake)
-
-
-def checked_effort_limit(model: RobotModel, override: Sequence[float] | None) -> np.ndarray:
-    """
-    Return the effort limits to obey.
-
-    Raises
-    ------
-    ParameterError
-        A limit is zero, negative or not finite: torque must have a bound. Or above that of the
-        URDF.
-
-    """
-    limit = (np.array(model.effort_limit) if override is None or not len(override)
-             else per_joint('effort_limit', override, model.joint_names))
-    return checked_effort_limits(model.joint_names, limit, model.effort_limit)
+    def check(self) -> None:
+        """Raise `ParameterError` where settings contradict each other."""
+        if self.observer.torque_source == 'measured' and self.limits.driver_compensates_gravity:
+            raise ParameterError(
+                'observer.torque_source: measured does not go with driver_compensates_gravity: '
+                'true: drivers differ in whether the effort they report includes gravity; set it '
+                'to command', parameter='observer.torque_source')

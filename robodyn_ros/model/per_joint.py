@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from robodyn_ros.exceptions import ParameterError, shown
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot_model import RobotModel
+from robodyn_ros.settings import per_joint
 
 _USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
-
-
-def per_joint(name: str, value, joint_names: Sequence[str]) -> np.ndarray:
-    """
-    Return a value as one number per joint, (nv,); one number is for all.
-
-    Raises
-    ------
-    ParameterError
-        Neither one number nor one per joint.
-
-    """
-    values = numbers(name, value)
-    if values.size == 1:
-        return np.full(len(joint_names), values.item())
-    if values.shape != (len(joint_names),):
-        raise ParameterError(
-            f'{name} has {values.size} values; give one, or one for each of the '
-            f'{len(joint_names)} joints: {", ".join(joint_names)}', parameter=name)
-    return values.copy()
 
 
 def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
@@ -54,12 +33,3 @@ def speeds(model: RobotModel) -> np.ndarray:
     """Return the velocity limits, or what is usual where there is none, in rad/s or m/s; (nv,)."""
     limit = model.velocity_limit
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, _USUAL_SPEED)
-
-
-def numbers(name: str, value) -> np.ndarray:
-    """Return what was given as an array, of any shape; raise `ParameterError` if it is none."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f'{name} is {shown(value)}; give one number, or one per joint',
-                             parameter=name) from error

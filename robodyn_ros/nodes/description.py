@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 import time
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from rclpy.node import Node
@@ -14,32 +13,36 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.named_values import joint_values
 from robodyn_ros.model.source import read_text
-from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.qos import latched
+from robodyn_ros.settings import Numbers, parameter, settings, Texts
 
 TOPIC = 'robot_description'
 _LOOK = 0.02    # seconds between two looks at the topic
 _REMIND = 2.0   # seconds between two log lines
 
-# the rows of every node that needs a robot
-ROBOT_PARAMETERS = (
-    Parameter('urdf_file', 'string', '', 'Path of the URDF. Comes before robot_description.',
-              read_only=True),
-    Parameter('robot_description', 'string', '', 'The URDF itself. If this and urdf_file are '
-              'empty, the topic robot_description is waited for.', read_only=True),
-    Parameter('description_timeout', 'double', 10.0, 'How long to wait for the topic '
-              'robot_description before giving up.', unit='s', minimum=0.0, read_only=True),
-    Parameter('base', 'string', '', 'Link that is the immovable base; empty: the root.',
-              read_only=True),
-    Parameter('tip', 'string', '', 'Link at the end of the chain of joints that move; empty: '
-              'all move. Joints off the chain are locked, and keep their mass.',
-              read_only=True),
-    Parameter('locked', 'string_array', (), 'Joints to lock, each as joint:position, such as '
-              'finger_joint:0.02.', unit='rad or m', read_only=True),
-    Parameter('gravity', 'double_array', (0.0, 0.0, -9.81), 'Gravity in the frame of the base; '
-              'turn it for an arm on a wall or a ceiling.', unit='m/s^2', read_only=True),
-)
+
+@settings()
+class RobotSettings:
+    """Robot of a node."""
+
+    urdf_file: str = parameter(
+        '', 'Path of the URDF; has priority over robot_description.', read_only=True)
+    robot_description: str = parameter(
+        '', 'Text of the URDF. If this and urdf_file are empty, the node waits for the topic '
+        'robot_description.', read_only=True)
+    description_timeout: float = parameter(
+        10.0, 'Time to wait for the topic robot_description.', 's', 0.0, read_only=True)
+    base: str = parameter('', 'Link that is the immovable base; empty: the root.', read_only=True)
+    tip: str = parameter(
+        '', 'Link at the end of the chain of joints that move; empty: all move. Joints off the '
+        'chain are locked, and keep their mass.', read_only=True)
+    locked: Texts = parameter(
+        (), 'Joints to lock, each as joint:position, such as finger_joint:0.02.', 'rad or m',
+        kind='string_array', read_only=True)
+    gravity: Numbers = parameter(
+        (0.0, 0.0, -9.81), 'Gravity in the frame of the base; rotated for an arm on a wall or a '
+        'ceiling.', 'm/s^2', read_only=True)
 
 
 class Robot(NamedTuple):
@@ -62,9 +65,9 @@ class Robot(NamedTuple):
     from_topic: bool
 
 
-def load_robot(node: Node, values: SimpleNamespace) -> Robot:
+def load_robot(node: Node, values: RobotSettings) -> Robot:
     """
-    Return the robot that the parameters `ROBOT_PARAMETERS` describe.
+    Return the robot that the parameters describe.
 
     May wait for the topic; safe inside a callback, because no executor is spun. The model's
     warnings go to the node's log.
@@ -73,8 +76,8 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
     ----------
     node : Node
         For the topic and the log.
-    values : namespace
-        `Parameters.values` of a node whose table has these rows.
+    values : RobotSettings
+        Parameters of the robot.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
     return Robot(model, urdf, from_topic)
 
 
-def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:
+def _source(node: Node, values: RobotSettings) -> tuple[str | Path, bool]:
     if values.urdf_file:
         if values.robot_description:
             node.get_logger().info('both urdf_file and robot_description are set: the file it is')

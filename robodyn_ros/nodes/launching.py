@@ -21,7 +21,7 @@ from launch_ros.actions import Node
 import yaml
 
 from robodyn_ros.exceptions import ParameterError, RobodynError
-from robodyn_ros.nodes.parameter import Parameter
+from robodyn_ros.settings import Parameter
 from robodyn_ros.share import PACKAGE, share_path
 
 # Topics of both nodes that may be called otherwise, each by an argument.

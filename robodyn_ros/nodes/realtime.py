@@ -15,37 +15,39 @@ import ctypes
 import gc
 import os
 import threading
-from types import SimpleNamespace
 
 from rclpy.node import Node
 
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes.parameters import Parameter
+from robodyn_ros.settings import parameter, settings
 
 _LIMITS = ('put `{user} - {limit} {value}` into /etc/security/limits.d/robodyn.conf and log in '
            'again, or start it with CAP_{capability}')
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
-REALTIME_PARAMETERS = (
-    Parameter('realtime.priority', 'int', 0, 'Priority among real-time processes (SCHED_FIFO), '
-              '1 to 98; 0: an ordinary process. Needs permission.', minimum=0, maximum=98,
-              read_only=True),
-    Parameter('realtime.lock_memory', 'bool', False, 'Keep all memory from being swapped out. '
-              'Needs permission.', read_only=True),
-    Parameter('realtime.processors', 'int_array', (), 'Numbers of the processors to stay on; '
-              'empty: all.', read_only=True),
-)
+
+@settings('realtime')
+class RealtimeSettings:
+    """Scheduling of a node."""
+
+    priority: int = parameter(
+        0, 'Priority among real-time processes (SCHED_FIFO), 1 to 98; 0: an ordinary process. '
+        'Needs permission.', '', 0, 98, read_only=True)
+    lock_memory: bool = parameter(
+        False, 'Locking of all memory (mlockall). Needs permission.', read_only=True)
+    processors: tuple[int, ...] = parameter(
+        (), 'Numbers of the processors to run on; empty: all.', kind='int_array', read_only=True)
 
 
-def enter_realtime(values: SimpleNamespace, python: bool = True
+def enter_realtime(values: RealtimeSettings, python: bool = True
                    ) -> tuple[list[str], list[str]]:
     """
     Ask for what the parameters say.
 
     Parameters
     ----------
-    values : SimpleNamespace
-        The values of `REALTIME_PARAMETERS`.
+    values : RealtimeSettings
+        The parameters.
     python : bool
         Whether threads that run Python are meant, too.
 
@@ -61,8 +63,8 @@ def enter_realtime(values: SimpleNamespace, python: bool = True
 
     """
     granted, refused = [], []
-    for wish, ask in ((values.realtime_processors, _stay_on), (values.realtime_lock_memory, _lock),
-                      (values.realtime_priority, _prioritise)):
+    for wish, ask in ((values.processors, _stay_on), (values.lock_memory, _lock),
+                      (values.priority, _prioritise)):
         if wish:
             try:
                 granted.append(ask(wish, _threads(python)))
@@ -71,7 +73,7 @@ def enter_realtime(values: SimpleNamespace, python: bool = True
     return granted, refused
 
 
-def configure_realtime(node: Node, values: SimpleNamespace, python: bool = True) -> None:
+def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True) -> None:
     """Ask for what the parameters say, log the answers, and leave what exists to no collector."""
     granted, refused = enter_realtime(values, python)
     for text in granted:
@@ -82,18 +84,18 @@ def configure_realtime(node: Node, values: SimpleNamespace, python: bool = True)
     gc.freeze()  # collections need not look at it again
 
 
-def bring_on_time(thread: int, values: SimpleNamespace) -> None:
+def bring_on_time(thread: int, values: RealtimeSettings) -> None:
     """Ask the same for a thread that was made since; what is refused was logged before."""
-    for wish, ask in ((values.realtime_processors, _stay_on),
-                      (values.realtime_priority, _prioritise)):
+    for wish, ask in ((values.processors, _stay_on),
+                      (values.priority, _prioritise)):
         if wish:
             with contextlib.suppress(OSError, ParameterError):
                 ask(wish, [thread])
 
 
-def be_ordinary(thread: int, values: SimpleNamespace) -> None:
+def be_ordinary(thread: int, values: RealtimeSettings) -> None:
     """Take the priority from a thread that has nothing urgent to do, until `bring_on_time`."""
-    if values.realtime_priority:
+    if values.priority:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 

@@ -14,26 +14,40 @@ logs in place of `ArmController` needs a class with these methods, to be given t
 - `names` and `effort_limit` of the joints.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 import re
 
 import numpy as np
-from robodyn_ros.control import (
-    ArmController, CollisionSettings, CycleSettings, LinearBounds, load_own_law, make_gains,
-    make_task_gains, ObserverSettings, ReachSettings, ReflectionSettings, Term, with_slots)
-from robodyn_ros.control.adaptive.adaptation import AdaptationSettings
-from robodyn_ros.control.gain_schedule import GainSchedule
+from robodyn_ros.control import ArmController, load_own_law, make_gains, Settings, Term, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.trajectory import Tolerances
+from robodyn_ros.settings import parameters, values, with_values
 
 from golden.requests import REQUESTS
 from golden.scenario import URDFS
 
-_NESTED = {'observer': ObserverSettings, 'collision': CollisionSettings, 'reach': ReachSettings,
-           'adaptation': AdaptationSettings, 'gain_schedule': GainSchedule,
-           'reflection': ReflectionSettings, 'linear': LinearBounds}
+_ABSURD = 1e300  # gains that no settings can have are given to the cycle as they are
+# names in the logs: parameters
+_GAINS = {
+    'stiffness': 'impedance.stiffness', 'impedance_frequency': 'impedance.natural_frequency',
+    'impedance_ratio': 'impedance.damping_ratio', 'joint_damping': 'impedance.damping',
+    'apparent_inertia': 'impedance.inertia', 'viscous': 'friction.viscous',
+    'coulomb': 'friction.coulomb', 'stiction': 'friction.stiction',
+    'stribeck_velocity': 'friction.stribeck_velocity', 'damping': 'float_damping',
+    'observer_bandwidth': 'observer.bandwidth', 'sliding': 'adaptive.sliding'}
+_SETTINGS = {
+    'tracking': 'mode', 'guest': 'mode', 'torque_rate': 'torque_rate_limit',
+    'wrench_timeout': 'external_wrench.timeout', 'energy_tank': 'impedance.energy_tank',
+    'allow_partial_joints': 'allow_partial_joints_goal',
+    'observer.disturbance_limit': 'disturbance_limit',
+    'tolerances.stopped_velocity': 'constraints.stopped_velocity_tolerance',
+    'reach.velocity': 'cartesian.velocity_limit',
+    'reach.acceleration': 'cartesian.acceleration_limit'}
+_TASK = {'posture_ratio': 'posture_damping_ratio'}
+_GROUPS = {'reach': 'cartesian', 'adaptation': 'adaptive', 'linear': 'linear_feedback',
+           'tolerances': 'constraints', 'observer.collision': 'collision'}
 
 
 class ControllerHost:
@@ -45,7 +59,9 @@ class ControllerHost:
     robot : str
         Name of the URDF.
     setup : dict
-        As in `Scenario`.
+        As in `Scenario`; as parameters, more of them by name.
+    simulated : bool
+        As for `ArmController`.
     backend : str
         Of the dynamics.
 
@@ -55,16 +71,17 @@ class ControllerHost:
 
     """
 
-    def __init__(self, robot, setup, backend='compiled'):
+    def __init__(self, robot, setup, backend='compiled', simulated=False):
         self.dynamics = dynamics_of(robot, tuple(setup.get('continuous', ())), backend)
         self.dynamics.update(self.dynamics.model)  # removes the loads of the last scenario
         self.setup = setup
         own = setup.get('own_law')
-        self.controller = None
+        self._absurd = {}
+        self._given = {name: setup.get(name, {}) for name in ('gains', 'task_gains', 'settings')}
         self.controller = ArmController(
-            self.dynamics, self.gains(), self.settings(),
+            self.dynamics, self._settings(Settings()),
             own and load_own_law(own, self.dynamics, setup.get('own_law_deadline', 10.0)),
-            self.task_gains())
+            simulated)
         self.planned = None
         self._nothing = np.zeros(self.dynamics.nv)
 
@@ -80,18 +97,35 @@ class ControllerHost:
 
     # --- plain data -------------------------------------------------------------------------
 
-    def gains(self, **changes):
-        """Return the gains of the setup, with changes."""
-        dynamics = self.controller.dynamics if self.controller else self.dynamics
-        return make_gains(dynamics, **{**self.setup.get('gains', {}), **changes})
+    def change(self, kind, changes):
+        """Change gains, task_gains or settings: those of the setup, with changes."""
+        given = self._given[kind]
+        self._given[kind] = {**self.setup.get(kind, {}), **changes}
+        present = self.controller.settings
+        try:
+            design = self.controller.check_change(replace(
+                self._settings(with_values(Settings(), _read_only(present))), mode=present.mode))
+        except RobodynError:
+            self._given[kind] = given
+            raise
+        absurd = {name: value for name, value in self._given['gains'].items()
+                  if np.max(value, initial=0.0) > _ABSURD}
+        if 'gravity_scale' in absurd:
+            absurd['weight_scale'] = absurd['gravity_scale']
+        if absurd or self._absurd:
+            design = replace(design, gains=replace(make_gains(
+                self.controller.dynamics, design.settings), **absurd))
+        self._absurd = absurd
+        self.controller.apply(design)
 
-    def task_gains(self, **changes):
-        """Return the Cartesian gains of the setup, with changes."""
-        return make_task_gains(self.dynamics, **{**self.setup.get('task_gains', {}), **changes})
-
-    def settings(self, **changes):
-        """Return the settings of the setup, with changes."""
-        return settings_from({**self.setup.get('settings', {}), **changes}, self.dynamics.nv)
+    def _settings(self, settings):
+        gains = {name: value for name, value in self._given['gains'].items()
+                 if np.max(value, initial=0.0) <= _ABSURD}
+        return with_values(settings, {
+            **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
+            **{f'cartesian.{_TASK.get(name, name)}' if name != 'armature' else name: value
+               for name, value in self._given['task_gains'].items()},
+            **settings_of(self._given['settings'])})
 
     # --- requests and steps -----------------------------------------------------------------
 
@@ -187,15 +221,35 @@ def dynamics_of(name, continuous=(), backend='compiled'):
     return _Dynamics(with_slots(RobotModel.from_urdf(text)), backend=backend)
 
 
-def settings_from(values, nv):
-    """Return settings of plain data."""
-    values = {name: _NESTED[name](**_nested(value)) if name in _NESTED else value
-              for name, value in values.items()}
-    if values.get('tolerances') is not None:
-        values['tolerances'] = Tolerances.from_defaults(nv, **values['tolerances'])
-    return CycleSettings(**values)
+def _read_only(settings):
+    """Return what cannot change any more, by name."""
+    present = values(settings)
+    return {row.name: present[row.name] for row in parameters(Settings) if row.read_only}
 
 
-def _nested(values):
-    return {name: _NESTED[name](**value) if name in _NESTED else value
-            for name, value in values.items()}
+def _renamed(given, names):
+    return {names.get(name, name): value for name, value in given.items()}
+
+
+def settings_of(given):
+    """Return settings in the words of the logs as parameters, by name."""
+    flat = {'constraints.stopped_velocity_tolerance': 0.0}  # without tolerances none is checked
+    if given.get('tolerances') is not None:
+        flat.clear()
+    given = dict(given)
+    if given.pop('start_floating', False):
+        flat['mode'] = 'gravity_compensation'
+    for name, value in _flat(given):
+        group, dot, leaf = name.rpartition('.')
+        if name == 'tolerances' or value is None:
+            continue
+        flat[_SETTINGS.get(name, _GROUPS.get(group, group) + dot + leaf)] = value
+    return flat
+
+
+def _flat(given, prefix=''):
+    for name, value in given.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value

@@ -10,8 +10,8 @@ be equal after every command and turn, `destroy()` closes topics; each command i
 """
 
 from contextlib import contextmanager
+from dataclasses import replace
 import os
-from types import SimpleNamespace
 
 import rclpy
 from rclpy.logging import LoggingSeverity
@@ -22,16 +22,19 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller import components
-from robodyn_ros.nodes.controller.parameters import PARAMETERS, settings_from
+from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.conversions import EffortWriter, set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.settings import parameters, values as named, with_values
 from std_msgs.msg import Float64MultiArray, Header
 
-from golden.controller_host import ControllerHost, dynamics_of
+from golden.controller_host import ControllerHost
 from golden.scripted_time import EPOCH
 
 # in place of defaults
-_SHORT = {'loop': 'python', 'stop_time': 0.2, 'release_time': 0.2, 'guard_timeout': 0.2}
+_SHORT = {'loop': 'python', 'stop_time': 0.2, 'release_time': 0.2, 'guard.timeout': 0.2}
+# parameters about the states that are used
+_OF_STATES = ('stale.', 'plausibility.', 'velocity_', 'overspeed')
 _DELIVERY = 5.0  # s of real time for a message within the process
 
 
@@ -88,7 +91,8 @@ class _Wiring(components.Components):
             self._connect(node, values)
         finally:
             components.PolledSubscription = subscription
-        self.writer = EffortWriter(controller.model.joint_names, values.command_joints)
+        self.writer = EffortWriter(controller.model.joint_names,
+                                   values.command.command_joints)
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command
         self._output.command, self.commands = self._command, self._output.topic
 
@@ -135,12 +139,13 @@ class NodeHost:
         changes = dict(setup.get('node', {}))
         simulated = changes.pop('simulated', False)
         node.set_parameters([Parameter('use_sim_time', value=simulated)])
-        self._values = values = SimpleNamespace(**{
-            **{each.name.replace('.', '_'): each.default for each in PARAMETERS}, **_SHORT,
-            **changes})
-        states = settings_from(values, dynamics_of(robot).model, simulated).states
-        self.inner = ControllerHost(robot, {
-            **setup, 'settings': {**setup.get('settings', {}), 'states': states}})
+        dotted = {name.replace('.', '_'): name for name in
+                  (row.name for row in parameters(ControllerSettings))}
+        self._values = values = with_values(ControllerSettings(), {
+            **_SHORT, **{dotted[name]: value for name, value in changes.items()}})
+        self.inner = ControllerHost(robot, {**setup, 'parameters': {
+            name: value for name, value in named(values.control).items()
+            if name.startswith(_OF_STATES)}}, simulated=values.lockstep or simulated)
         self._time = clock
         self.components = _Wiring(node, self.inner.controller, values, _States(clock), sent)
         self.joints, names = self.components.writer.joints, list(self.inner.names)
@@ -174,7 +179,7 @@ class NodeHost:
         return 'done'
 
     def _shut_down(self, effort='hold'):
-        self._values.shutdown_effort = effort
+        self._values = replace(self._values, shutdown_effort=effort)
         self.components.shutdown.leave(self._values)
 
     def _break(self):
@@ -211,7 +216,7 @@ class NodeHost:
     # --- the guard --------------------------------------------------------------------------
 
     def _open_guard(self):
-        node, guard = self._guard_node, self._values.guard_name
+        node, guard = self._guard_node, self._values.guard.name
         topics = ((Header, f'{guard}/state', qos.latched()),
                   (Float64MultiArray, self.components.commands, qos.reliable()))
         self._publishers = [node.create_publisher(*each) for each in topics]

@@ -34,17 +34,17 @@ def reach(host, now, position, quaternion):
 
 def gains(host, now, **design):
     """Use other gains."""
-    host.controller.set_gains(host.gains(**design))
+    host.change('gains', design)
 
 
 def task_gains(host, now, **design):
     """Use other Cartesian gains."""
-    host.controller.set_task_gains(host.task_gains(**design))
+    host.change('task_gains', design)
 
 
 def bounds(host, now, **settings):
     """Use other settings."""
-    host.controller.set_bounds(host.settings(**settings))
+    host.change('settings', settings)
 
 
 def payload(host, now, link, mass, com=(0.0, 0.0, 0.0), inertia=0.0):

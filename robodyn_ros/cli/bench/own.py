@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_ros.cli.bench.robot import BenchRobot
 from robodyn_ros.cli.bench.timing import Call
-from robodyn_ros.control import ControlLaw, make_gains, Term
+from robodyn_ros.control import ControlLaw, make_gains, Settings, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.trajectory import Reference
 
@@ -22,7 +22,7 @@ class Own:
 
     def gains(self):
         """Return gains of the computed-torque law, without friction."""
-        return make_gains(self.dynamics, friction_scale=0.0)
+        return make_gains(self.dynamics, Settings(friction_scale=0.0))
 
     def law_state(self):
         """Return the state, reference and gains that every law is given."""

@@ -21,7 +21,7 @@ from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
 from robodyn_ros.cli.robot import add_motion_arguments, add_robot_arguments, between, Robot
-from robodyn_ros.control import ArmController, make_gains, with_slots
+from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
 
 if TYPE_CHECKING:  # the session needs ROS
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         motion = plan_motion(Dynamics(model), options.duration, options.speed)
         # the controller finds all of its laws in the cache, and compiles none beside the motion
         dynamics = Dynamics(with_slots(model))
-        ArmController(dynamics, make_gains(dynamics)).compile_all()
+        ArmController(dynamics).compile_all()
         step.result = f'{model.name}, {model.nv} joints, {motion.duration:.1f} s of motion'
     findings = Findings(model, motion)
     with Session(robot, model, motion.start, options.rate, options.output,

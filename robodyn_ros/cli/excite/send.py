@@ -9,7 +9,7 @@ from types import TracebackType
 
 import numpy as np
 
-from robodyn_ros.control.settings import Mode
+from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.recorder import Recorder, Stream

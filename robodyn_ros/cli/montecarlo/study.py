@@ -11,14 +11,13 @@ import numpy as np
 
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.robot import Robot
-from robodyn_ros.control import (
-    ArmController, CollisionSettings, CycleSettings, make_gains, make_task_gains, ObserverSettings,
-    with_slots)
+from robodyn_ros.control import ArmController, Settings, with_slots
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
+from robodyn_ros.control.settings import (
+    CartesianSettings, CollisionSettings, Constraints, ImpedanceSettings)
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
-from robodyn_ros.trajectory import Tolerances
 
 DIVERGED, NOT_ENDED = -1, -2  # besides the codes of the cycle
 _LEAD = 0.5   # s in which feedback grows; then the motion begins
@@ -123,23 +122,21 @@ def prepare(job: Job) -> Study:
     # only a law that learns a payload needs room for one
     dynamics = (Dynamics(with_slots(plant.model)) if TRACKING[job.law].adapts
                 else plant.dynamics)
-    gains = make_gains(dynamics, natural_frequency=job.stiffness,
-                       impedance_frequency=job.stiffness)
-    controller = RolloutCycle(ArmController(
-        dynamics, gains, _settings(job, plant.model), task_gains=make_task_gains(
-            dynamics, natural_frequency=job.stiffness)))
+    controller = RolloutCycle(ArmController(dynamics, _settings(job, plant.model)))
     loop = ClosedLoop(plant, controller)
     loop.warm()
     return Study(motion, controller, loop)
 
 
-def _settings(job: Job, model) -> CycleSettings:
-    tolerances = Tolerances.from_defaults(
-        model.nv, job.tolerance, job.goal_tolerance, job.goal_time, stopped_velocity=0.0)
-    threshold = job.collision * np.array(model.effort_limit) if job.collision else None
-    return CycleSettings(
-        tracking=job.law, activation_time=_LEAD, tolerances=tolerances,
-        observer=ObserverSettings(collision=CollisionSettings(threshold=threshold)))
+def _settings(job: Job, model) -> Settings:
+    threshold = job.collision * np.array(model.effort_limit) if job.collision else ()
+    return Settings(
+        mode=job.law, activation_time=_LEAD, natural_frequency=job.stiffness,
+        impedance=ImpedanceSettings(natural_frequency=job.stiffness),
+        cartesian=CartesianSettings(natural_frequency=job.stiffness),
+        collision=CollisionSettings(threshold=threshold),
+        constraints=Constraints(job.tolerance, job.goal_tolerance, job.goal_time,
+                                stopped_velocity_tolerance=0.0))
 
 
 def simulate_part(job: Job, numbers: range) -> Figures:

@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-import math
-
 import numpy as np
 
 from robodyn_ros.control.host import Host
+from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
-from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
 
 _LIGHTEST = 1e-6  # kg: of less no centre of mass can be found
-
-
-@dataclass(frozen=True)
-class AdaptationSettings:
-    """
-    How a payload is learned.
-
-    Attributes
-    ----------
-    link : str
-        That holds it; empty: the tip.
-    rate : float
-        Of the adaptation, in kg s/(N m rad): how fast the estimate follows power without a cause.
-    largest_mass : float
-        In kg. A payload of mass m at the distance r (root of the mean square, from the origin of
-        the link) can be learned if m (1 + (r / size)^2) is less.
-    size : float
-        In m, about how far the payload reaches; the smaller, the more is put down to its mass.
-    dead_zone : float
-        In rad/s (m/s): a norm of s below this is noise and friction, and teaches nothing.
-
-    """
-
-    link: str = ''
-    rate: float = 5.0
-    largest_mass: float = 8.0
-    size: float = 0.15
-    dead_zone: float = 0.01
-
-    def __post_init__(self):
-        for name in ('rate', 'largest_mass', 'size', 'dead_zone'):
-            value = getattr(self, name)
-            if not (0.0 < value < math.inf or name in ('rate', 'dead_zone') and value == 0.0):
-                raise ParameterError(f'adaptive.{name} is {value:g}; it must be finite and above '
-                                     '0', parameter=f'adaptive.{name}', value=value)
 
 
 class Adaptation:
@@ -64,7 +26,7 @@ class Adaptation:
         What the arm is known to carry.
     host : Host
         Of the cycle, which learns.
-    settings : AdaptationSettings
+    settings : AdaptiveSettings
         See there.
 
     Attributes
@@ -82,7 +44,7 @@ class Adaptation:
     """
 
     def __init__(self, dynamics: Dynamics, loads: Loads, host: Host,
-                 settings: AdaptationSettings):
+                 settings: AdaptiveSettings):
         self.link = settings.link or dynamics.model.tip
         self._loads, self._host = loads, host
         if settings.link:
@@ -94,7 +56,7 @@ class Adaptation:
         """Raise `ModelError` if nothing can be learned: the link does not move, or has no slot."""
         self._loads.carrier(self.link)
 
-    def change(self, settings: AdaptationSettings) -> None:
+    def change(self, settings: AdaptiveSettings) -> None:
         """Learn by other settings from the next cycle on; the link stays."""
         program = self._host.program.learning
         for name in ('rate', 'dead_zone', 'largest_mass', 'size'):

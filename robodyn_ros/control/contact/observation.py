@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.contact.settings import checked_threshold, ObserverSettings
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import collision, motion
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.settings import per_joint
 
 _REACTIONS = {'report': collision.REPORT, 'stop': collision.STOP, 'float': collision.FLOAT}
 
@@ -47,25 +48,26 @@ class Observation:
         self.torque, self.unknown = self._seen.external, self._seen.unknown
         self._wrench = compile_tip_wrench(dynamics, link)
 
-    def change(self, settings: ObserverSettings, usable: np.ndarray) -> None:
+    def change(self, settings: Settings, usable: np.ndarray) -> None:
         """
         Use other settings, all but the link; usable: effort that may be used, (nv,).
 
         Raises
         ------
         ParameterError
-            A threshold is no number above 0, naming the joint; nothing has changed then.
+            A list of thresholds has a wrong length; nothing has changed then.
 
         """
-        threshold = checked_threshold(self._model, settings.collision.threshold)
-        p, observer = self._program.collision, self._program.observer
-        p.on[()] = threshold is not None
-        p.reaction[()] = _REACTIONS[settings.collision.reaction]
-        if threshold is not None:
-            p.threshold[:], p.release[:] = threshold, settings.collision.release * threshold
-            p.duration[()] = settings.collision.duration
-        observer.measured[()] = settings.torque_source == 'measured'
-        observer.model_error[()] = settings.collision.model_error
+        p, observer, chosen = self._program.collision, self._program.observer, settings.collision
+        if chosen.threshold:
+            p.threshold[:] = per_joint('collision.threshold', chosen.threshold,
+                                       self._model.joint_names)
+            p.release[:] = chosen.release * p.threshold
+            p.duration[()] = chosen.duration
+        p.on[()] = bool(chosen.threshold)
+        p.reaction[()] = _REACTIONS[chosen.reaction]
+        observer.measured[()] = settings.observer.torque_source == 'measured'
+        observer.model_error[()] = chosen.model_error
         observer.limit[:] = settings.disturbance_limit * usable
 
     @property

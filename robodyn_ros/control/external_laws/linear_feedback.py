@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from robodyn_ros.control.settings import LinearFeedbackSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 
@@ -43,30 +44,6 @@ class LinearCommand:
     gain: np.ndarray
 
 
-@dataclass(frozen=True)
-class LinearBounds:
-    """
-    What a command may say, and for how long it counts.
-
-    Attributes
-    ----------
-    timeout : float
-        Seconds that a command counts.
-    largest_error : float
-        Between desired and measured position, in rad or m.
-    largest_torque : float
-        That a command may come to at the measured state, in effort limits.
-    largest_growth : float
-        Of the motion of the arm under these gains, in 1/s: what is not damped grows.
-
-    """
-
-    timeout: float = 0.1
-    largest_error: float = 0.3
-    largest_torque: float = 1.5
-    largest_growth: float = 5.0
-
-
 class LinearFeedback:
     """
     Takes commands that pass the checks.
@@ -86,7 +63,7 @@ class LinearFeedback:
         program.until[()] = -math.inf
 
     def take(self, now: float, command: LinearCommand, state, armature, limit,
-             bounds: LinearBounds) -> None:
+             bounds: LinearFeedbackSettings) -> None:
         """
         Obey a command from now on, if it passes the checks.
 
@@ -100,7 +77,7 @@ class LinearFeedback:
             Measured position and velocity.
         armature, limit : (nv,)
             Inertia of rotors, and torque that may be used.
-        bounds : LinearBounds
+        bounds : LinearFeedbackSettings
             See there.
 
         Raises
@@ -139,7 +116,7 @@ class LinearFeedback:
         self._require(np.abs(u) <= limit, lambda j: (
             f'feedforward is {self._effort(j, u)}, its motor may give {self._effort(j, limit)}'))
 
-    def _check_position(self, command: LinearCommand, q, bounds: LinearBounds) -> None:
+    def _check_position(self, command: LinearCommand, q, bounds: LinearFeedbackSettings) -> None:
         position, lower, upper = command.position, self._model.lower, self._model.upper
         self._require((lower - _SLACK <= position) & (position <= upper + _SLACK), lambda j: (
             f'position is {position[j]:.4g}, outside its limits [{lower[j]:g}, {upper[j]:g}]'))
@@ -147,7 +124,8 @@ class LinearFeedback:
             f'position is {position[j]:.4g}, the joint stands at {q[j]:.4g}: further away than '
             f'linear_feedback.largest_error, {bounds.largest_error:g}'))
 
-    def _check_torque(self, command: LinearCommand, q, qd, limit, bounds: LinearBounds) -> None:
+    def _check_torque(self, command: LinearCommand, q, qd, limit,
+                      bounds: LinearFeedbackSettings) -> None:
         torque = command.feedforward + command.gain @ np.concatenate(
             [command.position - q, command.velocity - qd])
         self._require(np.abs(torque) <= bounds.largest_torque * limit, lambda j: (
@@ -155,7 +133,7 @@ class LinearFeedback:
             f'{self._effort(j, limit)}; more than linear_feedback.largest_torque, '
             f'{bounds.largest_torque:g}, times that is not taken'))
 
-    def _check_growth(self, gain, q, armature, bounds: LinearBounds) -> None:
+    def _check_growth(self, gain, q, armature, bounds: LinearFeedbackSettings) -> None:
         growth = fastest_growth(self._dynamics.mass_matrix(q) + np.diag(armature), gain)
         if not growth <= bounds.largest_growth:
             raise ArgumentError(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from robodyn_ros.control.gain_design import LEAST_INERTIA
-from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.control.gains import Gains, LEAST_INERTIA
+
+if TYPE_CHECKING:
+    from robodyn_ros.control.pose.task_gains import TaskGains
 
 
 def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:

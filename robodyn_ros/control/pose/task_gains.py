@@ -7,12 +7,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robodyn_ros.control.gain_design import joint_inertia, poses_from_everywhere
+from robodyn_ros.control.settings import AXES, Settings
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ParameterError, shown
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.per_joint import not_negative
 
-AXES = ('base', 'target')
-DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+# that gains are made of
+TASK_PARAMETERS = (
+    'armature', *(f'cartesian.{name}' for name in (
+        'link', 'natural_frequency', 'damping_ratio', 'stiffness', 'damping', 'axes',
+        'posture_frequency', 'posture_damping_ratio', 'singularity')))
 _POSES = 128       # that tell what is usual
 _NOTHING = 1e-9    # of the usual: a link that cannot be moved
 # numbers in each gain; those of the posture have one per joint
@@ -78,43 +82,23 @@ class TaskGains:
             values.flags.writeable = False
             object.__setattr__(self, name, values)
             if values.shape != (size := (SIZES.get(name, joints),)):
-                raise ParameterError(f'cartesian {name} has shape {values.shape}, it needs {size}',
+                raise ParameterError(f'cartesian.{name} has shape {values.shape}, it needs {size}',
                                      parameter=name)
             if not np.all(np.isfinite(values)) or np.any(values < 0.0):
                 raise ParameterError(f'cartesian {name} must be finite and not negative, got '
                                      f'{values.tolist()}', parameter=name)
 
 
-def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, damping_ratio=1.0,
-                    *, stiffness=(), damping=(), axes: str = 'base', armature=0.0,
-                    posture_frequency=5.0, posture_ratio=1.0,
-                    singularity: float = 0.05) -> TaskGains:
+def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> TaskGains:
     """
-    Return the gains of the Cartesian laws from design values.
+    Return the gains of the Cartesian laws of settings, by default of the usual ones.
 
     Parameters
     ----------
     dynamics : Dynamics
         The robot.
-    link : str
-        To hold and move; default the tip.
-    natural_frequency : float or (6,)
-        Of the link's error, in rad/s; 0 leaves a direction free. In operational_space that is
-        exact, in cartesian_impedance it is what the usual mass of the link makes of it.
-    damping_ratio : float or (6,)
-        Of both laws.
-    stiffness : float or (6,), optional
-        Of cartesian_impedance, in place of the natural frequency; N/m, N m/rad.
-    damping : float or (6,), optional
-        Of cartesian_impedance, in place of the damping ratio; N s/m, N m s/rad.
-    axes : {'base', 'target'}
-        Whether directions are those of the base, or turn with the reference pose.
-    armature : float or (nv,)
-        Inertia of the rotors, as for `make_gains`.
-    posture_frequency, posture_ratio : float or (nv,)
-        Natural frequency in rad/s and damping ratio of the posture in the null space.
-    singularity : float
-        Singular value of the Jacobian, as a part of the usual, below which a direction is damped.
+    settings : Settings, optional
+        The design values: `cartesian` and `armature`.
 
     Raises
     ------
@@ -122,27 +106,26 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
         A wrong length or value, or a link that does not move.
 
     """
-    link = _moving(dynamics, link or dynamics.model.tip)
-    if axes not in AXES:
-        raise ParameterError(f'cartesian axes are {shown(axes)}; choose one of {", ".join(AXES)}',
-                             parameter='axes')
-    model = dynamics.model
-    rotors = not_negative('armature', armature, model)
+    settings = settings or Settings()
+    s, model = settings.cartesian, dynamics.model
+    link = _moving(dynamics, s.link or model.tip)
+    rotors = not_negative('armature', settings.armature, model)
     usual = Usual.of(dynamics, link, rotors)
-    wn = six('natural_frequency', natural_frequency)
-    ratio = six('damping_ratio', damping_ratio)
-    springs = six('stiffness', stiffness) if np.size(stiffness) else wn ** 2 * usual.mass
-    dampers = six('damping', damping) if np.size(damping) else np.zeros(6)
-    posture = not_negative('posture_frequency', posture_frequency, model)
-    posture_kd = 2.0 * not_negative('posture_ratio', posture_ratio, model) * posture
+    wn = six('natural_frequency', s.natural_frequency)
+    ratio = six('damping_ratio', s.damping_ratio)
+    springs = six('stiffness', s.stiffness) if s.stiffness else wn ** 2 * usual.mass
+    dampers = six('damping', s.damping) if s.damping else np.zeros(6)
+    posture = not_negative('cartesian.posture_frequency', s.posture_frequency, model)
+    posture_kd = 2.0 * posture * not_negative('cartesian.posture_damping_ratio',
+                                              s.posture_damping_ratio, model)
     inertia = joint_inertia(dynamics) + rotors
     return TaskGains(
         link=link, stiffness=springs, damping=dampers,
-        damping_ratio=0.0 * ratio if np.size(damping) else ratio, kp=wn ** 2,
+        damping_ratio=0.0 * ratio if s.damping else ratio, kp=wn ** 2,
         kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
-        axes=float(axes == 'target'), posture_kp=posture ** 2, posture_kd=posture_kd,
+        axes=float(AXES.index(s.axes)), posture_kp=posture ** 2, posture_kd=posture_kd,
         posture_stiffness=posture ** 2 * inertia, posture_damping=posture_kd * inertia,
-        reach=usual.reach, mobility=usual.mobility, singularity=singularity)
+        reach=usual.reach, mobility=usual.mobility, singularity=s.singularity)
 
 
 def six(name: str, value) -> np.ndarray:
@@ -152,23 +135,14 @@ def six(name: str, value) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Neither one number nor six, or one that is negative or not finite, naming the direction.
+        Neither one number nor six.
 
     """
-    try:
-        values = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f'cartesian {name} is {shown(value)}; give one number, or six',
-                             parameter=name) from error
+    values = np.array(value, dtype=np.float64)
     if values.size not in (1, 6):
-        raise ParameterError(f'cartesian {name} has {values.size} values; give one, or six: along '
+        raise ParameterError(f'cartesian.{name} has {values.size} values; give one, or six: along '
                              'x, y, z, then about x, y, z', parameter=name)
-    values = np.full(6, values.item()) if values.size == 1 else values.reshape(6)
-    for direction, each in zip(DIRECTIONS, values):
-        if not 0.0 <= each < np.inf:
-            raise ParameterError(f'cartesian {name} {direction} is {each:g}; it must be finite, '
-                                 'and 0 or more', parameter=name, value=float(each))
-    return values
+    return np.full(6, values.item()) if values.size == 1 else values
 
 
 def _moving(dynamics: Dynamics, link: str) -> str:

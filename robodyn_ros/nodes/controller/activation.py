@@ -8,6 +8,7 @@ import time
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
+from robodyn_ros.control.mode import EXTERNAL_LAWS
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
@@ -74,10 +75,10 @@ class Activation:
         if notice:
             self._log.warning(f'the effort of the arm was not compared with its weight: {notice}')
         self._cycle.take_over()
-        guest = self._controller.settings.guest
+        mode = self._controller.settings.mode
         self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
                        else 'active: the arm is held where it is'
-                       + (f'; then {guest} has it' if guest else ''))
+                       + (f'; then {mode} has it' if mode in EXTERNAL_LAWS else ''))
 
     def _check(self) -> str:
         """Raise why the arm cannot be taken over; return what could not be checked."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control import ArmController
+from robodyn_ros.control import ArmController, load_own_law
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
@@ -15,17 +13,14 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
-from robodyn_ros.nodes.controller.cartesian_parameters import task_gains_from
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.configuration_publisher import ContractPublisher
 from robodyn_ros.nodes.controller.cycle import ControlCycle
-from robodyn_ros.nodes.controller.external_law_parameters import own_law_from
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
-from robodyn_ros.nodes.controller.parameters import (
-    check_rate, gains_from, JOINT_PARAMETERS, settings_from)
+from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
 from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.controller.report import ControllerReport
 from robodyn_ros.nodes.controller.shutdown import Shutdown
@@ -33,7 +28,7 @@ from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.parameters import for_joints, Parameters
+from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.tasks import PeriodicTasks
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
@@ -88,16 +83,16 @@ class Components:
     """
 
     def __init__(self, node: LifecycleNode, table: Parameters):
-        model = load_robot(node, table.values).model
-        table.add(for_joints(JOINT_PARAMETERS, model.joint_names))
+        model = load_robot(node, table.values.robot).model
+        table.declare_for(model.joint_names)
         table.refuse_unknown()
         values = table.values
         with compilation_logged(node.get_logger(), model.name):
             dynamics = Dynamics(with_slots(model))
-            self.controller = ArmController(dynamics, gains_from(values, dynamics),
-                                            settings_from(values, model, _simulated(node)),
-                                            own_law_from(values, dynamics),
-                                            task_gains_from(values, dynamics))
+            own_law = (load_own_law(values.own_law, dynamics, values.own_law_deadline)
+                       if values.own_law else None)
+            self.controller = ArmController(dynamics, values.control, own_law,
+                                            values.lockstep or _simulated(node))
         self.configured = self.controller.bounds
         self._connect(node, values)
         self._listen(node, values)
@@ -110,17 +105,17 @@ class Components:
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
 
-    def _connect(self, node: LifecycleNode, values: SimpleNamespace) -> None:
+    def _connect(self, node: LifecycleNode, values: ControllerSettings) -> None:
         """Open the loop's own topics; what may be refused comes before the first of them."""
         controller, log = self.controller, node.get_logger()
         model = controller.model
         check_rate(values, _simulated(node))
-        writer = EffortWriter(model.joint_names, values.command_joints)
+        writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
-            node, controller, writer, values.effort_command_topic,
-            values.publish_joint_commands or values.lockstep, clock)
+            node, controller, writer, values.command.effort_command_topic,
+            values.command.publish_joint_commands or values.lockstep, clock)
         # in lockstep every state is waited for on the other side
         decoder = JointStateDecoder()
         subscription = PolledSubscription(node, JointState, 'joint_states',
@@ -128,16 +123,16 @@ class Components:
                                           decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
-            model.joint_names, values.command_joints), values)
+            model.joint_names, values.command.command_joints), values.guard)
         native, reason = open_native(node, controller, states, output, guard, clock, values)
         self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
                                           values.fixed_rate, native, reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
-                                     values.driver_compensates_gravity)
+                                     values.control.limits.driver_compensates_gravity)
         self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
-    def _listen(self, node: LifecycleNode, values: SimpleNamespace) -> None:
+    def _listen(self, node: LifecycleNode, values: ControllerSettings) -> None:
         """Open the topics of those who ask something of the arm."""
         clock = self._clock
         self.trajectories = TrajectoryInterfaces(

@@ -10,7 +10,6 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.guard.configuration import loads_of, terms_of, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
@@ -55,8 +54,9 @@ class ContractPublisher:
         # these are replaced, never changed
         same = len(self._told) and all(a is b for a, b in zip(now, self._told))
         if not same:
-            self._terms = terms_of(controller.model, self._table.values, self._topic,
-                                   controller.bounds.usable)
+            self._terms = terms_of(
+                controller.model, self._table.values.command, controller.settings.limits,
+                self._topic, controller.bounds.usable)
         if not same or not np.array_equal(learned, self._learned):
             self._told, self._learned[:] = now, learned
             self._publisher.publish(String(data=json.dumps(self._contract())))
@@ -67,6 +67,5 @@ class ContractPublisher:
         if self._learned.any():
             learned = controller.adaptation.payload
             payloads[learned.link] = learned
-        armature = per_joint('armature', self._table.values.armature,
-                             controller.model.joint_names)
-        return {**self._terms, **loads_of(payloads, controller.loads.gravity, armature)}
+        return {**self._terms, **loads_of(payloads, controller.loads.gravity,
+                                          controller.design.gains.armature)}

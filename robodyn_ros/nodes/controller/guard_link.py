@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
@@ -17,6 +16,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.heartbeat import Heartbeat
+from robodyn_ros.nodes.controller.parameters import GuardSettings
 from robodyn_ros.nodes.conversions import nanoseconds
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import GuardState
@@ -37,7 +37,7 @@ class GuardLink:
         Of the torques, where the guard commands as well.
     reader : CommandReader
         Reads what the guard commands.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters `guard.*`.
 
     Attributes
@@ -51,14 +51,14 @@ class GuardLink:
 
     """
 
-    def __init__(self, node: Node, topic: str, reader: CommandReader, values: SimpleNamespace):
+    def __init__(self, node: Node, topic: str, reader: CommandReader, values: GuardSettings):
         self._node, self._topic, self._reader = node, topic, reader
-        self._words = _words(node, values.guard_name)  # may be refused
+        self._words = _words(node, values.name)  # may be refused
         self.name = self._words.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
         self.deference = Deference(
-            values.guard_required, values.guard_timeout,
-            expected=values.guard_expected or values.guard_required)
+            values.required, values.timeout,
+            expected=values.expected or values.required)
         self._commands: PolledSubscription | None = None
         self._looked = 0.0
         self._told = ''

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 from rclpy.node import Node
 
@@ -12,6 +11,7 @@ from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import in_seconds
@@ -44,7 +44,7 @@ class NativeControl:
         Who else may command.
     clock : ControllerClock
         Of stamps.
-    values : SimpleNamespace
+    values : ControllerSettings
         The parameters.
 
     Attributes
@@ -63,7 +63,7 @@ class NativeControl:
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  output: TorqueOutput, guard: GuardLink, clock: ControllerClock,
-                 values: SimpleNamespace):
+                 values: ControllerSettings):
         self._controller, self._states, self._output = controller, states, output
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
@@ -94,11 +94,11 @@ class NativeControl:
             except NativeLoopError as error:
                 problem = str(error)
         if not problem:
-            bring_on_time(thread, self._values)
+            bring_on_time(thread, self._values.realtime)
         elif self._values.loop == 'native':
             raise StateError(f'loop is native, which cannot be: {problem}; set loop to auto')
         else:  # what was asked of Linux was not for threads of Python
-            enter_realtime(self._values)
+            enter_realtime(self._values.realtime)
         return problem
 
     def _register(self, layout) -> str:
@@ -220,11 +220,11 @@ class NativeControl:
 
 
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,
-                guard: GuardLink, clock: ControllerClock, values: SimpleNamespace
+                guard: GuardLink, clock: ControllerClock, values: ControllerSettings
                 ) -> tuple[NativeControl | None, str]:
     """Return the loop in machine code, if it is to run, and why not, see `open_loop`."""
     problem = ('lockstep is set' if values.lockstep else
-               'publish_joint_commands is set' if values.publish_joint_commands else
+               'publish_joint_commands is set' if values.command.publish_joint_commands else
                'own_law is a law in Python' if controller.has_python_law else '')
     return open_loop(values.loop, problem, lambda: NativeControl(
         node, controller, states, output, guard, clock, values))

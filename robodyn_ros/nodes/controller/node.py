@@ -8,19 +8,21 @@ everything its turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import sys
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
+from robodyn_ros import settings
 from robodyn_ros.control import ArmController
+from robodyn_ros.control.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.components import Components
 from robodyn_ros.nodes.controller.loop import work
-from robodyn_ros.nodes.controller.parameters import apply_changes, JOINT_PARAMETERS, PARAMETERS
+from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
@@ -45,8 +47,8 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self):
         super().__init__(NAME)
-        self._table = Parameters(self, PARAMETERS, changed=self._changed)
-        self._table.refuse_unknown(JOINT_PARAMETERS)
+        self._table = Parameters(self, ControllerSettings, self._check_change, self._change)
+        self._table.refuse_unknown()
         self.failure: Exception | None = None
         self.components: Components | None = None
         self._requests: list[Service] = []
@@ -62,11 +64,21 @@ class ControllerNode(LifecycleNode):
         """Snapshot of the parameters."""
         return self._table.values
 
-    def _changed(self, values, names: list[str]) -> None:
-        if self.components is not None:
-            apply_changes(self.components.controller, values, names,
-                          self.components.configured)
-            changed = (f'{name} = {getattr(values, name.replace(".", "_"))}' for name in names)
+    def _check_change(self, values: ControllerSettings, names: Sequence[str]) -> Design | None:
+        """Return what changed parameters come to; raises `RobodynError` for what is refused."""
+        if not names or self.components is None:  # at the start there is no such attribute
+            return None
+        controller = self.components.controller
+        design = controller.check_change(values.control, 'mode' in names)
+        check_limits(controller.model.joint_names, design.bounds, self.components.configured)
+        return design
+
+    def _change(self, values: ControllerSettings, names: list[str], design: Design | None) -> None:
+        """Put changed parameters into effect, from the next cycle on."""
+        if design is not None:
+            self.components.controller.apply(design, 'mode' in names)
+            given = settings.values(values)
+            changed = (f'{name} = {given[name]}' for name in names)
             self.get_logger().info(f'changed: {", ".join(changed)}')
 
     # --- lifecycle --------------------------------------------------------------------------
@@ -106,7 +118,7 @@ class ControllerNode(LifecycleNode):
     def _configure(self) -> None:
         components = Components(self, self._table)
         try:
-            configure_realtime(self, self.values, python=not components.cycle.is_native)
+            configure_realtime(self, self.values.realtime, python=not components.cycle.is_native)
         except RobodynError:
             components.destroy()
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
@@ -12,6 +11,7 @@ from robodyn_ros.control.state import COAST
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 
 _LONGEST = 8.5  # s, besides the times that the parameters give: stops, dwells and slow torques
@@ -41,7 +41,7 @@ class Shutdown:
         self._controller, self._cycle, self._output = controller, cycle, output
         self._guard, self._log = guard, log
 
-    def leave(self, values: SimpleNamespace) -> None:
+    def leave(self, values: ControllerSettings) -> None:
         """Bring the arm to rest, then send the last torque that the parameters ask for."""
         cycle, guard, controller = self._cycle, self._guard, self._controller
         if not cycle.active:
@@ -51,7 +51,7 @@ class Shutdown:
         try:
             controller.shut_down('the controller leaves',
                                  values.release_time if releases else None)
-            cycle.run(self._over, _LONGEST + 4.0 * values.stop_time + (
+            cycle.run(self._over, _LONGEST + 4.0 * values.control.stop_time + (
                 values.release_time if releases else 0.0))
         except Exception:  # a defect in the cycle must not leave the last motion's torque
             self._log.error(stack_trace())

@@ -110,7 +110,7 @@ class StateInput:
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is, at a time of the cycle."""
-        settings = self._controller.settings.states
+        settings = self._controller.settings.stale
         now = self._clock.now() if now is None else now
         age = now - min(float(self._seen.measured), now)
         level = freshness(age, settings.hold, settings.stop)

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 import hashlib
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError, printable, shown
 from robodyn_ros.model import Payload, RobotModel
+from robodyn_ros.nodes.command_settings import CommandSettings
+from robodyn_ros.safety.torque_limits import TorqueLimits
 
 TOPIC = 'guard_contract'
 _CLOSE = 1e-9     # by which equal limits may differ
@@ -33,7 +34,7 @@ _TERMS = {
     'driver_compensates_gravity': 'driver_compensates_gravity'}
 
 
-def terms_of(model: RobotModel, values: SimpleNamespace, command_topic: str,
+def terms_of(model: RobotModel, command: CommandSettings, limits: TorqueLimits, command_topic: str,
              usable: np.ndarray) -> dict[str, Any]:
     """
     Return what must be equal.
@@ -42,8 +43,10 @@ def terms_of(model: RobotModel, values: SimpleNamespace, command_topic: str,
     ----------
     model : RobotModel
         Of the arm.
-    values : SimpleNamespace
-        Parameters of the node.
+    command : CommandSettings
+        Parameters of the commands.
+    limits : TorqueLimits
+        Parameters of the torque limits.
     command_topic : str
         Full name of the topic of the torques.
     usable : (nv,) array
@@ -51,9 +54,9 @@ def terms_of(model: RobotModel, values: SimpleNamespace, command_topic: str,
 
     """
     return {'model': model_digest(model), 'command_topic': command_topic,
-            'command_joints': list(values.command_joints or model.joint_names),
-            'joint_commands': bool(values.publish_joint_commands),
-            'driver_compensates_gravity': bool(values.driver_compensates_gravity),
+            'command_joints': list(command.command_joints or model.joint_names),
+            'joint_commands': bool(command.publish_joint_commands),
+            'driver_compensates_gravity': bool(limits.driver_compensates_gravity),
             'effort': dict(zip(model.joint_names, usable.tolist()))}
 
 

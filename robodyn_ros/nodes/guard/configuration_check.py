@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.guard.configuration import (
     contract_from, difference, payloads_from, terms_of, TOPIC, vector_from)
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Guard, GuardState
@@ -32,14 +32,14 @@ class ConfigurationCheck:
         The guard node.
     model : RobotModel
         Of the arm.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
     command_topic : str
         Full name of the topic of the torques.
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace,
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings,
                  command_topic: str):
         self._log, self._model, self._values = node.get_logger(), model, values
         self._topic = command_topic
@@ -71,7 +71,8 @@ class ConfigurationCheck:
         # limits are replaced when they change; the digest takes too long for every torque
         if torque.usable is not self._usable:
             self._usable, self._compared = torque.usable, False
-            self._own = terms_of(self._model, self._values, self._topic, self._usable)
+            self._own = terms_of(self._model, self._values.command, self._values.limits,
+                                 self._topic, self._usable)
         if self.known and not self._compared:
             self._compared = True
             self._difference = contained(self._log, difference, self._own, self._contract,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from types import SimpleNamespace
 
 from rclpy.node import Node
 
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 
 _MESSAGES = 'controller_manager_msgs.srv'
 
@@ -20,7 +20,7 @@ class Fallback:
     ----------
     node : Node
         The guard node.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
 
     Raises
@@ -30,7 +30,7 @@ class Fallback:
 
     """
 
-    def __init__(self, node: Node, values: SimpleNamespace):
+    def __init__(self, node: Node, values: GuardSettings):
         self._log = node.get_logger()
         self._start, self._stop = values.fallback_controllers, values.replaced_controllers
         self._client = None

@@ -8,6 +8,7 @@ holds the arm where it comes to rest. It keeps the arm until it is asked to give
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import sys
 import time
 
@@ -24,7 +25,7 @@ from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck
 from robodyn_ros.nodes.guard.fallback import Fallback
-from robodyn_ros.nodes.guard.parameters import PARAMETERS
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.report import GuardReport
 from robodyn_ros.nodes.guard.topics import CommandPublisher, ControllerMonitor, StateSubscriber
 from robodyn_ros.nodes.guard.torque import GuardTorque
@@ -56,10 +57,10 @@ class GuardNode(Node):
 
     def __init__(self):
         super().__init__(NAME)
-        self._table = Parameters(self, PARAMETERS, changed=self._change)
+        self._table = Parameters(self, GuardSettings, self._check_change, self._change)
         self._table.refuse_unknown()
         values = self._table.values
-        model = with_slots(load_robot(self, values).model)  # as the controller's
+        model = with_slots(load_robot(self, values.robot).model)  # as the controller's
         with compilation_logged(self.get_logger(), model.name):
             self.torque = GuardTorque(Dynamics(model), values)
         self.guard = Guard(values.timeout, values.patience)
@@ -72,13 +73,13 @@ class GuardNode(Node):
         except InvalidTopicNameException as error:
             reason = str(error).splitlines()[0].rstrip(':')
             raise ParameterError(f'controller is {values.controller!r}, effort_command_topic is '
-                                 f'{values.effort_command_topic!r}: {reason}') from error
+                                 f'{values.command.effort_command_topic!r}: {reason}') from error
         self._fallback = Fallback(self, values)
         self._period = values.timeout / _SLICES
         self._told = 0.0
         self.create_service(Trigger, '~/reset', self._reset)
         self._report = GuardReport(self, model.name, values.controller)
-        configure_realtime(self, values)
+        configure_realtime(self, values.realtime)
         self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
                                f'{values.timeout:g} s of silence')
 
@@ -177,8 +178,13 @@ class GuardNode(Node):
             response.success, response.message = False, str(error)
         return response
 
-    def _change(self, values, _names) -> None:
-        """Take over parameters that were set while running; raises if they make no sense."""
+    def _check_change(self, values: GuardSettings, names: Sequence[str]) -> None:
+        """Raise `RobodynError` for parameters that make no sense."""
+        if names:
+            self.torque.check_change(values)
+
+    def _change(self, values: GuardSettings, _names: Sequence[str], _checked: None) -> None:
+        """Use parameters that were set while running."""
         self.torque.change(values)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped
 import numpy as np
@@ -18,6 +17,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.conversions import EffortWriter, in_seconds, JointStateReader
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -40,7 +40,7 @@ class ControllerMonitor:
         The guard node.
     model : RobotModel
         Of the arm.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
 
     Attributes
@@ -52,16 +52,16 @@ class ControllerMonitor:
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace):
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._log, self._base, name = node.get_logger(), model.base_link, values.controller
         self._beats = PolledSubscription(node, Header, f'{name}/heartbeat', qos.reliable())
-        self._commands = PolledSubscription(node, Float64MultiArray, values.effort_command_topic,
-                                            qos.newest())
+        self._commands = PolledSubscription(
+            node, Float64MultiArray, values.command.effort_command_topic, qos.newest())
         self._payload = PolledSubscription(node, InertiaStamped, f'{name}/payload',
                                            qos.reliable(10))
         self._gravity = PolledSubscription(node, Vector3Stamped, f'{name}/gravity',
                                            qos.reliable(2))
-        self._reader = CommandReader(model.joint_names, values.command_joints)
+        self._reader = CommandReader(model.joint_names, values.command.command_joints)
         self.stamp = None
 
     @property
@@ -105,7 +105,7 @@ class StateSubscriber:
         The guard node.
     model : RobotModel
         Of the arm.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
 
     Attributes
@@ -117,13 +117,13 @@ class StateSubscriber:
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace):
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_QUEUE),
                                           JointStateDecoder().decode)
-        self._stale = StaleMonitor(values.stale_hold, np.inf, values.stale_max_skew)
+        self._stale = StaleMonitor(values.stale.hold, np.inf, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
         self.reader = JointStateReader(model.joint_names, model.continuous, Continuity(
-            model.joint_names, model.velocity_limit, values.stale_jump, _BELIEVED))
+            model.joint_names, model.velocity_limit, values.stale.jump, _BELIEVED))
         self.qd = self.reader.qd
         self._velocity = PlausibleVelocity(model.velocity_limit)
 
@@ -160,7 +160,7 @@ class CommandPublisher:
         The guard node.
     model : RobotModel
         Of the arm.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
 
     Attributes
@@ -170,15 +170,15 @@ class CommandPublisher:
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: SimpleNamespace):
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._node = node
         self._state = node.create_publisher(Header, '~/state', qos.latched())
-        self._array = node.create_publisher(Float64MultiArray, values.effort_command_topic,
+        self._array = node.create_publisher(Float64MultiArray, values.command.effort_command_topic,
                                             qos.reliable())
         self._named = (node.create_publisher(JointState, 'joint_commands', qos.reliable())
-                       if values.publish_joint_commands else None)
+                       if values.command.publish_joint_commands else None)
         self.command_topic: str = self._array.topic_name
-        self._writer = EffortWriter(model.joint_names, values.command_joints)
+        self._writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
 

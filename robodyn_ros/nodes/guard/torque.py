@@ -10,7 +10,6 @@ would have come to rest, with a part of the effort limits only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -18,9 +17,11 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative, per_joint
+from robodyn_ros.model.per_joint import not_negative
+from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import (
-    Anchor, brake_at_limits, check_not_raised, checked_effort_limits, Supervisor, USUAL_RATE)
+    Anchor, brake_at_limits, check_not_raised, checked_bounds, Supervisor)
+from robodyn_ros.safety.torque_limits import effort_and_rate, TorqueLimits
 
 _BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
 _REACH = 0.1     # s in which a joint may reach its limit
@@ -35,7 +36,7 @@ class GuardTorque:
     ----------
     dynamics : Dynamics
         The arm, with slots for payloads.
-    values : SimpleNamespace
+    values : GuardSettings
         The parameters of the guard.
 
     Attributes
@@ -52,11 +53,11 @@ class GuardTorque:
 
     """
 
-    def __init__(self, dynamics: Dynamics, values: SimpleNamespace):
+    def __init__(self, dynamics: Dynamics, values: GuardSettings):
         self._dynamics, self._model = dynamics, dynamics.model
         self.loads = Loads(dynamics)
-        self._own = 0.0 if values.driver_compensates_gravity else 1.0
-        effort, rate, margin = _bounds(values, dynamics.model)
+        self._own = 0.0 if values.limits.driver_compensates_gravity else 1.0
+        effort, rate, margin = _bounds(values.limits, dynamics.model)
         self._supervisor = Supervisor(effort, rate, dynamics.model.joint_names, margin)
         self._configured = effort * margin, rate
         nv = dynamics.nv
@@ -80,18 +81,15 @@ class GuardTorque:
         """Return the last torque, (nv,)."""
         return self._supervisor.last
 
-    def change(self, values: SimpleNamespace) -> None:
-        """
-        Obey other parameters from now on.
-
-        Raises
-        ------
-        ParameterError
-            One makes no sense, or a limit is above that at the start; nothing is changed then.
-
-        """
-        effort, rate, margin = _bounds(values, self._model)
+    def check_change(self, values: GuardSettings) -> None:
+        """Raise `ParameterError` for a wrong limit, or one above that at the start."""
+        effort, rate, margin = _bounds(values.limits, self._model)
         check_not_raised(self._model.joint_names, (effort * margin, rate), self._configured)
+        checked_bounds(self._model.joint_names, effort, rate, margin)
+
+    def change(self, values: GuardSettings) -> None:
+        """Use other parameters, that were checked, from now on."""
+        effort, rate, margin = _bounds(values.limits, self._model)
         self._supervisor.change(effort, rate, margin)
         self._obey(values, effort * margin)
 
@@ -182,7 +180,7 @@ class GuardTorque:
                 f'arm here, its motor may give {self._usable[j]:.4g}')
         self.loads.change(payloads, gravity)
 
-    def _obey(self, values: SimpleNamespace, usable: np.ndarray) -> None:
+    def _obey(self, values: GuardSettings, usable: np.ndarray) -> None:
         self._usable, self._damping = usable, values.damping
         self._hold_rate, self._hold_effort = values.hold_rate, values.hold_effort * usable
 
@@ -194,12 +192,6 @@ class GuardTorque:
         return self._supervisor.supervise(self._torque, self._weight, passed)[0]
 
 
-def _bounds(values: SimpleNamespace, model) -> tuple[np.ndarray, np.ndarray, float]:
+def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray, float]:
     """Return effort limits, rate limits and margin."""
-    names = model.joint_names
-    effort = checked_effort_limits(
-        names, per_joint('effort_limit', values.effort_limit, names)
-        if values.effort_limit else np.array(model.effort_limit), model.effort_limit)
-    rate = (per_joint('torque_rate_limit', values.torque_rate_limit, names)
-            if values.torque_rate_limit else USUAL_RATE * effort)
-    return effort, rate, values.effort_margin
+    return *effort_and_rate(limits, model.joint_names, model.effort_limit), limits.effort_margin

@@ -93,8 +93,8 @@ class NativeSimulation:
         block.set_number('commanded', node.commanded)
         self._tell()
         self._loop.start()
-        bring_on_time(self._loop.thread, values)
-        be_ordinary(threading.get_native_id(), values)
+        bring_on_time(self._loop.thread, values.realtime)
+        be_ordinary(threading.get_native_id(), values.realtime)
 
     def _tell(self) -> None:
         """Let the loop know who listens."""
@@ -132,7 +132,7 @@ class NativeSimulation:
         if not self.running:
             return
         self._loop.stop()
-        bring_on_time(threading.get_native_id(), self._node.values)
+        bring_on_time(threading.get_native_id(), self._node.values.realtime)
         self.look()
         strange = self._loop.strange()
         if strange is not None:

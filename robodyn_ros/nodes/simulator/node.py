@@ -10,9 +10,9 @@ to be done, a thread in machine code does it, see `native`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import sys
 import time
-from types import SimpleNamespace
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
@@ -40,9 +41,9 @@ from robodyn_ros.nodes.simulator.lockstep import Lockstep
 from robodyn_ros.nodes.simulator.native import open_native
 from robodyn_ros.nodes.simulator.pacing import Pacer
 from robodyn_ros.nodes.simulator.parameters import (
-    check, decimation, joints_from, LIVE_JOINT_PARAMETERS, PARAMETERS, period, plant_from)
+    decimation, joints_from, LIVE_JOINT_PARAMETERS, period, plant_from, SimulatorSettings)
 from robodyn_ros.nodes.simulator.report import SimulatorReport
-from robodyn_ros.nodes.simulator.sensor_parameters import arm_from, MISMATCH_PARAMETERS
+from robodyn_ros.nodes.simulator.sensor_parameters import arm_from
 from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
@@ -50,7 +51,7 @@ NAME = 'robot_simulator'
 _SERVE = 0.02      # s between two looks at services and parameters
 _ATTEND = 0.1      # s between two looks at the native loop, where it needs nothing
 _QUEUE = 10        # commands that can wait for a step; the newest counts, all are checked
-_MISMATCH = {row.name for row in MISMATCH_PARAMETERS}
+_OF_BODIES = ('payload', 'mismatch')  # groups of parameters that change the rigid bodies
 
 
 class SimulatorNode(Node):
@@ -92,15 +93,15 @@ class SimulatorNode(Node):
 
     def __init__(self):
         super().__init__(NAME)
-        self._table = Parameters(self, PARAMETERS, check=check, changed=self._change)
+        self._table = Parameters(self, SimulatorSettings, self._check_change, self._change)
         self._table.refuse_unknown()
         values = self._table.values
-        self._robot = load_robot(self, values)
+        self._robot = load_robot(self, values.robot)
         with compilation_logged(self.get_logger(), self._robot.model.name):
             self.plant = plant_from(values, self._robot.model)
         for warning in self.plant.warnings:
             self.get_logger().warning(warning)
-        self.measurement = SensorsAndFaults(self._robot.model, values)
+        self.measurement = SensorsAndFaults(self._robot.model, values.errors)
         self.commands = CommandReader(self.plant.model.joint_names, values.command_joints)
         self.pushes = AppliedWrenches(self.plant, self.commands.refusals)
         self.pacer = Pacer(period(values))
@@ -117,7 +118,7 @@ class SimulatorNode(Node):
         self._native, self._reason = open_native(self, self._wires())
 
     @property
-    def values(self) -> SimpleNamespace:
+    def values(self) -> SimulatorSettings:
         """Return the parameters."""
         return self._table.values
 
@@ -165,7 +166,7 @@ class SimulatorNode(Node):
             f'{model.name}: {model.nv} joints ({", ".join(self.commands.command_joints)}), held '
             'by brakes until the first command')
         self.get_logger().info(f'loop: {self.loop}'.replace(': python: ', ': python, because '))
-        configure_realtime(self, self._table.values)
+        configure_realtime(self, self._table.values.realtime)
         self._publish_first()
         self._report.start()
         serve = time.monotonic()
@@ -352,15 +353,24 @@ class SimulatorNode(Node):
             pass
         return went_on
 
-    def _change(self, values, names) -> None:
-        """Take over parameters that were set while running; raises if they make no sense."""
-        self._take_plant()
-        model = self._robot.model
-        arm = arm_from(values, model) if _MISMATCH.intersection(names) else None
+    def _check_change(self, values: SimulatorSettings, names: Sequence[str]) -> RobotModel | None:
+        """Return the arm if its bodies change; raises `RobodynError` for a change to refuse."""
+        if not names:  # at the start there is no arm yet
+            return None
         if 'real_time_factor' in names and not self.simulated_time:
             raise ParameterError('stamps are those of the clock on the wall: start the simulator '
                                  'with another real_time_factor than 1 to change it')
-        self.measurement.change(values, names, self.plant.time)
+        model = self._robot.model
+        self.measurement.check(values.errors, self.plant.time)
+        joints_from(values, model)
+        changed = any(name.startswith(_OF_BODIES) for name in names)
+        return arm_from(values.errors, model) if changed else None
+
+    def _change(self, values: SimulatorSettings, names: list[str], arm: RobotModel | None) -> None:
+        """Put changed parameters into effect."""
+        self._take_plant()
+        model = self._robot.model
+        self.measurement.change(values.errors, names, self.plant.time)
         if 'publish_rate' in names:
             self.decimation = decimation(values)
         if 'real_time_factor' in names:
@@ -368,7 +378,7 @@ class SimulatorNode(Node):
         if LIVE_JOINT_PARAMETERS.intersection(names):
             self.plant.change(**joints_from(values, model))
             if self._made is not None:  # of other joints by now
-                arm = arm_from(values, model)
+                arm = arm_from(values.errors, model)
         if arm is not None:
             self._change_arm(arm, values)
 

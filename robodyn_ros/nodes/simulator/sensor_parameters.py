@@ -4,85 +4,110 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from types import SimpleNamespace
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes.description import joint_values
-from robodyn_ros.nodes.parameter import Parameter
+from robodyn_ros.settings import group, Numbers, parameter, parameters, per_joint, settings, Texts
 from robodyn_ros.simulation.faults import Campaign, Fault, KINDS, parse_fault
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.simulation.sensors import SensorSettings
 
-# each changes the rigid bodies of the plant
-MISMATCH_PARAMETERS = (
-    Parameter('payload.link', 'string', '', 'Link that carries a payload of which the controller '
-              'need not know; empty: none.'),
-    Parameter('payload.mass', 'double', 0.0, 'Of the payload, as a point.', 'kg', minimum=0.0),
-    Parameter('payload.com', 'double_array', (0.0, 0.0, 0.0), 'Where the payload is, in the '
-              'frame of its link.', 'm'),
-    Parameter('mismatch.mass_scale', 'double', 1.0, 'Part of the mass and inertia in the URDF '
-              'that the links have.', minimum=0.01, maximum=100.0),
-    Parameter('mismatch.link_mass_scale', 'string_array', (), 'The same for single links, in '
-              'place of mass_scale, each as link:part, such as link3:1.2.'),
-    Parameter('mismatch.com_shift', 'string_array', (), 'How far the centre of mass of links is '
-              'from where the URDF has it, in their frame, each as link:x,y,z.', 'm'),
-    Parameter('mismatch.base_tilt', 'double_array', (0.0, 0.0, 0.0), 'Roll, pitch and yaw of the '
-              'base against its upright place.', 'rad'),
-)
+
+@settings('payload')
+class PayloadSettings:
+    """Payload of the simulated arm, unknown to the controller."""
+
+    link: str = parameter('', 'Link that carries the payload; empty: none.')
+    mass: float = parameter(0.0, 'Mass of the payload, a point.', 'kg', 0.0)
+    com: Numbers = parameter(
+        (0.0, 0.0, 0.0), 'Position of the payload in the frame of its link.', 'm')
+
+
+@settings('mismatch')
+class MismatchSettings:
+    """Differences of the simulated arm from its URDF."""
+
+    mass_scale: float = parameter(
+        1.0, 'Factor on mass and inertia of the links.', '', 0.01, 100.0)
+    link_mass_scale: Texts = parameter(
+        (), 'Factors on mass and inertia of single links, in place of mass_scale, each as '
+        'link:factor, such as link3:1.2.', kind='string_array')
+    com_shift: Texts = parameter(
+        (), 'Shifts of the centre of mass of links, in their frame, each as link:x,y,z.', 'm',
+        kind='string_array')
+    base_tilt: Numbers = parameter(
+        (0.0, 0.0, 0.0), 'Roll, pitch and yaw of the base.', 'rad')
+
+
 _NOISE = 'Standard deviation of the white noise on the'
-SENSOR_PARAMETERS = (
-    Parameter('sensors.resolution', 'double_array', (0.0,), 'Of the encoders; 0: perfect.',
-              'rad or m', minimum=0.0, per_joint=True),
-    Parameter('sensors.position_bias', 'double_array', (0.0,), 'Constant error of the measured '
-              'position.', 'rad or m', per_joint=True),
-    Parameter('sensors.effort_bias', 'double_array', (0.0,), 'Constant error of the measured '
-              'effort.', 'N m or N', per_joint=True),
-    Parameter('sensors.position_noise', 'double_array', (0.0,), f'{_NOISE} position, before it '
-              'is rounded to the resolution.', 'rad or m', minimum=0.0, per_joint=True),
-    Parameter('sensors.velocity_noise', 'double_array', (0.0,), f'{_NOISE} velocity.',
-              'rad/s or m/s', minimum=0.0, per_joint=True),
-    Parameter('sensors.effort_noise', 'double_array', (0.0,), f'{_NOISE} effort.', 'N m or N',
-              minimum=0.0, per_joint=True),
-    Parameter('sensors.delay', 'double', 0.0, 'Age of what is measured. Stamps do not show it, '
-              'as those of a driver that stamps what it has just read; the fault delay does.',
-              's', minimum=0.0, maximum=1.0),
-    Parameter('sensors.dropout', 'double', 0.0, 'Part of the states that is not published.',
-              minimum=0.0, maximum=1.0),
-    Parameter('sensors.differentiate', 'bool', False, 'Whether velocity is the difference of '
-              'measured positions.'),
-    Parameter('sensors.velocity_cutoff', 'double', 0.0, 'Of a low pass of first order behind '
-              'that; 0: none.', 'Hz', minimum=0.0),
-)
-FAULT_PARAMETERS = (
-    Parameter('faults', 'string_array', (), 'What goes wrong, each as START KIND [JOINT ...] '
-              'DURATION [AMOUNT], such as "2.0 silence 0.1" or "now freeze joint2 0.5". START is '
-              'simulated time since the last reset, or now; DURATION may be inf. KIND is one of '
-              f'{", ".join(KINDS)}; clock_jump and delay have an AMOUNT in seconds, '
-              'velocity_scale has a factor, velocity_outliers a velocity, second_arm a distance. '
-              'A new list takes the place of the old one.', 's'),
-    Parameter('fault_campaign.rate', 'double', 0.0, 'How many faults begin at random in a '
-              'simulated second, on average; 0: none.', '1/s', minimum=0.0, maximum=1000.0),
-    Parameter('fault_campaign.longest', 'double', 0.2, 'They last up to this time.', 's',
-              minimum=0.0, maximum=1000.0),
-    Parameter('fault_campaign.kinds', 'string_array', (), 'Of which kinds they are; empty: all.'),
-    Parameter('seed', 'int', 0, 'Of all random numbers: the same seed, the same noise and the '
-              'same campaign of faults.', minimum=0, maximum=1_000_000),
-)
 
 
-def check_sensors(values: SimpleNamespace) -> None:
-    """Raise ParameterError for values that make no sense for any robot."""
-    for name, meaning in (('payload.com', 'x, y and z'),
-                          ('mismatch.base_tilt', 'roll, pitch and yaw')):
-        given = getattr(values, name.replace('.', '_'))
-        if len(given) != 3:
-            raise ParameterError(f'parameter {name!r} has {len(given)} numbers: give {meaning}',
-                                 value=given)
+@settings('sensors')
+class SensorParameters:
+    """Errors of the sensors."""
+
+    resolution: Numbers = parameter(
+        (0.0,), 'Resolution of the encoders; 0: perfect.', 'rad or m', 0.0, per_joint=True)
+    position_bias: Numbers = parameter(
+        (0.0,), 'Constant error of the measured position.', 'rad or m', per_joint=True)
+    effort_bias: Numbers = parameter(
+        (0.0,), 'Constant error of the measured effort.', 'N m or N', per_joint=True)
+    position_noise: Numbers = parameter(
+        (0.0,), f'{_NOISE} position, before it is rounded to the resolution.', 'rad or m', 0.0,
+        per_joint=True)
+    velocity_noise: Numbers = parameter(
+        (0.0,), f'{_NOISE} velocity.', 'rad/s or m/s', 0.0, per_joint=True)
+    effort_noise: Numbers = parameter(
+        (0.0,), f'{_NOISE} effort.', 'N m or N', 0.0, per_joint=True)
+    delay: float = parameter(
+        0.0, 'Age of what is measured. It does not appear in stamps, as with a driver that stamps '
+        'what it has just read; that of the fault delay does.', 's', 0.0, 1.0)
+    dropout: float = parameter(0.0, 'Part of the states that is not published.', '', 0.0, 1.0)
+    differentiate: bool = parameter(False, 'Velocity as the difference of measured positions.')
+    velocity_cutoff: float = parameter(
+        0.0, 'Cutoff frequency of a low pass of first order behind that; 0: none.', 'Hz', 0.0)
 
 
-def arm_from(values: SimpleNamespace, model: RobotModel) -> RobotModel:
+@settings('fault_campaign')
+class RandomFaultSettings:
+    """Random faults."""
+
+    rate: float = parameter(
+        0.0, 'Number of faults that begin at random in a simulated second, on average; 0: none.',
+        '1/s', 0.0, 1000.0)
+    longest: float = parameter(0.2, 'Longest duration of a fault.', 's', 0.0, 1000.0)
+    kinds: Texts = parameter((), 'Kinds of the faults; empty: all.', kind='string_array')
+
+
+@settings()
+class ErrorSettings:
+    """Errors of the simulated arm: of its bodies, its sensors and its communication."""
+
+    payload: PayloadSettings = group(PayloadSettings)
+    mismatch: MismatchSettings = group(MismatchSettings)
+    sensors: SensorParameters = group(SensorParameters)
+    faults: Texts = parameter(
+        (), 'Faults, each as START KIND [JOINT ...] DURATION [AMOUNT], such as "2.0 silence 0.1" '
+        'or "now freeze joint2 0.5". START is simulated time since the last reset, or now; '
+        f'DURATION may be inf. KIND is one of {", ".join(KINDS)}; clock_jump and delay have an '
+        'AMOUNT in seconds, velocity_scale has a factor, velocity_outliers a velocity, second_arm '
+        'a distance. A new list replaces the old one.', 's', kind='string_array')
+    fault_campaign: RandomFaultSettings = group(RandomFaultSettings)
+    seed: int = parameter(
+        0, 'Seed of all random numbers, of noise and of random faults.', '', 0, 1_000_000)
+
+    def check(self) -> None:
+        """Raise `ParameterError` for a vector that has not three numbers."""
+        for name, given, meaning in (
+                ('payload.com', self.payload.com, 'x, y and z'),
+                ('mismatch.base_tilt', self.mismatch.base_tilt, 'roll, pitch and yaw')):
+            if len(given) != 3:
+                raise ParameterError(f'parameter {name!r} has {len(given)} numbers: give '
+                                     f'{meaning}', value=given)
+
+
+def arm_from(values: ErrorSettings, model: RobotModel) -> RobotModel:
     """
     Return the arm that is simulated, with all that the URDF does not say.
 
@@ -92,14 +117,14 @@ def arm_from(values: SimpleNamespace, model: RobotModel) -> RobotModel:
         A link does not exist, or a number makes no sense for it.
 
     """
-    scales = dict.fromkeys(model.body_names, values.mismatch_mass_scale)
-    scales.update(joint_values('mismatch.link_mass_scale', values.mismatch_link_mass_scale,
+    scales = dict.fromkeys(model.body_names, values.mismatch.mass_scale)
+    scales.update(joint_values('mismatch.link_mass_scale', values.mismatch.link_mass_scale,
                                'link:part, such as link3:1.2'))
-    arm = mismatched(model, scales, _shifts(values.mismatch_com_shift),
-                     values.mismatch_base_tilt)
-    if not values.payload_link:
+    arm = mismatched(model, scales, _shifts(values.mismatch.com_shift),
+                     values.mismatch.base_tilt)
+    if not values.payload.link:
         return arm
-    return arm.with_payload(values.payload_link, values.payload_mass, values.payload_com)
+    return arm.with_payload(values.payload.link, values.payload.mass, values.payload.com)
 
 
 def _shifts(entries: Sequence[str]) -> dict[str, list[float]]:
@@ -118,19 +143,18 @@ def _shifts(entries: Sequence[str]) -> dict[str, list[float]]:
     return shifts
 
 
-def sensors_from(values: SimpleNamespace, model: RobotModel) -> SensorSettings:
+def sensors_from(values: ErrorSettings, model: RobotModel) -> SensorSettings:
     """Return what is wrong with the sensors (raises RobodynError, naming the parameter)."""
-    given = {row.name.removeprefix('sensors.'): getattr(values, row.attribute)
-             for row in SENSOR_PARAMETERS}
-    for row in SENSOR_PARAMETERS:
-        if row.per_joint:
-            name = row.name.removeprefix('sensors.')
-            given[name] = per_joint(row.name, given[name], model.joint_names)
+    given = {}
+    for row in parameters(SensorParameters):
+        value = getattr(values.sensors, row.name)
+        given[row.name] = (per_joint(f'sensors.{row.name}', value, model.joint_names)
+                           if row.per_joint else value)
     given['velocity_cutoff'] = given['velocity_cutoff'] or math.inf
     return SensorSettings(**given)
 
 
-def faults_from(values: SimpleNamespace, model: RobotModel, now: float) -> list[Fault]:
+def faults_from(values: ErrorSettings, model: RobotModel, now: float) -> list[Fault]:
     """Return the faults that are listed (raises RobodynError, quoting the entry)."""
     faults = [parse_fault(entry, model.body_joints, now) for entry in values.faults]
     for entry, fault in zip(values.faults, faults):
@@ -141,7 +165,7 @@ def faults_from(values: SimpleNamespace, model: RobotModel, now: float) -> list[
     return faults
 
 
-def campaign_from(values: SimpleNamespace) -> Campaign:
+def campaign_from(values: ErrorSettings) -> Campaign:
     """Return the random faults that are asked for (raises RobodynError)."""
-    return Campaign(values.fault_campaign_rate, values.fault_campaign_longest,
-                    values.fault_campaign_kinds, values.seed)
+    return Campaign(values.fault_campaign.rate, values.fault_campaign.longest,
+                    values.fault_campaign.kinds, values.seed)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import math
-from types import SimpleNamespace
 
 from numpy.typing import NDArray
 
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.simulator.sensor_parameters import (
-    campaign_from, FAULT_PARAMETERS, faults_from, SENSOR_PARAMETERS, sensors_from)
+    campaign_from, ErrorSettings, faults_from, sensors_from)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import (
     commands_dropped, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.sensors import Sensors
 
-_SENSORS = {row.name for row in SENSOR_PARAMETERS}
-_FAULTS = {row.name for row in FAULT_PARAMETERS}
+_FAULTS = ('fault', 'seed')  # first letters of parameters that change the schedule
 
 
 class SensorsAndFaults:
@@ -29,8 +28,8 @@ class SensorsAndFaults:
     ----------
     model : RobotModel
         The arm.
-    values : namespace
-        Parameters, see `adversary_parameters`.
+    values : ErrorSettings
+        Parameters.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class SensorsAndFaults:
 
     """
 
-    def __init__(self, model: RobotModel, values: SimpleNamespace):
+    def __init__(self, model: RobotModel, values: ErrorSettings):
         self._model = model
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
@@ -56,7 +55,7 @@ class SensorsAndFaults:
         self._known: tuple[Fault, ...] = ()
         self._schedule = self._made(values, 0.0, begin=0.0)
 
-    def _made(self, values: SimpleNamespace, now: float, begin: float) -> FaultSchedule:
+    def _made(self, values: ErrorSettings, now: float, begin: float) -> FaultSchedule:
         return FaultSchedule(self._model.body_joints, faults_from(values, self._model, now),
                              campaign_from(values), begin)
 
@@ -75,18 +74,15 @@ class SensorsAndFaults:
         """Return the time (s) before which nothing is or goes wrong; -inf: that is not known."""
         return self._schedule.event if self.nominal and self.sensors.ideal else -math.inf
 
-    def change(self, values: SimpleNamespace, names: Sequence[str], now: float) -> None:
-        """
-        Take over parameters that were set while running, at a time (s).
+    def check(self, values: ErrorSettings, now: float) -> None:
+        """Raise `RobodynError` for parameters that make no sense for this arm, at a time (s)."""
+        sensors_from(values, self._model)
+        self._made(values, now, begin=now)
 
-        Raises
-        ------
-        RobodynError
-            They make no sense for this arm; nothing has changed.
-
-        """
+    def change(self, values: ErrorSettings, names: Sequence[str], now: float) -> None:
+        """Use parameters that were set while running and checked, at a time (s)."""
         sensors = sensors_from(values, self._model)
-        if _FAULTS.intersection(names):
+        if any(name.startswith(_FAULTS) for name in names):
             schedule = self._made(values, now, begin=now)
             schedule.follow(self._schedule)
             self._schedule = schedule
@@ -94,15 +90,14 @@ class SensorsAndFaults:
             dropped, self.sensors = self.sensors.dropped, Sensors(
                 self._model.nv, sensors, values.seed)
             self.sensors.dropped = dropped
-        elif _SENSORS.intersection(names):
+        elif any(name.startswith('sensors.') for name in names):
             self.sensors.change(sensors)
         self._values = values
 
     def reset(self) -> None:
         """Begin again at time 0; what was asked for by hand (`now`) is forgotten."""
-        values = SimpleNamespace(**vars(self._values))
-        values.faults = tuple(entry for entry in values.faults
-                              if not entry.split()[:1] == ['now'])
+        values = replace(self._values, faults=tuple(
+            entry for entry in self._values.faults if entry.split()[:1] != ['now']))
         schedule = self._made(values, 0.0, begin=0.0)
         schedule.counts.update(self._schedule.counts)
         self._schedule = schedule

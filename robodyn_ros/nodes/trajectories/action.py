@@ -134,7 +134,7 @@ class TrajectoryAction:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError('the goal has a multi_dof_trajectory; the joints of this arm '
                                   'have one degree of freedom each', code=ResultCode.INVALID_GOAL)
-        defaults = self._controller.settings.tolerances
+        defaults = self._controller.design.tolerances
         names = self._controller.model.joint_names
         if defaults is None:
             defaults = Tolerances.none(len(names))

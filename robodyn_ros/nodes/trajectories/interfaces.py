@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from types import SimpleNamespace
 
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
@@ -16,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
@@ -35,7 +35,7 @@ class TrajectoryInterfaces:
         Of the arm.
     states : StateInput
         Of its state.
-    values : SimpleNamespace
+    values : ControllerSettings
         Parameters of the node.
     now, wall : callable
         Time of the cycle, and of stamps.
@@ -50,7 +50,7 @@ class TrajectoryInterfaces:
     """
 
     def __init__(self, node: LifecycleNode, controller: ArmController, states: StateInput,
-                 values: SimpleNamespace, now: Callable[[], float], wall: Callable[[], float]):
+                 values: ControllerSettings, now: Callable[[], float], wall: Callable[[], float]):
         self._node, self._controller = node, controller
         self.now, self._wall = now, wall
         self.refused, self.refusal = 0, ''
@@ -65,7 +65,7 @@ class TrajectoryInterfaces:
             node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
             self._action and self._action.server)
 
-    def _open_optional(self, states: StateInput, values: SimpleNamespace) -> None:
+    def _open_optional(self, states: StateInput, values: ControllerSettings) -> None:
         # only here, because they cannot be imported without control_msgs
         from robodyn_ros.nodes.trajectories.controller_state import ControllerState
         from robodyn_ros.nodes.trajectories.action import TrajectoryAction

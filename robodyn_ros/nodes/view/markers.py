@@ -18,26 +18,30 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.description import load_robot, ROBOT_PARAMETERS
+from robodyn_ros.nodes.description import load_robot, RobotSettings
 from robodyn_ros.nodes.load_messages import vector
-from robodyn_ros.nodes.parameters import Parameter, Parameters
+from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process
 from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.settings import group, parameter, settings
 from robodyn_ros.view.overlay import mass_ellipsoid
 
 NAME = 'robodyn_markers'
 _NAMES = Names()
 _LEAST = 0.5   # N: nobody sees the arrow of less
-PARAMETERS = (
-    *ROBOT_PARAMETERS,
-    Parameter('link', 'string', '', 'Whose mass ellipsoid is shown, and where the estimated '
-              'wrench acts: observer.link of the controller. Empty: the last one.',
-              read_only=True),
-    Parameter('rate', 'double', 15.0, 'Markers per second.', 'Hz', minimum=0.1, maximum=60.0,
-              read_only=True),
-)
+
+
+@settings()
+class MarkersSettings:
+    """Parameters of the markers."""
+
+    robot: RobotSettings = group(RobotSettings, '')
+    link: str = parameter(
+        '', 'Link whose mass ellipsoid is shown, and at which the estimated wrench acts: '
+        'observer.link of the controller. Empty: the last one.', read_only=True)
+    rate: float = parameter(15.0, 'Rate of the markers.', 'Hz', 0.1, 60.0, read_only=True)
 
 
 class MarkersNode(Node):
@@ -45,14 +49,14 @@ class MarkersNode(Node):
 
     def __init__(self):
         super().__init__(NAME)
-        table = Parameters(self, PARAMETERS)
+        table = Parameters(self, MarkersSettings)
         table.refuse_unknown()
         if find_spec('visualization_msgs') is None:
             raise ParameterError('visualization_msgs is not installed, so there are no markers: '
                                  'sudo apt install ros-$ROS_DISTRO-visualization-msgs, or pip '
                                  'install ros-visualization-msgs')
         from visualization_msgs.msg import MarkerArray
-        self._dynamics = Dynamics(load_robot(self, table.values).model)
+        self._dynamics = Dynamics(load_robot(self, table.values.robot).model)
         model = self._dynamics.model
         self._link = table.values.link or model.tip
         model.link(self._link)

@@ -1,0 +1,91 @@
+"""Settings applied to one robot: its gains and bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from robodyn_ros.control.contact.feedback import check_shaping
+from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
+from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.pose.task_gains import make_task_gains, TASK_PARAMETERS, TaskGains
+from robodyn_ros.control.settings import Settings
+from robodyn_ros.control.torque_bounds import Bounds
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.settings import per_joint
+from robodyn_ros.trajectory import Tolerances
+
+_GAINS, _TASK = (attrgetter(*names) for names in (GAIN_PARAMETERS, TASK_PARAMETERS))
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """
+    Settings applied to one robot.
+
+    Attributes
+    ----------
+    settings : Settings
+        The settings.
+    gains : Gains
+        Gains of the joints.
+    task_gains : TaskGains
+        Gains of the Cartesian laws.
+    bounds : Bounds
+        Bounds of the torque.
+    tolerances : Tolerances
+        Tolerances of trajectories.
+
+    """
+
+    settings: Settings
+    gains: Gains
+    task_gains: TaskGains
+    bounds: Bounds
+    tolerances: Tolerances
+
+    @classmethod
+    def make(cls, dynamics: Dynamics, settings: Settings, before: Design | None = None) -> Design:
+        """
+        Return the design of a robot.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+            The robot.
+        settings : Settings
+            The settings.
+        before : Design, optional
+            Present design, whose gains stay where their parameters are the same: the inertia they
+            were made for may have changed with the payload.
+
+        Raises
+        ------
+        ParameterError
+            A wrong length or value, naming the joint.
+
+        """
+        model = dynamics.model
+        same_gains = before is not None and _GAINS(settings) == _GAINS(before.settings)
+        same_task = before is not None and _TASK(settings) == _TASK(before.settings)
+        gains = before.gains if same_gains else make_gains(dynamics, settings)
+        check_shaping(gains, model)
+        per_joint('reflection.gain', settings.reflection.gain, model.joint_names)
+        per_joint('collision.threshold', settings.collision.threshold or 0.0, model.joint_names)
+        return cls(settings, gains,
+                   before.task_gains if same_task else make_task_gains(dynamics, settings),
+                   Bounds.from_settings(model, settings), tolerances(settings, model.joint_names))
+
+
+def tolerances(settings: Settings, joint_names) -> Tolerances:
+    """Return the tolerances of trajectories; raises `ParameterError` for a wrong length."""
+    given = settings.constraints
+
+    def limits(kind):
+        common = per_joint(f'constraints.{kind}', getattr(given, kind), joint_names)
+        own = [getattr(given.joints[name], kind) if name in given.joints else 0.0
+               for name in joint_names]
+        return [x or y for x, y in zip(own, common)]
+
+    return Tolerances.from_defaults(len(joint_names), limits('trajectory'), limits('goal'),
+                                    given.goal_time, given.stopped_velocity_tolerance)

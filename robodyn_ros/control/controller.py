@@ -186,8 +186,8 @@ class ArmController:
         m.motion.result[()] = motion.RUNNING
         m.observer.begins[()] = 1.0
         m.acceptance.remark.code[()] = acceptance.NEVER
-        m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.turned[()] = -np.inf
-        m.acceptance.least[()] = np.inf
+        m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.called[()] = -np.inf
+        m.acceptance.min_delay[()] = np.inf
         m.walls.lower[:], m.walls.upper[:] = self.model.lower, self.model.upper
         m.share.since[()] = np.inf  # feedback grows from the activation on
 
@@ -393,7 +393,7 @@ class ArmController:
 
     def deactivate(self) -> None:
         """Drop all motion; the torque to leave behind is `weight`."""
-        self._ask(motion.TO_GIVE_UP)
+        self._ask(motion.TO_DEACTIVATE)
 
     def shut_down(self, message: str, release: float | None = None) -> None:
         """
@@ -1010,7 +1010,7 @@ class ArmController:
     def gains_not_borne(self) -> dict[str, float]:
         """Return the largest part of its gains that a joint did not bear under the present law."""
         return {name: float(part) for name, part in zip(
-            self.model.joint_names, self._m.light.cut) if part > _NOTICED}
+            self.model.joint_names, self._m.light.reduction) if part > _NOTICED}
 
     @property
     def law_at_work(self) -> str:
@@ -1068,7 +1068,7 @@ class ArmController:
     def weight(self) -> np.ndarray:
         """Return the torque that holds the arm still where it was seen last, or is predicted."""
         m = self._m
-        return self._weight(m.guess.q if m.coasting else m.q) * self._gains.weight_scale
+        return self._weight(m.predicted.q if m.coasting else m.q) * self._gains.safe_gravity_scale
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return where joint positions have the link, (4, 4) in the base frame."""
@@ -1179,7 +1179,7 @@ class ArmController:
 
     def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
         """Return which motor could not hold the arm against such a gravity, or ''."""
-        weight = gravity * self._gains.weight_scale
+        weight = gravity * self._gains.safe_gravity_scale
         with np.errstate(divide='ignore', invalid='ignore'):
             share = np.abs(weight) / bounds.usable
         j = int(np.argmax(np.nan_to_num(share)))

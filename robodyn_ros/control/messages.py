@@ -30,7 +30,7 @@ TEMPLATES = {
     motion.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
     motion.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
     motion.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
-    motion.GIVEN_UP: 'the motion is given up after a pause',
+    motion.INTERRUPTED: 'the motion is given up after a pause',
     motion.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
                      f'finite numbers below {ABSURD:g}',
     motion.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
@@ -50,7 +50,7 @@ TEMPLATES = {
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
         "the same state is repeated, in which joint '{joint}' moves at {value:.3g}{because}"),
-    plausibility.HOPPING: "joint '{joint}' hops to and fro by {value:.3g}; check who else "
+    plausibility.ALTERNATING: "joint '{joint}' hops to and fro by {value:.3g}; check who else "
                           'publishes joint states',
     plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
                             'velocity limit {bound:.3g}',
@@ -67,7 +67,7 @@ TEMPLATES = {
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
 ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
-          motion.OFF_GOAL_SPEED, motion.GIVEN_UP, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK,
+          motion.OFF_GOAL_SPEED, motion.INTERRUPTED, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK,
           motion.UNATTENDED}
 _SILENCE = 'the joint states are silent'
 # ratio of velocity and change of position, and what is then wrong with it

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.steps.body import carried_wrenches
+from robodyn_ros.control.steps.body import wrench_torques
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError
 
@@ -36,9 +36,9 @@ class ExternalWrenches:
         self._memory, self._program = memory, program
         self._at_links: dict[str, tuple[int, np.ndarray, float]] = {}
         program.end.fill(-np.inf)
-        kernel = dynamics.kernel(carried_wrenches, {'q': model.nv, 'wrenches': 6 * model.nb},
-                                 (model.nv,), 'carried_wrenches')
-        self._carried = kernel.builtin('carried_wrenches', carried_wrenches.__doc__)
+        kernel = dynamics.kernel(wrench_torques, {'q': model.nv, 'wrenches': 6 * model.nb},
+                                 (model.nv,), 'wrench_torques')
+        self._wrench_torques = kernel.builtin('wrench_torques', wrench_torques.__doc__)
 
     def apply(self, now: float, link: str, wrench, timeout: float) -> None:
         """
@@ -78,7 +78,7 @@ class ExternalWrenches:
         body, values = self._at_body(link, wrench)
         all_bodies = np.zeros(6 * self._model.nb)
         all_bodies[6 * body:6 * body + 6] = values
-        return self._carried(q, all_bodies)
+        return self._wrench_torques(q, all_bodies)
 
     def _at_body(self, link: str, wrench) -> tuple[int, np.ndarray]:
         """Return the body that carries a link, and the wrench at its origin in its axes."""

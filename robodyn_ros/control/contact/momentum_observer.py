@@ -50,7 +50,7 @@ class Row(IntEnum):
 
 
 def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit, bandwidth,
-            viscous, coulomb, stiction, stribeck_velocity, armature, weight_scale, compensated,
+            viscous, coulomb, stiction, stribeck_velocity, armature, safe_gravity_scale, compensated,
             step, memory):
     """
     Return the rows after a step of `dt`: p, drift, r and what follows from it.
@@ -68,7 +68,7 @@ def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit
     g = algorithms.gravity(tree, runtime, q)
     drag = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
                              friction.MEASURED_SMOOTHING)
-    drift = [c - w * each - f for c, w, each, f in zip(gradient, weight_scale, g, drag)]
+    drift = [c - w * each - f for c, w, each, f in zip(gradient, safe_gravity_scale, g, drag)]
     allowance = [model_error * (absolute(a) + absolute(b) + absolute(c) + absolute(f)) + h
                  for a, b, c, f, h in zip(inertial, velocity, load, drag, hidden(qd, stiction))]
     rows = []

@@ -219,7 +219,7 @@ def test_a_report_changes_no_torque():
         assert not loop.control.fault
     n = min(map(len, torques))
     np.testing.assert_array_equal(torques[0][:n], torques[1][:n])
-    assert seen(loop).collisions == 1 and seen(loop).told
+    assert seen(loop).collisions == 1 and seen(loop).collision_text
 
 
 def test_a_floating_arm_may_be_pushed():

@@ -11,7 +11,7 @@ import numpy as np
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.feedback import check_shaping
-from robodyn_ros.control.contact.observation import Observation
+from robodyn_ros.control.contact.observation import ContactObserver
 from robodyn_ros.control.contact.settings import checked_threshold
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
@@ -112,7 +112,7 @@ class ArmController:
         What is learned about that by the adaptive law.
     wrenches, target : ExternalWrenches
         What is known to push the arm, and what a link is to press, turned round.
-    observation : Observation
+    observation : ContactObserver
         External torque and collisions.
     reference : Reference
         What is asked of the joints now.
@@ -154,7 +154,7 @@ class ArmController:
         self.reflection = Reflection(model, p.reflection)
         self._linear = LinearFeedback(dynamics, p.external_law)
         self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptation)
-        self.observation = Observation(dynamics, host, self._messages,
+        self.observation = ContactObserver(dynamics, host, self._messages,
                                        settings.observer.link or model.tip)
         reference = m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
@@ -477,8 +477,8 @@ class ArmController:
             A collision is not over.
 
         """
-        if self.fault and self.observation.told:
-            raise StateError(f'the cause is still there: {self.observation.told}')
+        if self.fault and self.observation.collision_text:
+            raise StateError(f'the cause is still there: {self.observation.collision_text}')
         self._p.motion.reset += 1.0
         self.host.apply()
 
@@ -1110,7 +1110,7 @@ class ArmController:
         self._dynamics.runtime[:] = runtime
         m, now = self._m, float(self._state.now)
         q, qd, *reference, external = rows[:7]
-        problem = self._own.ask(
+        problem = self._own.start_or_evaluate(
             bool(m.external_law.active != external_law.OWN), now,
             min(max(0.0, now - float(m.before)), self.settings.longest_pause),
             (q, qd, external), Reference(*reference))

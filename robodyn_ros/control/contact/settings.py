@@ -1,4 +1,4 @@
-"""What is made of the external torque that the momentum observer sees."""
+"""Settings of momentum observer, collision detection and disturbance compensation."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ REACTIONS = ('report', 'stop', 'float')
 @dataclass(frozen=True)
 class CollisionSettings:
     """
-    When external torque is a collision, and what is done then.
+    Detection of collisions, and the reaction to them.
 
     Attributes
     ----------
     threshold : float or (nv,) or None
-        External torque in N m (N) beyond which a joint takes part in a collision; None: none does.
+        External torque in N m (N) above which a joint collides; None: no detection.
     release : float
-        Part of the threshold below which it is over.
+        Part of the threshold below which a collision is over.
     duration : float
-        Seconds for which the threshold must be exceeded.
+        Time in s for which the threshold must be exceeded.
     model_error : float
-        Part of the torque of the motion, and of friction, by which the threshold is wider: a model
-        that errs by less never alarms. Where dry friction may hold a joint, all of it.
+        Part of the torque of the motion, and of friction, that is added to the threshold: smaller
+        model errors are no collision. Where dry friction may hold a joint, all of it is added.
     reaction : str
-        'report'; 'stop': come to rest where the arm is found, and hold; 'float': carry the weight,
-        and give way.
+        'report'; 'stop': come to rest from the measured state, and hold; 'float': gravity
+        compensation.
 
     """
 
@@ -52,19 +52,19 @@ class CollisionSettings:
 @dataclass(frozen=True)
 class ObserverSettings:
     """
-    What is made of the external torque; its bandwidth is in `Gains`.
+    Use of the external torque; the bandwidth of the observer is in `Gains`.
 
     Attributes
     ----------
     torque_source : str
-        'command': the torque that was sent; 'measured': the effort of the joint states, for joints
-        that report one.
+        Motor torque: 'command', the torque sent, or 'measured', the effort of the joint states for
+        joints that report one.
     link : str
-        At which the wrench is estimated; empty: the tip.
+        Link at which the wrench is estimated; empty: the tip.
     disturbance_limit : float
         Part of the effort limit that the disturbance observer may use.
     collision : CollisionSettings
-        See there.
+        Detection of collisions.
 
     """
 

@@ -84,7 +84,7 @@ def diagram():
             common.append(f'    any --> {MODES[after]}: {why}')
         else:
             lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
-    # a law from outside has its turn in the law, see `steps.torque.external_law_terms`
+    # an external law takes over in the law, see `steps.torque.external_law_terms`
     lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
         ('HOLD', 'LINEAR', 'messages come'), ('LINEAR', 'STOP', 'no message, or it failed'))]
     return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])

@@ -94,7 +94,7 @@ def test_linear_feedback_is_braked_as_early_as_a_hand():
     q = BENT.copy()
     q[JOINT] = MODEL.upper[JOINT] - 0.1
     held = command(DYN, q, regulator(DYN, q))
-    loop = arm(q=q, settings=CycleSettings(guest='linear_feedback', activation_time=0.02,
+    loop = arm(q=q, settings=CycleSettings(external_law='linear_feedback', activation_time=0.02,
                                            torque_rate=1e6))
     loop.run(0.05)
     for _ in range(250):

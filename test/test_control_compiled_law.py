@@ -8,7 +8,7 @@ from robodyn_ros.control.examples.scalar_law import stiffening
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
-OWN = CycleSettings(guest='own_law', activation_time=0.1)
+OWN = CycleSettings(external_law='own_law', activation_time=0.1)
 NAME = 'robodyn_ros.control.examples.scalar_law:stiffening'
 THIS = 'test_control_compiled_law'
 

@@ -13,7 +13,7 @@ from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.model import RobotModel
 from scipy.linalg import expm
 
-LINEAR = CycleSettings(guest='linear_feedback', activation_time=0.1)
+LINEAR = CycleSettings(external_law='linear_feedback', activation_time=0.1)
 DYNAMICS = Dynamics(MODEL)
 GAIN = regulator(DYNAMICS, BENT)
 HELD = command(DYNAMICS, BENT, GAIN)

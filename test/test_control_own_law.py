@@ -17,7 +17,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.trajectory import Reference
 
-OWN = CycleSettings(guest='own_law', activation_time=0.1)
+OWN = CycleSettings(external_law='own_law', activation_time=0.1)
 DOCS = Path(__file__).resolve().parents[1] / 'docs' / 'own_law.md'
 # in the tests any pause of the machine is pardoned; of what is right not even rounding differs
 PATIENT, ROUNDING = 1.0, 1e-9

@@ -275,7 +275,7 @@ def test_mistakes_are_named(arms):
     with pytest.raises(ParameterError, match='joint3'):
         arms.loop(effort_limit=np.where(np.arange(7) == 2, -1.0, MODEL.effort_limit))
     with pytest.raises(ParameterError, match='linear_feedback'):
-        arms.loop(guest='linear_feedback')
+        arms.loop(external_law='linear_feedback')
     loop = arms.loop()
     with pytest.raises(ArgumentError, match='one run'):
         loop.start(HOME, SPREAD, 0, range(0))

@@ -155,14 +155,14 @@ class ArmController:
         self._linear = LinearFeedback(dynamics, p.external_law)
         self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptation)
         self.observation = ContactObserver(dynamics, host, self._messages,
-                                       settings.observer.link or model.tip)
+                                           settings.observer.link or model.tip)
         reference = m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = m.terms.reshape(len(Term), model.nv)
         self._latest = -np.inf  # time of the last cycle
         self._task, self.verdict = TaskReport(m.report), Verdict(m.verdict, self._messages)
         self._state = host.state
-        self._check_external_law(settings.guest)
+        self._check_external_law(settings.external_law)
         if TRACKING[settings.tracking].adapts:
             self.adaptation.require()
         self.check_gains(gains)
@@ -351,7 +351,8 @@ class ArmController:
         self._drop_announced()
         p = self._p
         p.motion.floats[()] = self.settings.start_floating
-        p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.guest, external_law.NONE)
+        p.external_law.choice[()] = EXTERNAL_LAWS.get(
+            self.settings.external_law, external_law.NONE)
         self._state.arrival[()] = arrival
         self._locate(motion.TO_TAKE_OVER, now, q, qd)
 
@@ -660,20 +661,20 @@ class ArmController:
             A law that learns a payload has no link to put it on.
 
         """
-        floating, guest = mode == Mode.FLOAT.value, mode if mode in EXTERNAL_LAWS else ''
+        floating, ext_law = mode == Mode.FLOAT.value, mode if mode in EXTERNAL_LAWS else ''
         if self.mode is not Mode.INACTIVE:
             self._require_ready()
-        self._check_external_law(guest)
-        if not floating and not guest:
+        self._check_external_law(ext_law)
+        if not floating and not ext_law:
             self._use_law(mode)
-        self.settings = replace(self.settings, guest=guest, start_floating=floating)
+        self.settings = replace(self.settings, external_law=ext_law, start_floating=floating)
         if self.mode is Mode.INACTIVE:
             return
         if floating:
             self.compensate_gravity()
-        elif self.mode is Mode.FLOAT or (guest == _LINEAR and not self._expects_linear):
+        elif self.mode is Mode.FLOAT or (ext_law == _LINEAR and not self._expects_linear):
             self.hold()
-        self._p.external_law.choice[()] = EXTERNAL_LAWS.get(guest, external_law.NONE)
+        self._p.external_law.choice[()] = EXTERNAL_LAWS.get(ext_law, external_law.NONE)
         self._p.external_law.request += 1.0
         self.host.apply()
 
@@ -765,7 +766,8 @@ class ArmController:
         self._use_settings(settings, self.bounds)
         now = self.settings
         self.settings = replace(
-            settings, tracking=now.tracking, guest=now.guest, start_floating=now.start_floating,
+            settings, tracking=now.tracking, external_law=now.external_law,
+            start_floating=now.start_floating,
             activation_time=now.activation_time, stop_time=now.stop_time,
             longest_pause=now.longest_pause, states=now.states, gain_schedule=now.gain_schedule,
             adaptation=replace(settings.adaptation, link=now.adaptation.link))
@@ -882,7 +884,7 @@ class ArmController:
         It counts for `settings.wrench_timeout`. Raises as `Reflection.take`, and StateError if
         none of it is to be reflected.
         """
-        if not self.reflection.shown:
+        if not self.reflection.enabled:
             raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
         self.reflection.take(now, torque, self.settings.wrench_timeout)
 
@@ -1159,9 +1161,9 @@ class ArmController:
             raise StateError(f'{self.recovery}, so {what} is refused: bring it inside by a '
                              'trajectory, or by hand while the arm floats')
 
-    def _check_external_law(self, guest: str) -> None:
+    def _check_external_law(self, ext_law: str) -> None:
         """Raise `ParameterError` for a law of the user that is not there."""
-        if guest == 'own_law' and self._own is None:
+        if ext_law == 'own_law' and self._own is None:
             raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '
                                  'name of a registered law, see docs/own_law.md',
                                  parameter='own_law')

@@ -114,7 +114,8 @@ def make_gains(dynamics: Dynamics, natural_frequency=20.0, damping_ratio=1.0, kp
         stiction=part * np.maximum(given('stiction', stiction, coulomb), coulomb),
         stribeck_velocity=_positive(model, 'stribeck_velocity',
                                     given('stribeck_velocity', stribeck_velocity)),
-        armature=rotors, gravity_scale=own * scale, safe_gravity_scale=own * np.maximum(scale, 1.0),
+        armature=rotors, gravity_scale=own * scale,
+        safe_gravity_scale=own * np.maximum(scale, 1.0),
         observer_bandwidth=_positive(model, 'observer_bandwidth', given(
             'observer_bandwidth', observer_bandwidth)),
         disturbance_observer=np.full(model.nv, float(disturbance_observer)),

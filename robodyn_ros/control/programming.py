@@ -1,4 +1,4 @@
-"""From gains and settings to the program of a cycle."""
+"""Program of a cycle from gains and settings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from robodyn_ros.safety import judged_speeds
 
 EXTERNAL_LAWS = {'own_law': external_law.OWN, Mode.LINEAR_FEEDBACK.value: external_law.LINEAR}
 
-_SHOWN = 0.1     # of the effort limit, that a live measured effort shows
-_STEEPEST = 1.5  # largest over mean deceleration of a stop
+_RESPONSE = 0.1     # of the effort limit: change of torque that a live measured effort must follow
+_STEEPEST = 1.5  # ratio of largest to mean deceleration of a stop
 
 
 def check_law(name: str) -> None:
@@ -31,7 +31,7 @@ def check_law(name: str) -> None:
 
 
 def write_gains(program: SimpleNamespace, gains: Gains, task_gains: TaskGains, law: str) -> None:
-    """Use gains, and a law that follows references."""
+    """Write gains, and the tracking law."""
     for block, source in ((program.gains, gains), (program.task, task_gains)):
         for name, values in vars(block).items():
             values[...] = np.reshape(getattr(source, name), values.shape)
@@ -41,7 +41,7 @@ def write_gains(program: SimpleNamespace, gains: Gains, task_gains: TaskGains, l
 
 
 def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bounds) -> None:
-    """Use limits, times and the paces of a motion to a pose."""
+    """Write limits, times, and the bounds of motions to a pose."""
     program.transition.duration[()] = settings.transition_time
     program.tank[()] = settings.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
@@ -51,25 +51,25 @@ def write_settings(program: SimpleNamespace, settings: CycleSettings, bounds: Bo
 
 def write_constants(program: SimpleNamespace, settings: CycleSettings, model: RobotModel,
                     bounds: Bounds) -> None:
-    """Use what does not change any more: states, walls, and times of activation."""
-    states, accepts = settings.states, program.acceptance
+    """Write what does not change during control: states, walls, and times."""
+    states, acceptance = settings.states, program.acceptance
     for name, value in (('hold', states.hold), ('stop', states.stop), ('skew', states.max_skew),
                         ('slack', states.jump), ('patience', states.patience),
                         ('simulated', states.simulated)):
-        getattr(accepts, name)[()] = value
+        getattr(acceptance, name)[()] = value
     limits, walls = settings.position_limits, program.walls
     walls.tolerance[()], walls.furthest[()] = limits.tolerance, limits.furthest
     walls.speed[()] = limits.speed
-    plausible, judges = states.plausibility, accepts.plausibility
+    plausible, checks = states.plausibility, acceptance.plausibility
     for name, value in (('source', VELOCITY_SOURCES.index(plausible.velocity_source)),
                         ('smoothing', plausible.velocity_filter), ('motion', plausible.motion),
                         ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
                         ('overspeed', plausible.overspeed),
                         ('overspeed_time', plausible.overspeed_time),
-                        ('speed', speeds(model)), ('torque', _SHOWN * bounds.usable)):
-        getattr(judges, name)[...] = value
-    accepts.limit[:] = judged_speeds(model.velocity_limit)
-    accepts.continuous[:] = model.continuous
+                        ('speed', speeds(model)), ('torque', _RESPONSE * bounds.usable)):
+        getattr(checks, name)[...] = value
+    acceptance.limit[:] = judged_speeds(model.velocity_limit)
+    acceptance.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
@@ -77,7 +77,7 @@ def write_constants(program: SimpleNamespace, settings: CycleSettings, model: Ro
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,
             disables: float = 0.0) -> None:
-    """Ask for something: a request of `steps.motion`, the code of its text, what it disables."""
+    """Write a request of `steps.motion`, the code of its text, and the laws it disables."""
     p = program.motion
     p.kind[()], p.code[()], p.disables[()] = kind, code, disables
     p.request += 1.0

@@ -179,7 +179,7 @@ class CycleSettings:
     ----------
     tracking : str
         The law that follows references, a key of `laws.TRACKING`.
-    guest : str
+    external_law : str
         The law from outside that is to have the arm, see `control.external_laws`; '' for none.
     start_floating : bool
         Whether activation enters gravity compensation instead of a hold.
@@ -237,7 +237,7 @@ class CycleSettings:
     """
 
     tracking: str = 'computed_torque'
-    guest: str = ''
+    external_law: str = ''
     start_floating: bool = False
     activation_time: float = 0.5
     transition_time: float = 0.2

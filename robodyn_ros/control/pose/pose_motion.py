@@ -1,10 +1,9 @@
 """
-Limits of motions to a pose of a link; the motions are `steps.pose_motion` and `resolved_rate`.
+Limits of motions to a pose of a link; the motions are in `steps.pose_motion` and `resolved_rate`.
 
-The reference is an arm of its own that moves by resolved rates. Its link heads straight for the
-target, as fast as it may and still come to rest there; joints respect their limits of position,
-velocity and acceleration, and the link those of its own. Every new target is taken up from the
-motion that is under way.
+The reference arm moves by resolved-rate control. Its link moves straight to the target, as fast as
+the limits permit with a stop there; joints and link respect their limits of position, velocity and
+acceleration. A new target is approached from the present motion.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ import numpy as np
 from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model.per_joint import speeds
 
-_MARGIN = 2e-3   # rad or m that are kept to limits
+_MARGIN = 2e-3   # rad or m, distance of the reference from position limits
 _NO_LIMIT = 1e9  # rad or m
 
 
 @dataclass(frozen=True)
 class ReachSettings:
     """
-    How fast a link may be moved, and how far ahead of it the reference; linear, then angular.
+    Limits of motions of a link, and the largest lead of the reference; linear, then angular.
 
     Attributes
     ----------
     velocity : pair of float
-        m/s and rad/s.
+        Largest velocity, m/s and rad/s.
     acceleration : pair of float
-        m/s^2 and rad/s^2.
+        Largest acceleration, m/s^2 and rad/s^2.
     leash : pair of float
-        m and rad between reference and arm at which the reference waits.
+        Distance between reference and arm, m and rad, at which the reference waits.
 
     """
 
@@ -51,6 +50,6 @@ class ReachSettings:
 
 
 def joint_bounds(model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower and upper position and velocity within which the reference stays."""
+    """Return lower and upper position limits and velocity limits of the reference, (nv,) each."""
     return (np.maximum(model.lower + _MARGIN, -_NO_LIMIT),
             np.minimum(model.upper - _MARGIN, _NO_LIMIT), speeds(model))

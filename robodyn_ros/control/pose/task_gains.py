@@ -1,4 +1,4 @@
-"""Gains of the Cartesian laws, checked once."""
+"""Gains of the Cartesian laws."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from robodyn_ros.model.per_joint import not_negative
 
 AXES = ('base', 'target')
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
-_POSES = 128       # that tell what is usual
-_NOTHING = 1e-9    # of the usual: a link that cannot be moved
-# numbers in each gain; those of the posture have one per joint
+_POSES = 128       # configurations for typical values
+_NEGLIGIBLE = 1e-9    # of the typical value, below which a link cannot be moved
+# size of each gain; those of the posture have one number per joint
 SIZES = {'axes': 1, 'singularity': 1,
          **dict.fromkeys(('stiffness', 'damping', 'damping_ratio', 'kp', 'kd', 'selected',
                           'controlled', 'reach', 'mobility'), 6)}
@@ -29,26 +29,27 @@ class TaskGains:
     Attributes
     ----------
     link : str
-        That is held and moved.
+        Controlled link.
     stiffness, damping : (6,)
-        Of cartesian_impedance, in N/m and N m/rad, N s/m and N m s/rad; stiffness 0 without
-        damping leaves a direction free.
+        Stiffness and damping of cartesian_impedance, in N/m and N m/rad, N s/m and N m s/rad;
+        stiffness 0 without damping leaves a direction free.
     damping_ratio : (6,)
-        Of cartesian_impedance, on top of `damping`.
+        Damping ratio of cartesian_impedance, in addition to `damping`.
     kp, kd : (6,)
-        Of operational_space, in 1/s^2 and 1/s; 0 and 0 leave a direction free.
+        Gains of operational_space, in 1/s^2 and 1/s; 0 and 0 leave a direction free.
     selected, controlled : (6,)
-        1 where cartesian_impedance, and operational_space, decide; 0 for free directions.
+        1 for directions that cartesian_impedance, and operational_space, control; 0 for free ones.
     axes : (1,)
-        0: directions are those of the base, 1: of the reference pose.
+        Axes of the directions, 0: of the base, 1: of the reference pose.
     posture_kp, posture_kd : (nv,)
-        In the null space of operational_space, in 1/s^2 and 1/s.
+        Gains in the null space of operational_space, in 1/s^2 and 1/s.
     posture_stiffness, posture_damping : (nv,)
-        In the null space of cartesian_impedance, in N m/rad and N m s/rad (N/m and N s/m).
+        Stiffness and damping in the null space of cartesian_impedance, in N m/rad and N m s/rad
+        (N/m and N s/m).
     reach : (6,)
-        Scales the rows of the Jacobian so that its singular values are usually 1.
+        Scale of the rows of the Jacobian, such that its singular values are typically 1.
     mobility : (6,)
-        Usual diagonal of J M^-1 J^T, in 1/kg and 1/(kg m^2).
+        Typical diagonal of J M^-1 J^T, in 1/kg and 1/(kg m^2).
     singularity : (1,)
         Singular value of the scaled Jacobian below which a direction is damped.
 
@@ -97,29 +98,29 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
     dynamics : Dynamics
         The robot.
     link : str
-        To hold and move; default the tip.
+        Controlled link; default the tip.
     natural_frequency : float or (6,)
-        Of the link's error, in rad/s; 0 leaves a direction free. In operational_space that is
-        exact, in cartesian_impedance it is what the usual mass of the link makes of it.
+        Natural frequency of the error of the link, in rad/s; 0 leaves a direction free. Exact in
+        operational_space; in cartesian_impedance for the typical mass of the link.
     damping_ratio : float or (6,)
-        Of both laws.
+        Damping ratio of both laws.
     stiffness : float or (6,), optional
-        Of cartesian_impedance, in place of the natural frequency; N/m, N m/rad.
+        Stiffness of cartesian_impedance, in place of the natural frequency; N/m, N m/rad.
     damping : float or (6,), optional
-        Of cartesian_impedance, in place of the damping ratio; N s/m, N m s/rad.
+        Damping of cartesian_impedance, in place of the damping ratio; N s/m, N m s/rad.
     axes : {'base', 'target'}
-        Whether directions are those of the base, or turn with the reference pose.
+        Axes of the directions: of the base, or of the reference pose.
     armature : float or (nv,)
-        Inertia of the rotors, as for `make_gains`.
+        Rotor inertia, as for `make_gains`.
     posture_frequency, posture_ratio : float or (nv,)
         Natural frequency in rad/s and damping ratio of the posture in the null space.
     singularity : float
-        Singular value of the Jacobian, as a part of the usual, below which a direction is damped.
+        Singular value of the scaled Jacobian below which a direction is damped.
 
     Raises
     ------
     ParameterError
-        A wrong length or value, or a link that does not move.
+                A length or value is wrong, or the link does not move.
 
     """
     link = _moving(dynamics, link or dynamics.model.tip)
@@ -128,10 +129,10 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
                              parameter='axes')
     model = dynamics.model
     rotors = not_negative('armature', armature, model)
-    usual = Usual.of(dynamics, link, rotors)
+    typical = TypicalLink.of(dynamics, link, rotors)
     wn = six('natural_frequency', natural_frequency)
     ratio = six('damping_ratio', damping_ratio)
-    springs = six('stiffness', stiffness) if np.size(stiffness) else wn ** 2 * usual.mass
+    springs = six('stiffness', stiffness) if np.size(stiffness) else wn ** 2 * typical.mass
     dampers = six('damping', damping) if np.size(damping) else np.zeros(6)
     posture = not_negative('posture_frequency', posture_frequency, model)
     posture_kd = 2.0 * not_negative('posture_ratio', posture_ratio, model) * posture
@@ -142,7 +143,7 @@ def make_task_gains(dynamics: Dynamics, link: str = '', natural_frequency=15.0, 
         kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
         axes=float(axes == 'target'), posture_kp=posture ** 2, posture_kd=posture_kd,
         posture_stiffness=posture ** 2 * inertia, posture_damping=posture_kd * inertia,
-        reach=usual.reach, mobility=usual.mobility, singularity=singularity)
+        reach=typical.reach, mobility=typical.mobility, singularity=singularity)
 
 
 def six(name: str, value) -> np.ndarray:
@@ -152,7 +153,7 @@ def six(name: str, value) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Neither one number nor six, or one that is negative or not finite, naming the direction.
+        The length is not 1 or 6, or a number is negative or not finite, naming the direction.
 
     """
     try:
@@ -172,7 +173,7 @@ def six(name: str, value) -> np.ndarray:
 
 
 def _moving(dynamics: Dynamics, link: str) -> str:
-    """Return a link that some joint moves, or raise."""
+    """Return a link that some joint moves; raises `ParameterError` otherwise."""
     if dynamics.model.link(link).body < 0:
         raise ParameterError(f'cartesian link {link!r} belongs to the immovable base; name a link '
                              'that moves', parameter='link', link=link)
@@ -180,20 +181,20 @@ def _moving(dynamics: Dynamics, link: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Usual:
+class TypicalLink:
     """
-    What a link is usually like, over poses from everywhere; (6,) each, alike along all axes.
+    Typical properties of a link, over sampled configurations; (6,) each, equal along all axes.
 
     Attributes
     ----------
     reach : (6,)
-        Scales the rows of the Jacobian to norm 1.
+        Scale of the rows of the Jacobian to norm 1.
     mobility : (6,)
         Diagonal of J M^-1 J^T.
     mass : (6,)
-        Between what a push feels with all other directions free, and with all of them held: the
-        geometric mean of 1 / (J M^-1 J^T)_ii and of the diagonal of Lambda. The light wrist of a
-        heavy arm is far from both.
+        Geometric mean of 1 / (J M^-1 J^T)_ii, the effective mass with all other directions free,
+        and of the diagonal of Lambda, with all of them constrained. They differ much for the
+        light wrist of a heavy arm.
 
     """
 
@@ -202,15 +203,15 @@ class Usual:
     mass: np.ndarray
 
     @classmethod
-    def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> Usual:
-        """Return what is usual for a link."""
+    def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> TypicalLink:
+        """Return the typical properties of a link."""
         poses = poses_from_everywhere(dynamics.model, _POSES)
-        # one by one: these are kernels that are compiled anyway
+        # not batched: these kernels are compiled in any case
         J = np.array([dynamics.jacobian(q, link) for q in poses])
         M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)
-        # a joint that moves no mass tells nothing of masses
-        A = J @ np.linalg.pinv(M, rcond=_NOTHING ** 2, hermitian=True) @ np.swapaxes(J, 1, 2)
-        Lambda = np.linalg.pinv(A, rcond=_NOTHING, hermitian=True)
+        # the pseudo-inverse ignores joints that move no mass
+        A = J @ np.linalg.pinv(M, rcond=_NEGLIGIBLE ** 2, hermitian=True) @ np.swapaxes(J, 1, 2)
+        Lambda = np.linalg.pinv(A, rcond=_NEGLIGIBLE, hermitian=True)
         mobility = _by_kind(_diagonal(A).mean(axis=0))
         held = _by_kind(np.median(_diagonal(Lambda), axis=0))
         return cls(1.0 / np.sqrt(_by_kind((J ** 2).sum(axis=2).mean(axis=0))), mobility,
@@ -222,6 +223,6 @@ def _diagonal(matrices: np.ndarray) -> np.ndarray:
 
 
 def _by_kind(values: np.ndarray) -> np.ndarray:
-    """Return the mean of what linear, and what angular directions have; 1 for nothing."""
-    return np.repeat([kind[kind > _NOTHING].mean() if np.any(kind > _NOTHING) else 1.0
+    """Return the means over linear and over angular directions; 1 where all are negligible."""
+    return np.repeat([kind[kind > _NEGLIGIBLE].mean() if np.any(kind > _NEGLIGIBLE) else 1.0
                       for kind in (values[:3], values[3:])], 3)

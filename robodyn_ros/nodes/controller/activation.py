@@ -74,10 +74,10 @@ class Activation:
         if notice:
             self._log.warning(f'the effort of the arm was not compared with its weight: {notice}')
         self._cycle.take_over()
-        guest = self._controller.settings.guest
+        ext_law = self._controller.settings.external_law
         self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
                        else 'active: the arm is held where it is'
-                       + (f'; then {guest} has it' if guest else ''))
+                       + (f'; then {ext_law} has it' if ext_law else ''))
 
     def _check(self) -> str:
         """Raise why the arm cannot be taken over; return what could not be checked."""

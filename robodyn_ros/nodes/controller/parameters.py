@@ -247,7 +247,7 @@ def settings_from(values: SimpleNamespace, model: RobotModel,
         position_limits=PositionLimits(
             values.position_limits_tolerance, values.position_limits_recovery,
             values.position_limits_recovery_speed),
-        guest=values.mode if values.mode in EXTERNAL_LAWS else '',
+        external_law=values.mode if values.mode in EXTERNAL_LAWS else '',
         states=StateSettings(
             values.stale_hold, values.stale_stop, values.stale_max_skew, values.stale_jump,
             values.stale_stop + _BELIEVED, values.lockstep or simulated,

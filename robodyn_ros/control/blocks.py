@@ -182,7 +182,7 @@ def differences(cls: type, a: np.ndarray, b: np.ndarray, dimensions: Mapping[str
     a, b : (size,) array
         Numbers of the two blocks.
     dimensions : mapping of str to int
-        As for `entries`.
+        Lengths of dimensions, see `entries`.
     same : callable
         Whether two numbers are regarded as equal.
 

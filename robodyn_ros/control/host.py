@@ -95,7 +95,7 @@ def law_function(dimensions: dict[str, int], evaluate: Callable) -> Callable:
     Parameters
     ----------
     dimensions : dict of str to int
-        Of the robot.
+        Dimensions of the blocks.
     evaluate : callable
         `evaluate(runtime, arrays)` takes the gravity and payload parameters, and the inputs of a
         law by rows, see `laws.INPUTS`. It returns the first rows of `Term`, and a code, 0 for

@@ -132,7 +132,7 @@ class CommandPermission:
         ----------
         now : float
             Steady clock, s.
-        word : GuardState
+        guard_state : GuardState
             State of the guard.
         echo : int
             Stamp in ns of the newest heartbeat that the guard had received by then.

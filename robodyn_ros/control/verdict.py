@@ -38,7 +38,7 @@ class Verdict:
 
     @property
     def fault(self) -> str | None:
-        """Why the torque of the law was not used; None if it was used, limited or not."""
+        """Cause for not using the torque of the law; None if it was used, limited or not."""
         return None if self.ok else self._messages.text(motion.torque_failure(self._memory))
 
     @property

@@ -60,7 +60,7 @@ class ExternalWrenches:
         ModelError
             There is no such link, or it does not move.
         ArgumentError
-            Not six finite numbers, or implausibly large ones.
+            The wrench is not six finite numbers of plausible size.
 
         """
         body, values = self._at_body(link, wrench)

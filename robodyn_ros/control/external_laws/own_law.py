@@ -95,7 +95,7 @@ class OwnLawRunner:
         Returns
         -------
         problem : str
-            Why the result cannot be used; '' if it can.
+            Reason for not using the result; '' if it is used.
 
         """
         self._set_inputs(now, dt, state, reference)

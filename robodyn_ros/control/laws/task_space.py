@@ -34,7 +34,7 @@ class Task:
     Parameters
     ----------
     arm : Arm
-        With the frame of the link.
+        Robot, with the frame of the link.
     x : namespace
         State, reference, and `x.task`: `axes`, `reach`, `mobility` and `singularity` as in
         `TaskGains`.

@@ -47,7 +47,8 @@ def admissible_parts(M, inverse, stiffness, damping, ratio, fastest):
     M, inverse : list
         Mass matrix and its inverse, in rows.
     stiffness, damping, ratio : list of scalar
-        Of each joint; the damping ratio is that of the joint alone, in addition to the damping.
+        Gains of each joint; the damping ratio is that of the joint alone, in addition to the
+        damping.
     fastest : scalar
         Largest decay rate at the interval of the torques (1/s).
 
@@ -73,7 +74,7 @@ def reduced(body, m, row, q, gains, task, gap):
     body : Body
         The robot.
     m : Memory
-        Of this step.
+        Memory of this step.
     row : scalar
         Row of the law in the table of laws.
     q : list of scalar

@@ -78,7 +78,7 @@ class Verdict:
     not_finite: float = scalar('', 'Torque that was not finite: 0 none; 1 law; 2 law and '
                                'fallback: the last torque was sent again.')
     joint: float = scalar('', 'Joint whose torque was not finite.')
-    value: float = scalar('N m', 'That torque.')
+    value: float = scalar('N m', 'Torque of that joint.')
 
 
 def supervise(desired, fallback, sent, dt, p, at_once=0.0):

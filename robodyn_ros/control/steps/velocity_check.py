@@ -55,14 +55,14 @@ def compared(x, dt, restarts, m, p, estimated):
     Parameters
     ----------
     x : namespace
-        Of all joints: velocities `reported`, and their `estimate`; flags that they are `outlying`;
-        `step` of the position.
+        Lists over the joints: velocities `reported`, and their `estimate`; flags `outlier`; `step`
+        of the position.
     dt : scalar
         Time since the last state, s.
-    anew : scalar
+    restarts : scalar
         Flag: there is no previous state.
     m, p : Memory, Program
-        Of `plausibility`.
+        Memory and program of `plausibility`.
     estimated : scalar
         Flag: reported velocities are not used.
 

@@ -178,4 +178,4 @@ def decide(robot, requests, flags, state, m, p):
     ext_law = external_law.released(ext_law, either(flags.hit, flags.silent))
     return replace(m, motion=after, switch=p.switch, external_law=ext_law,
                    transition=transition.cancel(blended, cancelled),
-                   loads=loads.finished(m.loads, p.loads, requests.to.deactivate))
+                   loads=loads.completed(m.loads, p.loads, requests.to.deactivate))

@@ -74,7 +74,7 @@ def compared(x, dt, restarts, m, p, estimated):
         min_variance=(_OSCILLATION * p.motion) * (_OSCILLATION * p.motion))
     joints = [
         _compared(SimpleNamespace(speed=speed, **{name: getattr(m, name)[j] for name in (
-            *_KEPT, 'absent', 'outlying')}), SimpleNamespace(
+            *_KEPT, 'absent', 'outlier')}), SimpleNamespace(
                 reported=x.reported[j], estimate=x.estimate[j], outlier=x.outlier[j],
                 step=x.step[j]), common) for j, speed in enumerate(p.speed)]
     contradicts, stands, products, squares = (

@@ -80,7 +80,7 @@ class ContactObserver:
 
     @property
     def last_collision(self) -> str:
-        """Most affected joint at the begin of the last collision, and its torque; '' if none."""
+        """Most affected joint at the start of the last collision, and its torque; '' if none."""
         last = self._collision
         return self._text(int(last.joint), last.torque) if self.collisions else ''
 

@@ -112,7 +112,7 @@ def accept(state, m, p, inactive, sent):
     # a pause of this process is no silence of the states, and states that waited are not late
     paused = both(finite(m.called), above(now - m.called, p.stop))
     known = when(paused, m.measured + (now - m.called), -math.inf)
-    counts, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
+    accepted, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
     # a clock set back must not hide silence
     measured = minimum(maximum(m.measured, known), now)
     age = now - measured
@@ -123,25 +123,25 @@ def accept(state, m, p, inactive, sent):
     kind = first_of(
         (no(allowed), REQUESTS),
         # a copy of the last state must not restart the prediction
-        (all_of([counts, no(silent), m.plausibility.copied]), BETWEEN),
-        (both(counts, no(silent)), FROM_STATE),
+        (all_of([accepted, no(silent), m.plausibility.copied]), BETWEEN),
+        (both(accepted, no(silent)), FROM_STATE),
         (silent, SILENT),
         (either(equal(state.kind, DUE), repeated), BETWEEN), otherwise=(REQUESTS,))[0]
-    answers, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
+    responds, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
     uncontrolled = either(flag(m.uncontrolled), no(equal(m.lost, p.lost)))
     pause = now - m.answered
-    held_up = all_of([answers, no(uncontrolled), above(pause, p.stop)])
+    held_up = all_of([responds, no(uncontrolled), above(pause, p.stop)])
     between, resumes = equal(kind, BETWEEN), both(
-        answers, any_of([uncontrolled, held_up, below(time_of_law, m.law)]))
+        responds, any_of([uncontrolled, held_up, below(time_of_law, m.law)]))
     # the time of the law restarts where the clock of a simulation was set back
-    ahead = both(answers, no(resumes))
+    ahead = both(responds, no(resumes))
     return replace(
         m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
         resumes=resumes,
         fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
         measured=measured, called=now, lost=p.lost,
-        uncontrolled=both(no(answers), either(uncontrolled, coasts)),
-        answered=when(answers, now, m.answered), law=when(answers, time_of_law, m.law),
+        uncontrolled=both(no(responds), either(uncontrolled, coasts)),
+        answered=when(responds, now, m.answered), law=when(responds, time_of_law, m.law),
         predicted=when(either(between, resumes), time_of_law, m.predicted))
 
 
@@ -157,9 +157,9 @@ def received_state(state, m, p, sent):
     """Return whether a received state is accepted, and the next memory."""
     state, judged = plausibility.completed(state, m.plausibility, p.plausibility)
     m = replace(m, plausibility=judged)
-    good, event_ = usable(state, NOT_FINITE)
+    good, invalid = usable(state, NOT_FINITE)
     return choose(good, [
-        lambda: (0.0, replace(m, problem=event_, refused=m.refused + 1.0)),
+        lambda: (0.0, replace(m, problem=invalid, refused=m.refused + 1.0)),
         lambda: continued(state, m, p, sent)])
 
 
@@ -171,8 +171,8 @@ def continued(state, m, p, sent):
          for c, x, old in zip(p.continuous, state.q, m.q)]
     track, follows, jump = continue_track(m.track, p, time, q, state.qd)
     # the first jump is reported until states are accepted again
-    named = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
-    x = plausibility.judge(state, q, time, m, named, m.plausibility, p.plausibility, p.limit,
+    reported = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
+    x = plausibility.judge(state, q, time, m, reported, m.plausibility, p.plausibility, p.limit,
                            sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
     # an implausible state does not continue the track of this arm
@@ -180,7 +180,7 @@ def continued(state, m, p, sent):
                                 [q, x.qd, state.effort, track])
     after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=track,
                     plausibility=when(fresh, x.accepted, x.rejected))
-    refused = replace(m, problem=when(named, replace(m.problem, code=jump.code), jump),
+    refused = replace(m, problem=when(reported, replace(m.problem, code=jump.code), jump),
                       track=track, refused=m.refused + 1.0, plausibility=x.rejected)
     return both(follows, fresh), when(follows, after, refused)
 
@@ -193,7 +193,7 @@ def stamp_checked(state, m, p, stamped, refusal):
     """
     delay = state.clock - state.stamp
     skewed, old = no(at_least(p.skew, absolute(delay))), no(above(state.stamp, m.stamp))
-    counts = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
+    accepted = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
     age = when(both(stamped, finite(p.skew)), maximum(delay, 0.0), 0.0)
     remark = first_of(
         (both(stamped, skewed), Event(SKEWED, 0.0, delay, 0.0, 0.0)),
@@ -203,7 +203,7 @@ def stamp_checked(state, m, p, stamped, refusal):
         (at_least(age, p.hold), Event(LATE, 0.0, age, 0.0, 0.0)),
         otherwise=(event(UNSTAMPED),))[0]
     after = replace(m, remark=remark, stamp=when(stamped, state.stamp, m.stamp))
-    return counts, when(counts, delayed(state, after, p, stamped, age), after)
+    return accepted, when(accepted, delayed(state, after, p, stamped, age), after)
 
 
 def delayed(state, m, p, stamped, age):

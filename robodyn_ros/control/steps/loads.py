@@ -26,14 +26,14 @@ class Memory:
     change: float = scalar('', 'Last change that was begun.')
     elapsed: float = scalar('s', 'Time since it began; below 0: it is complete.')
     duration: float = scalar('s', 'Duration of it.')
-    start: list = numbers('runtime', 'SI', 'Numbers at its begin.')
+    start: list = numbers('runtime', 'SI', 'Numbers at its start.')
     known: list = numbers('runtime', 'SI', 'Present numbers, without the estimate.')
     learned: list = numbers('runtime', 'SI', 'Estimate of the adaptive law, in addition.')
 
 
 def requested(m, p, forgets):
     """
-    Return the memory after the begin of a new change, if the program has one.
+    Return the memory after the start of a new change, if the program has one.
 
     forgets: flag that the estimate is merged into the known loads, so that the change removes it
     smoothly.

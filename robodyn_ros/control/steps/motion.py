@@ -71,7 +71,7 @@ class Memory:
     message: Event = part(Event)
     result: float = scalar('', 'Result of the last trajectory.')
     fault: Event = part(Event)
-    interruptions: float = scalar('', 'Motions interrupted, or dropped before their begin.')
+    interruptions: float = scalar('', 'Motions interrupted, or dropped before their start.')
     request: float = scalar('', 'Last request that was handled.')
     fault_request: float = scalar('', 'Last fault from outside that was handled.')
     reset: float = scalar('', 'Last reset that was handled.')

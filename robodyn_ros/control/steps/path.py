@@ -28,8 +28,8 @@ class Path:
     moment: float = scalar('s', 'Time of the law at which it begins.')
     row: float = scalar('', 'First of its segments in the table.')
     rows: float = scalar('', 'Number of its segments.')
-    first: float = scalar('s', 'Time of its first point after its begin.')
-    last: float = scalar('s', 'Time of its last point after its begin.')
+    first: float = scalar('s', 'Time of its first point after its start.')
+    last: float = scalar('s', 'Time of its last point after its start.')
     first_q: list = joints('rad', 'Position until the first point.')
     first_effort: list = joints('N m', 'Added effort until the first point.')
     last_q: list = joints('rad', 'Position from the last point on.')
@@ -44,7 +44,7 @@ class Path:
 @block
 class Memory:
     number: float = scalar('', 'Present or last trajectory; 0: none.')
-    elapsed: float = scalar('s', 'Time of the reference along it, since its begin.')
+    elapsed: float = scalar('s', 'Time of the reference along it, since its start.')
     before: float = scalar('s', 'Time of the law at the last cycle.')
 
 
@@ -60,7 +60,7 @@ class Outcome:
     joint: float = scalar('', 'Joint beyond its tolerance.')
     error: float = scalar('rad', 'Its deviation from the reference.')
     tolerance: float = scalar('rad', 'Its tolerance.')
-    time: float = scalar('s', 'Time since the begin, or since the last point after it.')
+    time: float = scalar('s', 'Time since the start, or since the last point after it.')
 
 
 def started(path):
@@ -78,7 +78,7 @@ def update(m, now, longest_step):
 
 
 def sample(table, path, t):
-    """Return position, velocity, acceleration and effort at `t` seconds since the begin."""
+    """Return position, velocity, acceleration and effort at `t` seconds since the start."""
     nv = len(path.first_q)
     row = last_not_after(table, t, count=path.rows, first=path.row)
     begin, *values = lookup(table, row, range(columns(nv)))

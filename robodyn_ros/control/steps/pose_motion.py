@@ -31,7 +31,7 @@ class Program:
 class Memory:
     is_bending: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
     bent: float = scalar('', 'Flag: this was tried.')
-    begin: float = scalar('s', 'Distance at the begin of the interval.')
+    begin: float = scalar('s', 'Distance at the start of the interval.')
     planned: float = scalar('s', 'Planned progress since then.')
     since: float = scalar('s', 'Time since then.')
     linear: float = scalar('m', 'Remaining distance.')
@@ -40,7 +40,7 @@ class Memory:
 
 
 def aimed(far):
-    """Return the memory at the begin of a motion."""
+    """Return the memory at the start of a motion."""
     return Memory(0.0, 0.0, far, 0.0, 0.0, 0.0, 0.0, ON_THE_WAY)
 
 

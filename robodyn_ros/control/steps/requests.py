@@ -160,7 +160,7 @@ def decide(robot, requests, flags, state, m, p):
     after = replace(after, dropped=when(
         flag(after.fault.code), p.motion.upcoming.number, after.dropped))
     floats = equal(before.mode, motion.FLOAT)
-    starts = any_of([
+    blends = any_of([
         requests.to.take_over, both(requests.to.float, no(floats)),
         both(requests.to.follow, floats),
         both(requests.to.reach, motion.externally_driven(before)),
@@ -168,8 +168,8 @@ def decide(robot, requests, flags, state, m, p):
         flags.settled, flags.swings,
         both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
     cancelled = either(flags.hit, both(requests.resumes, no(motion.no_reference(before))))
-    blended = transition.begin(m.transition, p.transition, either(requests.switch, starts),
-                               both(m.followed, no(starts)))
+    blended = transition.begin(m.transition, p.transition, either(requests.switch, blends),
+                               both(m.followed, no(blends)))
     ext_law = external_law.disabled(m.external_law, either(flags.fails, requests.disables_all),
                                     when(flags.fails, flags.failure.code, p.motion.code))
     linear = equal(ext_law.chosen, external_law.LINEAR)

@@ -81,7 +81,7 @@ def swings(before, m, moves):
 
 
 def next_stage(m, at_gravity, swings_):
-    """Return the memory at the begin of the next stage, where a flag holds."""
+    """Return the memory at the start of the next stage, where a flag holds."""
     return when(either(at_gravity, swings_), replace(
         m, attempt=m.attempt + when(swings_, 1.0, 0.0), elapsed=0.0, still=0.0,
         gravity_time=0.0), m)

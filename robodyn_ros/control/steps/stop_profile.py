@@ -2,7 +2,7 @@
 Stop from any motion, all joints in a common time.
 
 The velocity of each joint falls from V to 0 along 1 - 3 x^2 + 2 x^3, whose steepest slope is
-1.5 V / T. The acceleration of the reference at the begin decays on top of it along
+1.5 V / T. The acceleration of the reference at the start decays on top of it along
 (1 - t / fade)^2, so that the torque has no step. A joint with too little distance to its position
 limit stops sooner than the others and, if necessary, with a larger deceleration.
 """
@@ -22,8 +22,8 @@ _SHORTEST = 0.05  # s, shortest stop of a joint
 class Memory:
     elapsed: float = scalar('s', 'Time since the stop began.')
     duration: float = scalar('s', 'Time until all joints are at rest.')
-    q: list = joints('rad', 'Position at its begin.')
-    effort: list = joints('N m', 'Added effort at its begin, which fades.')
+    q: list = joints('rad', 'Position at its start.')
+    effort: list = joints('N m', 'Added effort at its start, which fades.')
     velocity: list = joints('rad/s', 'Velocity that decays along the cubic.')
     time: list = joints('s', 'Duration of that decay.')
     acceleration: list = joints('rad/s^2', 'Acceleration that decays on top of it.')

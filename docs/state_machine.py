@@ -18,31 +18,31 @@ MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation'
          'LINEAR': 'linear_feedback', 'CARRY': 'carrying'}
 # names of the conditions of the tables
 CONDITIONS = {
-    'asked(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
-    'asked(TO_GIVE_UP)': 'left', 'inactive': '', 'what.fails': 'fault', 'moving': '',
-    'what.too_fast': 'too fast',
-    'what.resumes': 'found again after silence', 'asked(TO_REST)': 'hold, stop, cancel',
-    'asked(TO_FLOAT)': 'float', 'what.silent': 'silent for stale.hold',
-    'what.hit': 'collision', 'what.hit_floats': 'reaction float', 'asked(TO_REACH)': 'pose',
+    'requested(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
+    'requested(TO_DEACTIVATE)': 'left', 'inactive': '', 'flags.fails': 'fault', 'moving': '',
+    'flags.too_fast': 'too fast',
+    'flags.resumes': 'found again after silence', 'requested(TO_REST)': 'hold, stop, cancel',
+    'requested(TO_FLOAT)': 'float', 'flags.silent': 'silent for stale.hold',
+    'flags.hit': 'collision', 'flags.hit_floats': 'reaction float', 'requested(TO_REACH)': 'pose',
     'begins': 'trajectory begins', 'track': '', 'reach': '',
     'equal(outcome.kind, path.REACHED)': 'goal reached',
     'equal(outcome.kind, path.PATH_VIOLATED)': 'path tolerance violated',
     'equal(outcome.kind, path.GOAL_VIOLATED)': 'goal tolerance violated',
     'equal(m.pose.outcome, pose_motion.REACHED)': 'pose reached',
     'equal(m.pose.outcome, pose_motion.OUT_OF_REACH)': 'pose out of reach',
-    'what.unattended': 'the process does not react', 'led': '', 'healthy': '',
-    'what.swings': 'swings without feedback', 'what.settled': 'shutdown, at rest',
-    'equal(m.mode, FLOAT)': '', 'equal(m.mode, CARRY)': '', 'equal(m.mode, STOP)': '',
+    'flags.unattended': 'the process does not react', 'stoppable': '', 'healthy': '',
+    'flags.swings': 'swings without feedback', 'flags.settled': 'shutdown, at rest',
+    'floating': '', 'carrying': '', 'equal(m.mode, STOP)': '',
     'rests': 'at rest'}
 # modes in which a condition can hold; all under control if it is not here
 WHERE = {
-    'asked(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
-    'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'led': ('TRACK', 'REACH', 'LINEAR'),
+    'requested(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
+    'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'stoppable': ('TRACK', 'REACH', 'LINEAR'),
     'reach': ('REACH',),
-    'equal(m.mode, FLOAT)': ('FLOAT',), 'equal(m.mode, STOP)': ('STOP',),
-    'equal(m.mode, CARRY)': ('CARRY',), 'what.swings': ('CARRY',),
-    'what.settled': ('HOLD', 'FLOAT'),
-    'what.hit': ('HOLD', 'TRACK', 'STOP', 'REACH', 'LINEAR')}
+    'floating': ('FLOAT',), 'equal(m.mode, STOP)': ('STOP',),
+    'carrying': ('CARRY',), 'flags.swings': ('CARRY',),
+    'flags.settled': ('HOLD', 'FLOAT'),
+    'flags.hit': ('HOLD', 'TRACK', 'STOP', 'REACH', 'LINEAR')}
 
 
 def rows(table):
@@ -84,7 +84,7 @@ def diagram():
             common.append(f'    any --> {MODES[after]}: {why}')
         else:
             lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
-    # a law from outside has its turn in the law, see `steps.torque.ask_outside`
+    # an external law takes over in the law, see `steps.torque.external_law_terms`
     lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
         ('HOLD', 'LINEAR', 'messages come'), ('LINEAR', 'STOP', 'no message, or it failed'))]
     return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])

@@ -60,7 +60,7 @@ class Learner:
     def go(self, dt, q, qd, reference):
         body = replace(self.body, runtime=doubles(self.dynamics.runtime))
         state = [q, qd, reference.q, reference.qd, reference.qdd, self.sliding]
-        self.m, learned = learning.advance(
+        self.m, learned = learning.update(
             body.functions.learning, body, self.m, self.p, *doubles(
                 [dt, state, self.dynamics.runtime - self.known]), body.robot.slot)
         self.dynamics.runtime[:] = self.known + array(learned)

@@ -141,7 +141,7 @@ def test_settings_that_are_refused_change_nothing():
     for bad in ({'effort_margin': 1.5}, {'torque_rate_limit': 0.0}):
         with pytest.raises(ParameterError):
             change_settings(control, reflection__gain=1.0, **bad)
-        assert control.settings is before and not control.reflection.shown
+        assert control.settings is before and not control.reflection.enabled
 
 
 def test_a_model_without_effort_limit_needs_one():

@@ -19,7 +19,7 @@ def share_after(*gaps, rates=FAST, before=0.002):
     """Return the share of the feedback after regular torques, and then some with gaps."""
     m = filled(feedback_share.Memory)
     for gap in (*[before] * 2000, *gaps):
-        m = feedback_share.noted(m, doubles(gap))
+        m = feedback_share.update(m, doubles(gap))
     return float(feedback_share.stable_share(m, *doubles(rates)))
 
 
@@ -42,9 +42,9 @@ def test_a_gap_is_forgotten():
 
 def test_an_arm_that_was_not_under_control_has_no_past():
     """Protects feedback from the gaps of the time before an activation."""
-    m = feedback_share.noted(filled(feedback_share.Memory, gap=0.2, usual=0.002), doubles(0.002))
+    m = feedback_share.update(filled(feedback_share.Memory, gap=0.2, usual=0.002), doubles(0.002))
     assert feedback_share.stable_share(m, *doubles(FAST)) < 1.0
-    m = feedback_share.noted(feedback_share.restarted(m, 1.0), doubles(0.002))
+    m = feedback_share.update(feedback_share.restarted(m, 1.0), doubles(0.002))
     assert feedback_share.stable_share(m, *doubles(FAST)) == 1.0
 
 
@@ -53,7 +53,7 @@ def test_feedback_grows_without_a_step_or_a_kink_from_the_activation_on(duration
     m = feedback_share.growing(filled(feedback_share.Memory), doubles(3.0), 1.0)
     p = filled(feedback_share.Program, activation_time=duration)
     times = np.linspace(2.9, 3.6, 701)
-    grown = np.array([float(feedback_share.authority(m, p, doubles(t))) for t in times])
+    grown = np.array([float(feedback_share.growth(m, p, doubles(t))) for t in times])
     if not duration:
         assert (grown == 1.0).all()
         return
@@ -61,7 +61,7 @@ def test_feedback_grows_without_a_step_or_a_kink_from_the_activation_on(duration
     x = np.clip((times - 3.0) / duration, 0.0, 1.0)
     np.testing.assert_allclose(grown, 3.0 * x ** 2 - 2.0 * x ** 3, atol=1e-12)
     never = filled(feedback_share.Memory, since=np.inf)  # of an arm that was never activated
-    assert feedback_share.authority(never, p, doubles(1e9)) == 0.0
+    assert feedback_share.growth(never, p, doubles(1e9)) == 0.0
 
 
 def test_joints_without_damping_do_not_count():

@@ -50,7 +50,7 @@ class Monitor:
     def go(self, torque, excess=None, dt=1e-3):
         """Take external torque and its excess; return whether a collision has begun."""
         excess = np.abs(torque) if excess is None else excess
-        self.m, begun = collision.advance(self.m, self.p, *doubles([dt, excess, torque]))
+        self.m, begun = collision.update(self.m, self.p, *doubles([dt, excess, torque]))
         return bool(begun)
 
     @property
@@ -69,7 +69,7 @@ def test_a_collision_needs_size_and_time_and_ends_below_another_level():
     assert give(9.9, 10) == [False] * 10
     assert give(11.0, 2) == [False] * 2 and not monitor.present
     assert give(5.0, 10) == [False] * 10, 'between the levels no time passes'
-    assert give(11.0) == [True] and array(monitor.m.struck).tolist() == [0, 0, 1, 0, 0, 0, 0]
+    assert give(11.0) == [True] and array(monitor.m.colliding).tolist() == [0, 0, 1, 0, 0, 0, 0]
     assert (monitor.m.joint, monitor.m.torque) == (2.0, -11.0)
     assert give(11.0, 5) == [False] * 5 and give(5.0) == [False] and monitor.present
     assert give(11.0) == [False], 'it is the same collision'
@@ -106,7 +106,7 @@ def test_switched_off_it_forgets_and_sees_nothing():
     assert monitor.go(LIMIT) and monitor.present
     monitor.p = off
     assert not monitor.present
-    assert not monitor.go(LIMIT) and not array(monitor.m.struck).any()
+    assert not monitor.go(LIMIT) and not array(monitor.m.colliding).any()
     monitor.p = on
     assert not monitor.present
     assert monitor.go(LIMIT) and monitor.m.count == 2.0
@@ -220,7 +220,7 @@ def test_a_report_changes_no_torque():
         assert not loop.control.fault
     n = min(map(len, torques))
     np.testing.assert_array_equal(torques[0][:n], torques[1][:n])
-    assert seen(loop).collisions == 1 and seen(loop).told
+    assert seen(loop).collisions == 1 and seen(loop).collision_text
 
 
 def test_a_floating_arm_may_be_pushed():
@@ -269,7 +269,7 @@ def test_it_takes_no_more_than_it_may():
     loop.plant.external[:] = 0.6 * LIMIT
     loop.run(0.5)
     np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL][:2], -0.3 * LIMIT[:2])
-    assert np.abs(loop.control.host.memory.observer.against).max() <= 0.3 * LIMIT.max()
+    assert np.abs(loop.control.host.memory.observer.compensation).max() <= 0.3 * LIMIT.max()
     loop.plant.external[:] = 0.0
     loop.run(0.3)
     # nothing is wound up: it is gone as fast as it came

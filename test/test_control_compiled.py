@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import blocks, with_slots
 from robodyn_ros.control.compilation import Compilation
-from robodyn_ros.control.compiled import CompiledCycle, NEEDED
+from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
@@ -34,7 +34,7 @@ URDF = ROOT / 'urdf' / 'reference' / 'two_link_payload.urdf'
 BENCHMARK = ROOT / 'benchmark' / 'cycle.py'
 MODEL = with_slots(RobotModel.from_urdf(URDF))
 NONE = SimpleNamespace(rows=[], factors=[], continuous=[False, False], sharpness=2.0)
-OTHERS = [name for name in laws.NAMES if name not in NEEDED]
+OTHERS = [name for name in laws.NAMES if name not in REQUIRED]
 
 
 def made(cache, model=MODEL, link=MODEL.tip, learning_link=MODEL.tip, slot=3, pause=0.25,
@@ -171,7 +171,7 @@ def test_what_is_not_compiled_is_no_row(cache):
     cycle = made(cache)
     assert not cycle.rows.any() and cycle.rows.dtype == np.int64
     cycle.prepare('joint_impedance')
-    known = {*NEEDED, 'joint_impedance'}
+    known = {*REQUIRED, 'joint_impedance'}
     assert {name for name in laws.NAMES if cycle.ready(name)} == known
     assert [bool(each) for each in cycle.rows] == [name in known for name in laws.NAMES] + [False]
 
@@ -224,9 +224,9 @@ from test_control_compiled import made, Path
 cycle = made(Path(sys.argv[1]))
 cycle.prepare()
 cycle.prepare_others()
-while cycle._elsewhere is None:
+while cycle._compilation is None:
     time.sleep(1e-3)
-print(cycle._elsewhere._process.pid, flush=True)
+print(cycle._compilation._process.pid, flush=True)
 sys.stdin.read()
 os._exit(0)
 """

@@ -28,7 +28,7 @@ LARGEST = 60.0  # N m, of the effort limits
 EVERY = 10      # call of a function is made on floats as well
 STRANGE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e300, 1e6, -1e7)
 REQUEST_KINDS = (motion.TO_REST, motion.TO_FLOAT, motion.TO_TAKE_OVER, motion.TO_RESUME,
-                 motion.TO_REACH, motion.TO_GIVE_UP)
+                 motion.TO_REACH, motion.TO_DEACTIVATE)
 
 
 class Wanderer:
@@ -194,7 +194,7 @@ def test_floats_and_machine_code_agree_in_all_modes():
         motion.INACTIVE, motion.HOLD, motion.FLOAT, motion.TRACK, motion.STOP, motion.REACH,
         motion.LINEAR, motion.CARRY)}
     assert codes >= {int(each) for each in (
-        motion.SILENT, motion.AT_GOAL, motion.GIVEN_UP, motion.UNUSABLE, motion.REQUESTED)}
+        motion.SILENT, motion.AT_GOAL, motion.INTERRUPTED, motion.UNUSABLE, motion.REQUESTED)}
 
 
 @pytest.mark.slow

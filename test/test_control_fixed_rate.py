@@ -78,7 +78,7 @@ def test_a_prediction_that_is_far_off_is_not_used():
     for _ in range(20):  # 80 rad/s would be 1.6 rad
         loop.now += 1e-3
         torque, _ = loop.control.between(loop.now)
-        predicted = loop.control.host.memory.guess.q
+        predicted = loop.control.host.memory.predicted.q
         assert np.isfinite(torque).all() and np.abs(predicted - state[0]).max() < 0.3
     loop.now += 1e-3
     loop.control.update(loop.now, *state)

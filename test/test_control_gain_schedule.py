@@ -31,8 +31,8 @@ class Scheduled:
     def go(self, q, cycles=1, dt=1e-3):
         """Go on by some cycles at a configuration; return the gains that count then."""
         for _ in range(cycles):
-            self.factor = array(schedule.advance(self.table, doubles(self.factor), self.base,
-                                                 *doubles([dt, q])))
+            self.factor = array(schedule.update(self.table, doubles(self.factor), self.base,
+                                                *doubles([dt, q])))
         return schedule.scaled(self.table, doubles(self.factor), self.base)
 
 

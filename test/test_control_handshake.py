@@ -53,14 +53,14 @@ def test_nothing_is_what_a_driver_that_compensates_gravity_may_report():
 
 
 @pytest.mark.parametrize('effort, words', [
-    (STILL, 'likely the driver compensates gravity itself.*or the brakes carry the arm'),
-    (2.0 * WEIGHT, 'gravity is there twice'),
+    (STILL, 'likely the driver compensates gravity itself.*or the brakes hold the arm'),
+    (2.0 * WEIGHT, 'gravity is compensated twice'),
     (-WEIGHT, 'the sign of all efforts is flipped'),
     (OVERHEAD, 'the sign of all efforts is flipped.*or gravity points the wrong way'),
     (WEIGHT * FLIPPED, "the sign of 'joint4' is flipped: the joint axis"),
-    (WEIGHT / 0.1, '10 times the weight in all joints: likely another unit'),
+    (WEIGHT / 0.1, '10 times the gravity torque in all joints: likely another unit'),
     (WEIGHT * 1e-3 * 7.0, 'likely the driver compensates'),
-    (0.3 * WEIGHT, '0.3 times the weight in all joints: .*motor current'),
+    (0.3 * WEIGHT, '0.3 times the gravity torque in all joints: .*motor current'),
     (with_tool(3.0), "payload is missing.*about 3 kg at link 'tool0'.*~/payload"),
     (with_tool(2.0, com=(0.0, 0.0, 0.02)), 'payload is missing'),
     (on_the_wall(), r'mounted another way: gravity \(.*, -9.8\d, .*\).* 90 degrees'),
@@ -70,7 +70,7 @@ def test_what_contradicts_the_weight_is_named_with_its_likely_cause(effort, word
         shake(effort, TIGHT)
     text = str(caught.value)
     j = MODEL.joint_names.index(text.split("'")[1])
-    assert f'reports {effort[j]:.2f} at rest' in text and f'takes {WEIGHT[j]:.2f}' in text
+    assert f'reports {effort[j]:.2f} at rest' in text and f'model is {WEIGHT[j]:.2f}' in text
     assert 'tolerance 0.50' in text and 'handshake: false' in text
     # with the default tolerance it is noticed as well
     with pytest.raises(StateError, match="joint 'joint[24]' reports"):
@@ -85,7 +85,7 @@ def test_a_driver_that_compensates_gravity_excuses_no_other_mistake(driver, effo
 
 
 def test_what_cannot_be_compared_is_said():
-    assert shake(np.full(7, math.nan)) == 'the joint states carry no effort'
+    assert shake(np.full(7, math.nan)) == 'the joint states contain no effort'
     partly = WEIGHT.copy()
     partly[4:6] = math.nan
     assert shake(partly) == 'no effort is reported for joint5, joint6'

@@ -135,7 +135,7 @@ class Springs:
             self.m, *doubles([self.m.change + 1.0, stiffness, duration]))
 
     def go(self, dt, error, dissipated):
-        self.m = law_state.soften_or_stiffen(
+        self.m = law_state.update_stiffness(
             self.m, *doubles([dt, error, dissipated, self.tank]))
 
     @property

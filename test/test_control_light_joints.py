@@ -9,7 +9,7 @@ import pytest
 from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.laws import TRACKING
-from robodyn_ros.control.steps.light_joints import parts
+from robodyn_ros.control.steps.light_joints import admissible_parts
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
@@ -37,7 +37,7 @@ def test_velocities_decay_no_faster_than_the_torques_permit(seed):
     M, inverse, stiffness, damping, rng = random_case(seed)
     ratio, fastest = rng.uniform(0.0, 2.0, len(M)), 400.0
     stiffness *= 100.0
-    springs, dampers = map(np.array, parts(
+    springs, dampers = map(np.array, admissible_parts(
         *lists(M, inverse, stiffness, damping, ratio), fastest))
     D = dampers * (damping + 2.0 * ratio * np.sqrt(stiffness * M.diagonal()))
     assert np.abs(np.linalg.eigvals(inverse @ np.diag(D))).max() < fastest * (1.0 + 1e-9)
@@ -51,7 +51,7 @@ def test_velocities_decay_no_faster_than_the_torques_permit(seed):
 def test_gains_that_are_borne_stay_what_they_are():
     M, inverse, stiffness, damping, _ = random_case(0)
     given = lists(M, inverse, stiffness, damping, np.zeros(len(M)))
-    assert parts(*given, 1e9) == ([1.0] * len(M),) * 2
+    assert admissible_parts(*given, 1e9) == ([1.0] * len(M),) * 2
 
 
 def path_of(name):

@@ -182,7 +182,7 @@ BAD = {
             ' further away than linear_feedback.largest_error, 0.3'),
     'torque': (changed(velocity=at(np.zeros(7), 1, 8.0)),
                "joint '.*': the torque would be .* N m here, its motor may give .* N m; more than "
-               'linear_feedback.largest_torque, 1.5, times that is not taken'),
+               'linear_feedback.largest_torque, 1.5, times that is rejected'),
     'sign': (changed(gain=-GAIN),
              r'would grow by .* per second \(linear_feedback.largest_growth is 5\)'
              r': check the sign, the torque is feedforward \+ K \(desired - measured\)')}

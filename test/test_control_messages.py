@@ -19,8 +19,8 @@ SLIDING = RobotModel.from_urdf(random_tree(61, 4, Mixture(prismatic=1.0)))
 MISSES = ((1, 0.31, 0.2, 1.25),
           "joint 'joint2': {} misses its reference by 0.31, tolerance 0.2, 1.250 s after the ")
 SILENT = 'joint states: no good data for 0.052 s: '
-JUMP = ("joint 'joint3' has jumped by 0.524 in 0.003 s; check encoder, names, and who else "
-        'publishes')
+JUMP = ("joint 'joint3' has jumped by 0.524 in 0.003 s; check encoder, joint names, and other "
+        'publishers of joint states')
 # joint, value, bound, time; text
 EXPECTED = {
     'SILENT': ((0, 9999.0, 0.0, 3.0), 'the joint states are silent'),
@@ -29,15 +29,15 @@ EXPECTED = {
     'OFF_PATH_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'start'),
     'OFF_GOAL': (MISSES[0], MISSES[1].format('position') + 'last point, goal_time 0.5 s'),
     'OFF_GOAL_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'last point, goal_time 0.5 s'),
-    'GIVEN_UP': ((0, 0.0, 0.0, 0.0), 'the motion is given up after a pause'),
+    'INTERRUPTED': ((0, 0.0, 0.0, 0.0), 'the motion is given up after a pause'),
     'UNUSABLE': ((2, float('nan'), 2e6, 0.0), "joint 'joint3' reports position nan, velocity "
                  '2000000.0; both must be finite numbers below 1e+06'),
     'LAW_NOT_FINITE': ((6, float('inf'), 0.0, 0.0),
                        "desired torque: inf for joint 'joint7'; sent gravity + damping"),
     'TORQUE_NOT_FINITE': ((6, float('nan'), 0.0, 0.0), "desired torque: nan for joint 'joint7'; "
                           'gravity + damping is not finite either; sent the last torque again'),
-    'COLLIDED': ((2, -11.234, 10.0, 0.0), "collision: joint 'joint3' feels -11.2 N m from "
-                 'outside, its collision.threshold is 10 N m'),
+    'COLLIDED': ((2, -11.234, 10.0, 0.0), "collision: external torque of joint 'joint3' is "
+                 '-11.2 N m, its collision.threshold is 10 N m'),
     'AT_POSE': ((0, 0.0, 0.0, 0.0), 'the target pose is reached'),
     'OUT_OF_REACH': ((0, 0.0123, 0.5, 0.0), 'the target pose of tool0 is out of reach: the '
                      'reference stops 12.3 mm and 28.6 degrees from it'),
@@ -54,13 +54,13 @@ EXPECTED = {
     'LATE': ((0, 0.3, 0.0, 0.052), SILENT + 'by their stamps messages arrive 0.300 s late'),
     'JUMPED': ((2, 0.5236, 0.003, 0.052), f'{SILENT}silent ({JUMP})'),
     'EXCHANGED': ((2, 0.5236, 0.003, 0.052),
-                  f'{SILENT}silent ({JUMP}; it looks as if joints had changed places)'),
+                  f'{SILENT}silent ({JUMP}; joints seem to be exchanged)'),
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
                  f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51"),
-    'HOPPING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check who else "
-                'publishes joint states'),
+    'ALTERNATING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check for "
+                    'other publishers of joint states'),
     'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61, 145 % of its velocity "
                   'limit 1.8'),
     'CONTRADICTED': ((2, -1.0, 0.0, 0.0), "joint 'joint3' reports a velocity that is -1.00 times "
@@ -119,7 +119,7 @@ def test_the_ratio_of_a_velocity_shows_its_likely_defect(messages, ratio, words)
 
 def test_units_are_those_of_the_joint():
     messages = Messages(SLIDING, 'tool')
-    assert 'feels 3 N from outside, its collision.threshold is 2 N' in messages.text(
+    assert 'is 3 N, its collision.threshold is 2 N' in messages.text(
         event(motion.COLLIDED, 1, 3.0, 2.0))
 
 

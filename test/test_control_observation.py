@@ -119,10 +119,10 @@ def test_a_wrench_that_is_known_is_external_and_no_collision():
     arm.states(300, push)
     np.testing.assert_allclose(arm.seen.torque, push, rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(arm.seen.unknown, 0.0, atol=1e-6)
-    assert not arm.seen.told and not arm.control.fault
+    assert not arm.seen.collision_text and not arm.control.fault
     arm.states(300, 2.0 * push)  # as much again is not known
     j = int(np.argmax(np.abs(push) / LIMIT))
-    assert f"'joint{j + 1}' feels {push[j]:.3g} N m" in arm.seen.told
+    assert f"'joint{j + 1}' is {push[j]:.3g} N m" in arm.seen.collision_text
     assert arm.control.fault.startswith('collision: ')
 
 

@@ -72,9 +72,9 @@ def test_a_step_is_that_of_the_equations():
     m, rows = filled(observer.Memory, begins=1.0), doubles(np.zeros((len(Term), n)))
     for step, q, v in ((0.0, q0, v0), (dt, q1, v1)):
         assert not array(m.external).any()
-        m = observer.advance(body_of(dyn, gains), m, filled(observer.Program),
-                             *doubles([step]), filled(State, q=q, qd=v),
-                             *doubles([torque, known]), rows, doubles((0.0, 0.0)))
+        m = observer.update(body_of(dyn, gains), m, filled(observer.Program),
+                            *doubles([step]), filled(State, q=q, qd=v),
+                            *doubles([torque, known]), rows, doubles((0.0, 0.0)))
 
     def p(q, v):
         return (dyn.mass_matrix(q) + 0.1 * np.eye(n)) @ v

@@ -171,7 +171,7 @@ def test_what_it_did_wrong_is_told(dynamics, mischief, words):
 
 
 def ask(runner):
-    return runner.answer(0.0, 1e-3, np.zeros((3, 7)), Reference.at_rest(np.zeros(7)))
+    return runner.evaluate(0.0, 1e-3, np.zeros((3, 7)), Reference.at_rest(np.zeros(7)))
 
 
 @pytest.mark.parametrize('kind', ['exception', 'nan', 'late'])
@@ -358,5 +358,5 @@ def test_a_law_that_carries_nothing_is_refused_for_an_arm_that_weighs_something(
         def terms(self, _state, _reference):
             return {}
 
-    with pytest.raises(ParameterError, match='nothing would carry the arm'):
+    with pytest.raises(ParameterError, match='the arm would fall'):
         OwnLawRunner('nothing', Nothing(None), Dynamics(MODEL), deadline=1.0)

@@ -20,7 +20,7 @@ def predicted(dynamics, seconds, calls, torque=TORQUE, longest=LONGEST_PAUSE, **
     """Return position and velocity after a torque has acted on the resting arm."""
     body, m = body_of(dynamics, gains_with(dynamics, **gains)), filled(predict.Memory, q=BENT)
     for _ in range(calls):
-        m = predict.advance(body, m, *doubles([torque, seconds / calls]), longest)
+        m = predict.update(body, m, *doubles([torque, seconds / calls]), longest)
     return array(m).reshape(2, 7)
 
 
@@ -51,8 +51,8 @@ def test_no_more_is_predicted_than_the_longest_pause():
     """Protects the time that a cycle takes after a pause of seconds."""
     body = body_of(Dynamics(MODEL), make_gains(Dynamics(MODEL)))
     start = filled(predict.Memory, q=BENT)
-    last = predict.advance(body, start, *doubles([TORQUE, 2e-3 * 126]), LONGEST_PAUSE)
-    after = predict.advance(body, start, *doubles([TORQUE, 2e-3 * 1000]), LONGEST_PAUSE)
+    last = predict.update(body, start, *doubles([TORQUE, 2e-3 * 126]), LONGEST_PAUSE)
+    after = predict.update(body, start, *doubles([TORQUE, 2e-3 * 1000]), LONGEST_PAUSE)
     np.testing.assert_array_equal(array(after), array(last))
 
 

@@ -66,7 +66,7 @@ def test_no_more_than_the_limit_in_either_direction(side):
                limit=limit)
     m = filled(reflection.Memory)
     for k in range(500):
-        m = reflection.advance(m, p, *doubles([1e-3 * k, 1e-3]))
+        m = reflection.update(m, p, *doubles([1e-3 * k, 1e-3]))
         assert (np.abs(array(m.torque)) <= limit).all()
     np.testing.assert_allclose(array(m.torque), side * limit, rtol=1e-9)
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 import numpy as np
-from robodyn_ros.control.saturation import LEAST, within_limits
+from robodyn_ros.control.saturation import MIN_SHARE, within_limits
 
 LIMIT = np.array([10.0, 5.0, 1.0])
 numbers = arrays(float, 3, elements=st.floats(-100.0, 100.0).map(lambda x: round(x, 6)))
@@ -32,7 +32,7 @@ def test_an_overloaded_joint_takes_nothing_from_the_others():
         np.testing.assert_array_equal(reduced([1.0, 3.0, 0.5], [1.0, rest, 0.2]), [1.0, 3.0, 0.5])
     # one that is almost overloaded takes no more than most
     np.testing.assert_allclose(reduced([1.0, 3.0, 0.5], [1.0, 4.999, 0.2]),
-                               np.array([1.0, 3.0, 0.5]) * LEAST)
+                               np.array([1.0, 3.0, 0.5]) * MIN_SHARE)
 
 
 @settings(deadline=None)
@@ -41,8 +41,8 @@ def test_direction_stays_and_limits_hold_where_they_can(feedback, rest):
     result = reduced(feedback, rest)
     nonzero = feedback != 0.0
     parts = result[nonzero] / feedback[nonzero]
-    assert np.all(parts <= 1.0 + 1e-12) and np.all(parts >= LEAST * (1 - 1e-12))
+    assert np.all(parts <= 1.0 + 1e-12) and np.all(parts >= MIN_SHARE * (1 - 1e-12))
     assert np.ptp(parts) < 1e-12 if parts.size else True
-    if parts.size and parts.min() > LEAST * (1 + 1e-9):
+    if parts.size and parts.min() > MIN_SHARE * (1 + 1e-9):
         free = np.abs(rest) < LIMIT
         assert np.all(np.abs(rest + result)[free] <= LIMIT[free] * (1 + 1e-12))

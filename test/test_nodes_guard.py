@@ -141,7 +141,7 @@ def test_a_required_guard_is_waited_for_and_missed(scene):
                    'a refusal')
         assert guarded.stop()[0] == 0
     with controller(**{'guard.required': True}) as alone:
-        alone.wait_for_output('waiting: no word of the guard')
+        alone.wait_for_output('waiting: no message of the guard')
         assert alone.stop()[0] == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
-from robodyn_ros.control.permission import Deference  # noqa: E402
+from robodyn_ros.control.permission import CommandPermission  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
@@ -41,7 +41,7 @@ class Bench:
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
         states = PolledSubscription(node, JointState, 'joint_states', qos.newest())
-        self.loop = native.NativeLoop(control.host, Deference(False, 0.5), native.Wires(
+        self.loop = native.NativeLoop(control.host, CommandPermission(False, 0.5), native.Wires(
             node, states.subscription, None,
             node.create_publisher(Float64MultiArray, 'torques', qos.reliable()),
             node.create_publisher(Header, 'heartbeats', qos.reliable()),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.control.permission import Deference
+from robodyn_ros.control.permission import CommandPermission
 from robodyn_ros.safety import Guard, GuardState, Phase
 
 TIMEOUT, LOOK = 0.1, 0.02
@@ -157,7 +157,7 @@ class Controlled:
     """A controller that turns every 5 ms, with a guard that answers or not."""
 
     def __init__(self, **options):
-        self.deference = Deference(**{'required': False, 'timeout': 0.5, **options})
+        self.deference = CommandPermission(**{'required': False, 'timeout': 0.5, **options})
         self.now, self.stamp = 50.0, 0
         self.permitted = True
 
@@ -166,17 +166,17 @@ class Controlled:
         for _ in range(round(duration / turn)):
             self.now += turn
             if word is not None:
-                deference.told(self.now, word, echo)
+                deference.receive(self.now, word, echo)
             self.permitted = deference.may_command(self.now)
             self.stamp += 1
-            self.phase = deference.beat(self.now, self.permitted, self.stamp)
+            self.phase = deference.heartbeat_sent(self.now, self.permitted, self.stamp)
         return self.permitted
 
 
 def test_without_a_guard_nothing_is_deferred():
     alone = Controlled()
     assert alone.run(1.0) and alone.run(2.0, turn=2.0)
-    assert not alone.deference.complaint and not alone.deference.refusal
+    assert not alone.deference.problem and not alone.deference.refusal
     assert alone.phase is Phase.ACTIVE
     assert not alone.deference.paused(alone.now + 1.0), 'there is nothing to ask'
 
@@ -208,7 +208,7 @@ def test_a_pause_of_its_own_is_no_silence_of_the_guard():
     held = Controlled(required=True)
     held.run(0.1, ARMED, echo=1)
     held.run(1.0, turn=1.0)
-    assert not held.deference.silent and not held.deference.complaint
+    assert not held.deference.silent and not held.deference.problem
 
 
 def test_a_guard_that_leaves_in_good_order_answers_all_questions():
@@ -218,8 +218,8 @@ def test_a_guard_that_leaves_in_good_order_answers_all_questions():
         one.run(0.1, ARMED, echo=1)
         one.run(1.0, turn=1.0)
         assert one.run(0.01, GONE)
-    assert not held.deference.complaint
-    assert 'there is no guard' in required.deference.complaint
+    assert not held.deference.problem
+    assert 'there is no guard' in required.deference.problem
 
 
 def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
@@ -228,10 +228,10 @@ def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
     held.run(1.0, turn=1.0)
     assert not held.run(0.1, COMMANDING, echo=math.inf)
     assert held.phase is Phase.STANDBY
-    assert 'taken over' in held.deference.complaint
+    assert 'taken over' in held.deference.problem
     assert '~/reset' in held.deference.refusal
     assert held.run(0.01, YIELDING, echo=math.inf)
-    assert not held.deference.complaint and not held.deference.refusal
+    assert not held.deference.problem and not held.deference.refusal
 
 
 def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
@@ -239,7 +239,7 @@ def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
     held.run(0.1, ARMED)
     assert not held.deference.paused(held.now + 0.01)
     assert held.deference.paused(held.now + 1.0)
-    assert held.deference.beat(held.now + 1.0, True, held.stamp + 1) is Phase.ASKING
+    assert held.deference.heartbeat_sent(held.now + 1.0, True, held.stamp + 1) is Phase.ASKING
 
 
 @pytest.mark.parametrize('word', [ARMED, COMMANDING])
@@ -249,7 +249,7 @@ def test_a_guard_that_dies_hands_the_arm_to_the_controller(word):
     assert not left.deference.silent
     assert left.run(0.6) and left.deference.silent
     assert left.phase is Phase.ACTIVE
-    assert not left.deference.complaint and not left.deference.refusal
+    assert not left.deference.problem and not left.deference.refusal
 
 
 def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
@@ -264,10 +264,10 @@ def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
 def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
     required = Controlled(required=True, expected=True)
     expected = Controlled(expected=True)
-    assert 'there is no guard' in required.deference.complaint
-    assert not expected.deference.complaint
+    assert 'there is no guard' in required.deference.problem
+    assert not expected.deference.problem
     for one in (required, expected):
-        assert 'no word of the guard' in Controlled(expected=True).deference.refusal
+        assert 'no message of the guard' in Controlled(expected=True).deference.refusal
         one.run(0.1, WATCHING)
         assert 'no word' in one.deference.refusal, 'it has not heard of this controller'
         one.run(0.1, WATCHING, echo=1)
@@ -277,8 +277,8 @@ def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
         one.run(0.1, WATCHING, echo=1)
         one.run(0.6)
         assert one.deference.refusal
-    assert 'the guard is silent' in required.deference.complaint
-    assert not expected.deference.complaint
+    assert 'the guard is silent' in required.deference.problem
+    assert not expected.deference.problem
 
 
 def test_a_guard_that_would_command_otherwise_is_not_armed():
@@ -302,7 +302,7 @@ def test_a_controller_whose_guard_refuses_does_not_begin_if_it_needs_one():
     for one in (required, expected, free):
         one.run(0.1, REFUSING, echo=math.inf)
         assert ('refuses' in one.deference.refusal) == (one is not free)
-        assert ('refuses' in one.deference.complaint) == (one is required)
+        assert ('refuses' in one.deference.problem) == (one is required)
 
 
 def test_after_a_pause_the_guard_has_its_say_before_the_controller_begins():
@@ -311,7 +311,7 @@ def test_after_a_pause_the_guard_has_its_say_before_the_controller_begins():
     held.run(1.0, turn=1.0)
     # it missed the heartbeat meanwhile, and took the controller for gone
     held.run(0.01, WATCHING, echo=1)
-    assert 'no word of the guard' in held.deference.refusal
+    assert 'no message of the guard' in held.deference.refusal
     held.run(0.01, REFUSING, echo=math.inf)
     assert 'refuses' in held.deference.refusal
 
@@ -358,10 +358,10 @@ class World:
             return
         self._turn, deference = self.now + 0.005, self.one.deference
         while self._words and self._words[0][0] <= self.now:
-            deference.told(self.now, *self._words.pop(0)[1:])
+            deference.receive(self.now, *self._words.pop(0)[1:])
         self.commands = deference.may_command(self.now)
         self.one.stamp += 1
-        phase = deference.beat(self.now, self.commands, self.one.stamp)
+        phase = deference.heartbeat_sent(self.now, self.commands, self.one.stamp)
         self._beats.append((self.now + self.DELAY, phase, self.one.stamp))
 
 

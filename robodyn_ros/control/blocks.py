@@ -1,9 +1,9 @@
 """
-Blocks of numbers with names: what the control cycle is given, and what it keeps.
+Blocks of named numbers: inputs and memory of the control cycle.
 
-The fields of a block are declared beside the function that uses them, with their unit and meaning.
-From the declaration come the scalars that the function reads, named NumPy views for all who look
-from outside, and tables for documentation and other languages.
+The fields of a block are declared beside the function that uses them, with unit and meaning. The
+scalars that the function reads, named NumPy views for other code, and tables for documentation and
+other languages are derived from the declaration.
 
     @block
     class State:
@@ -30,18 +30,18 @@ _SCALAR = ''  # dimension of a field that is one number
 
 class Entry(NamedTuple):
     """
-    One field of a block, with all blocks around it.
+    One field of a block, with its enclosing blocks.
 
     Attributes
     ----------
     name : str
         Names of the blocks and of the field, joined by dots.
     begin, size : int
-        Place of its first number, and how many there are.
+        Index of its first number, and how many there are.
     scalar : bool
-        Whether it is a number rather than a list.
+        Whether it is a single number, not a list.
     unit, meaning : str
-        As declared.
+        Unit and meaning as declared.
 
     """
 
@@ -59,17 +59,17 @@ def block(cls: type) -> type:
 
 
 def scalar(unit: str, meaning: str) -> Any:
-    """Declare a field that is one number; flags and counters have the unit ''."""
+    """Declare a field with one number; flags and counters have the unit ''."""
     return field(metadata={'dimension': _SCALAR, 'unit': unit, 'meaning': meaning})
 
 
 def joints(unit: str, meaning: str) -> Any:
-    """Declare a list with a number for each joint; N m stands for N m or N, rad for rad or m."""
+    """Declare a field with a number for each joint; N m stands for N m or N, rad for rad or m."""
     return numbers('joints', unit, meaning)
 
 
 def numbers(dimension: str, unit: str, meaning: str) -> Any:
-    """Declare a list whose length is a dimension of the robot, such as 'bodies'."""
+    """Declare a field whose length is a dimension of the robot, such as 'bodies'."""
     return field(metadata={'dimension': dimension, 'unit': unit, 'meaning': meaning})
 
 
@@ -113,7 +113,7 @@ def _entry(each: Field, dimensions, prefix: str, begin: int) -> Entry:
 
 
 def size(cls: type, dimensions: Mapping[str, int]) -> Lists:
-    """Return how many numbers a block has, and which lists they are."""
+    """Return the size of a block as the lengths of its lists."""
     return Lists(each for entry in entries(cls, dimensions) for each in (
         [1] if entry.scalar else getattr(entry.size, 'sizes', [entry.size])))
 
@@ -151,10 +151,10 @@ def _unpacked(cls: type, rest: Iterator, dimensions) -> Any:
 
 def views(cls: type, array: np.ndarray, dimensions: Mapping[str, int]) -> SimpleNamespace:
     """
-    Return the fields of a block that an array holds, as attributes, nested ones included.
+    Return the fields of a block in an array as attributes, nested ones included.
 
-    Each is a view of the array, numbers as arrays of shape (): what is written there is written
-    into the block.
+    Each is a view of the array, single numbers as arrays of shape (): writing to it writes into
+    the block.
     """
     result = SimpleNamespace()
     for entry in entries(cls, dimensions):
@@ -180,11 +180,11 @@ def differences(cls: type, a: np.ndarray, b: np.ndarray, dimensions: Mapping[str
     cls : type
         The block.
     a, b : (size,) array
-        Its numbers.
+        Numbers of the two blocks.
     dimensions : mapping of str to int
-        As for `entries`.
+        Lengths of dimensions, see `entries`.
     same : callable
-        Whether two numbers count as the same.
+        Whether two numbers are regarded as equal.
 
     """
     lines = []

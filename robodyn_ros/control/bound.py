@@ -1,4 +1,4 @@
-"""The cycle of one robot, called with the arrays of an arm."""
+"""The cycle of one robot, bound to the arrays of an arm."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from robodyn_ros.dynamics.jit.bound import BoundCall
 
 class BoundCycle:
     """
-    The arrays of one arm, and a cycle that works on them.
+    Arrays of one arm, and the cycle bound to them.
 
     Parameters
     ----------
     made : CompiledCycle
         The cycle.
     own : Function, ctypes function or int, optional
-        The law of the user, with the signature of a law.
+        Own law, with the signature of a law.
 
     Attributes
     ----------
     state, program : array
-        What the next cycle is given.
+        State and program of the next cycle.
     memory, before : array
-        What it has kept, and what it had kept one cycle before.
+        Memory after the last cycle, and after the one before.
     torque : (nv,) array
-        Result of the last cycle.
+        Torque of the last cycle.
     run : callable
-        Goes on by a cycle; without arguments or result.
+        Runs a cycle; without arguments or result.
 
     """
 
@@ -58,7 +58,7 @@ class BoundCycle:
 
     @property
     def segments(self) -> np.ndarray:
-        """Segments of the trajectories, (rows, columns), see `path`; to be replaced as a whole."""
+        """Segments of the trajectories, (rows, columns), see `path`; replaced as a whole."""
         return self._segments
 
     @segments.setter

@@ -1,8 +1,8 @@
 """
-Compilation in a process of its own, beside one that controls an arm.
+Compilation in a separate process, during control of an arm.
 
-Tracing and compiling hold the interpreter for seconds; a torque would wait for them. The other
-process puts the code into the cache on disk, from where it is loaded in milliseconds.
+Tracing and compiling block the interpreter for seconds, which would delay torques. The separate
+process stores the code in the cache on disk, from where it is loaded in milliseconds.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ import subprocess
 import sys
 from threading import Thread
 
-_NICE = 10  # the arm comes first
-# modules are not looked for in the working directory
+_NICE = 10  # control has priority
+# the working directory is not searched for modules
 _MAIN = f'import sys; sys.path[:] = filter(None, sys.path); from {__name__} import main; main()'
 
 
 class Compilation:
     """
-    Compiles laws of a cycle in a process of its own.
+    Compiles laws of a cycle in a separate process.
 
     Parameters
     ----------
     arguments : tuple
-        Of `CompiledCycle`; its dynamics have a cache on disk.
+        Arguments of `CompiledCycle`; its dynamics have a cache on disk.
     names : sequence of str
-        Of the laws.
+        Names of the laws.
 
     """
 
     def __init__(self, arguments: tuple, names: Sequence[str]):
         paths = [os.path.abspath(each) for each in sys.path]
-        # Ctrl-C is for this process, which may have an arm to bring to rest meanwhile
+        # Ctrl-C is handled by this process only, which may have to bring an arm to rest
         self._process = subprocess.Popen(
             [sys.executable, '-c', _MAIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)})
-        pipe = self._process.stdin  # stays open: its end is that of this process
+        pipe = self._process.stdin  # stays open until this process ends
         try:
             pickle.dump((arguments, list(names)), pipe)
             pipe.flush()
-        except BrokenPipeError:  # it has ended: no law is compiled
+        except BrokenPipeError:  # the process has ended: no law is compiled
             with suppress(BrokenPipeError):
                 pipe.close()
 
@@ -55,12 +55,12 @@ class Compilation:
                 yield line.decode().strip()
 
     def stop(self) -> None:
-        """End it; the iteration ends, too."""
+        """Terminate the process; the iteration ends, too."""
         self._process.terminate()
 
 
 def main() -> None:
-    """Compile what standard input describes; names of what is done go to standard output."""
+    """Compile the laws given on standard input; print the name of each when it is in the cache."""
     from robodyn_ros.control.compiled import CompiledCycle
     os.nice(_NICE)
     if hasattr(os, 'sched_setscheduler') and os.sched_getscheduler(0) != os.SCHED_OTHER:

@@ -1,4 +1,4 @@
-"""The cycle of one robot, compiled: its functions, now or meanwhile."""
+"""Compiled cycle of one robot: its functions, compiled at once or in the background."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from robodyn_ros.dynamics.jit.machine import LOGGER
 from robodyn_ros.exceptions import KernelError
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
-# laws without which there is no cycle: of a floating arm, and of silence
-NEEDED = (laws.NAMES[0], 'computed_torque')
-_TURN, _INTERVAL = 2e-4, sys.getswitchinterval()  # s
-# parts of this package, besides control and dynamics, that the steps are made of
+# laws that every cycle requires: of gravity compensation, and of silence
+REQUIRED = (laws.NAMES[0], 'computed_torque')
+_SWITCH_INTERVAL, _DEFAULT_INTERVAL = 2e-4, sys.getswitchinterval()  # s
+# parts of this package, besides control and dynamics, that the steps use
 _BUILDS_ON = ('safety', 'trajectory')
 
 
@@ -42,7 +42,7 @@ class CompiledCycle:
     """
     The cycle of one robot.
 
-    Functions are compiled at their first use, or by `prepare`, and kept in the cache of the
+    Functions are compiled at their first use, or by `prepare`, and stored in the cache of the
     dynamics.
 
     Parameters
@@ -50,28 +50,28 @@ class CompiledCycle:
     dynamics : Dynamics
         The robot.
     link : str
-        Link that the Cartesian laws hold.
+        Link that the Cartesian laws control.
     learning_link : str
-        Link whose payload the adaptive law learns.
+        Link whose payload the adaptive law estimates.
     slot : int or None
-        Place of its ten parameters in the runtime of the dynamics; None: it has none.
+        Index of its ten parameters in the runtime of the dynamics; None: no slot.
     longest_pause : float
-        Seconds between two cycles that the reference makes up for.
+        Longest time in s between two cycles over which the reference is advanced.
     schedule : GainSchedule
-        Of the gains.
+        Schedule of the gains.
 
     Attributes
     ----------
     dimensions : dict of str to int
-        Lengths that the blocks name, see `blocks`.
+        Dimensions of the blocks, see `blocks`.
     function : Function
         The cycle.
     functions : dict of str to list of Function
-        The functions that it calls, by table: 'laws' in the order of `laws.NAMES`, and a table
+        Functions called by the cycle, by table: 'laws' in the order of `laws.NAMES`, and a table
         for each part.
     rows : (laws + 1,) array of int64
-        Addresses of the laws, 0 where a law is not compiled yet; a program may name it only
-        then. The last row is that of a law of the user.
+        Addresses of the laws, 0 where a law is not compiled yet and must not be selected. The last
+        row is that of an own law.
 
     """
 
@@ -101,23 +101,23 @@ class CompiledCycle:
         outputs = Lists([*d['terms'].sizes, laws.REPORT])
         self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(inputs, outputs)}
         self.functions: dict[str, list[Function]] = {'laws': [
-            self._made(f'law {name}', laws.body_of(name, tree, frame, d),
-                       dict(zip(laws.INPUTS, inputs)), {'terms': outputs}, frame)
+            self._function(f'law {name}', laws.body_of(name, tree, frame, d),
+                           dict(zip(laws.INPUTS, inputs)), {'terms': outputs}, frame)
             for name in laws.NAMES]}
         self.laws = self.functions['laws']
-        # what their code is made of, and nothing else
+        # the constants of their code, and nothing else
         structure = SimpleNamespace(tree=tree, frame=frame)
         for name, part in PARTS.items():
-            self._add(name, _of_part(part.function, structure),
-                      (inputs[0], *(_length(each, d) for each in part.inputs)),
-                      _length(part.outputs, d), frame)
+            self._add_table(name, _of_part(part.function, structure),
+                            (inputs[0], *(_length(each, d) for each in part.inputs)),
+                            _length(part.outputs, d), frame)
         rows, *rest = learning.sizes(d)
-        self._add('learning', learning.body_of(tree, learning_frame, n),
-                  (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
+        self._add_table('learning', learning.body_of(tree, learning_frame, n),
+                        (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
         accepts = [blocks.size(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
-        self._add('accept', reception.body_of(d), (*accepts, 1 + n), accepts[1])
+        self._add_table('accept', reception.body_of(d), (*accepts, 1 + n), accepts[1])
         segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
-        self.function = self._made(
+        self.function = self._function(
             'cycle', self._body, {**self.tables, 'path': Table(segment), **self.sizes},
             {'torque': Lists([n]), 'next': self.sizes['memory']},
             {key: value for key, value in vars(self.robot).items() if key != 'tree'})
@@ -125,27 +125,27 @@ class CompiledCycle:
         self._copies: list[weakref.ref] = []
         self._lock, self._stopped = Lock(), Event()
         self._thread: Thread | None = None
-        self._elsewhere: Compilation | None = None
-        self._long = False
-        self._waiting: list[Callable[[], None]] = []
+        self._compilation: Compilation | None = None
+        self._length_reported = False
+        self._callbacks: list[Callable[[], None]] = []
 
-    def _made(self, name: str, body: Callable, arguments: Mapping, outputs: Mapping[str, int],
-              *constants) -> Function:
-        """Return a function of these steps; constants: all that its body closes over."""
+    def _function(self, name: str, body: Callable, arguments: Mapping, outputs: Mapping[str, int],
+                  *constants) -> Function:
+        """Return a function of these steps; constants: all values that its body closes over."""
         digest = hashlib.sha256(repr((self.dimensions, *constants)).encode()).hexdigest()
-        return self._dynamics.function(lambda tree, *given: body(*given), arguments, outputs,
+        return self._dynamics.function(lambda tree, *values: body(*values), arguments, outputs,
                                        f'{name} {digest}', _BUILDS_ON)
 
-    def _add(self, name: str, body: Callable, inputs, outputs: int, *constants) -> None:
+    def _add_table(self, name: str, body: Callable, inputs, outputs: int, *constants) -> None:
         """Add a table with one function."""
         self.tables[name] = FunctionTable(tuple(inputs), outputs)
-        self.functions[name] = [self._made(
+        self.functions[name] = [self._function(
             name, body, {f'x{k}': each for k, each in enumerate(inputs)}, {'result': outputs},
             *constants)]
 
-    def _body(self, *given):
-        functions = SimpleNamespace(**dict(zip(self.tables, given)))
-        table, *arrays = given[len(self.tables):]
+    def _body(self, *values):
+        functions = SimpleNamespace(**dict(zip(self.tables, values)))
+        table, *arrays = values[len(self.tables):]
         state, m, p = (blocks.unpack(cls, values, self.dimensions)
                        for cls, values in zip(BLOCKS.values(), arrays))
         return cycle(self.robot, functions, table, state, m, p)
@@ -155,38 +155,38 @@ class CompiledCycle:
         return np.zeros(self.sizes[name])
 
     def bound(self, own=None) -> BoundCycle:
-        """Return the cycle with arrays of an arm, and maybe a law of the user, see there."""
+        """Return the cycle bound to new arrays of an arm; own: own law, see `BoundCycle`."""
         return BoundCycle(self, own)
 
     # --- compilation ------------------------------------------------------------------------
 
     def ready(self, name: str) -> bool:
-        """Return whether a law is compiled, so that a program may name it."""
+        """Return whether a law is compiled, so that it may be selected."""
         return bool(self.rows[laws.NAMES.index(name)])
 
     def prepare(self, *names: str) -> None:
-        """Compile the cycle with these laws, or load it from the cache, now."""
+        """Compile the cycle with these laws, or load it from the cache, at once."""
         for function in self._parts():
             function.warm()
-        for name in dict.fromkeys((*NEEDED, *names)):
+        for name in dict.fromkeys((*REQUIRED, *names)):
             self._prepare(name)
         self._report_length()
 
     def fill_cache(self, name: str) -> None:
-        """Put a law into the cache."""
+        """Compile a law into the cache."""
         self.laws[laws.NAMES.index(name)].warm()
 
     def prepare_others(self, done: Callable[[], None] | None = None) -> list[str]:
         """
-        Load the laws that are in the cache now, and compile all others meanwhile.
+        Load the laws that are in the cache, and compile all others in the background.
 
-        They are compiled by another process, which fills the cache, or by a thread of this one
-        where there is no cache on disk.
+        They are compiled by a separate process that fills the cache, or by a thread if there is
+        no cache on disk.
 
         Parameters
         ----------
         done : callable, optional
-            Called without arguments when all laws are ready, maybe by a thread.
+            Called without arguments when all laws are ready, possibly from a thread.
 
         Returns
         -------
@@ -197,9 +197,9 @@ class CompiledCycle:
         missing = [name for name in laws.NAMES if not self.ready(name) and not self._load(name)]
         with self._lock:
             if missing or self._thread is not None:
-                self._waiting += [] if done is None else [done]
+                self._callbacks += [] if done is None else [done]
                 if self._thread is None:
-                    self._begin(missing)
+                    self._start_thread(missing)
                 return missing
         if done is not None:
             done()
@@ -214,19 +214,19 @@ class CompiledCycle:
 
     @property
     def compiling(self) -> bool:
-        """Whether that thread is at work."""
+        """Whether that thread is running."""
         return self._thread is not None
 
     def stop(self) -> None:
-        """End that: at once, or after the law that a thread is at; the others are not compiled."""
+        """Stop the background compilation: at once, or after the present law of a thread."""
         self._stopped.set()
         with self._lock:
-            if self._elsewhere is not None:
-                self._elsewhere.stop()
+            if self._compilation is not None:
+                self._compilation.stop()
         self.wait()
 
     def copy_of_rows(self) -> np.ndarray:
-        """Return a table of laws of its own, which is filled as `rows` is."""
+        """Return a copy of `rows` that is updated with it."""
         with self._lock:
             copy = self.rows.copy()
             self._copies.append(weakref.ref(copy))
@@ -247,22 +247,22 @@ class CompiledCycle:
         address = self.laws[row].address
         with self._lock:
             self._copies = [each for each in self._copies if each() is not None]
-            # `ready` looks at `rows`, which comes last
+            # `ready` reads `rows`, which is updated last
             for rows in (*(each() for each in self._copies), self.rows):
                 if rows is not None:
                     rows[row] = address
 
     def _report_length(self) -> None:
-        """Log once for a robot that functions were compiled quickly instead of well."""
-        if self._long or not any(each.long for each in (*self._parts(), *self.laws)):
+        """Log once per robot that functions were compiled with less optimisation."""
+        if self._length_reported or not any(each.long for each in (*self._parts(), *self.laws)):
             return
-        self._long = True
+        self._length_reported = True
         LOGGER.warning(
             'robot %s has %d joints: functions of its cycle that are too long to be compiled well '
             'in a reasonable time take about twice as long as they could', self.name,
             self.dimensions['joints'])
 
-    def _begin(self, missing: list[str]) -> None:
+    def _start_thread(self, missing: list[str]) -> None:
         LOGGER.info('still compiling laws of %s: %s', self.name, ', '.join(missing))
         self._stopped.clear()
         self._thread = Thread(target=self._prepare_all, args=(missing,), daemon=True,
@@ -270,10 +270,10 @@ class CompiledCycle:
         self._thread.start()
 
     def _prepare_all(self, names: list[str]) -> None:
-        # who controls an arm beside this waits no longer than that for the interpreter
-        sys.setswitchinterval(min(_INTERVAL, _TURN))
+        # bounds the delay of a control thread by the interpreter lock
+        sys.setswitchinterval(min(_DEFAULT_INTERVAL, _SWITCH_INTERVAL))
         try:
-            self._compile_elsewhere(names)
+            self._compile_in_process(names)
             for name in names:
                 if self._stopped.is_set():
                     return
@@ -285,47 +285,47 @@ class CompiledCycle:
             if all(map(self.ready, laws.NAMES)):
                 LOGGER.info('compiled all laws of %s', self.name)
         finally:
-            sys.setswitchinterval(_INTERVAL)
-            self._end()
+            sys.setswitchinterval(_DEFAULT_INTERVAL)
+            self._finish()
 
-    def _compile_elsewhere(self, names: list[str]) -> None:
-        """Load laws that another process compiles; what it does not compile is left out."""
+    def _compile_in_process(self, names: list[str]) -> None:
+        """Load laws that a separate process compiles, as far as it succeeds."""
         if self.function.cache is None:
             return
         with self._lock:
             if self._stopped.is_set():
                 return
             try:
-                self._elsewhere = Compilation(self._arguments, names)
-            except OSError:  # no memory for a process, say
+                self._compilation = Compilation(self._arguments, names)
+            except OSError:  # for example, no memory for a process
                 return
-        for name in self._elsewhere:
+        for name in self._compilation:
             self._load(name)
         with self._lock:
-            self._elsewhere = None
+            self._compilation = None
 
-    def _end(self) -> None:
+    def _finish(self) -> None:
         while True:
             with self._lock:
-                if not self._waiting:
+                if not self._callbacks:
                     self._thread = None
                     return
-                done = self._waiting.pop(0)
+                done = self._callbacks.pop(0)
             if all(map(self.ready, laws.NAMES)):
                 done()
 
 
 def _of_part(function: Callable, structure) -> Callable:
-    return lambda *given: function(structure, *given)
+    return lambda *values: function(structure, *values)
 
 
 def _rows(size: int, row: int) -> Lists:
-    """Return the length of lists with so many numbers each."""
+    """Return the lengths of lists with `row` numbers each."""
     return Lists([row] * (size // row))
 
 
 def _length(size, dimensions: Mapping[str, int]) -> Lists:
-    """Return a length as `body.length` has it."""
+    """Return a length of `body.length` as lists."""
     factor, name, *more = size if isinstance(size, tuple) else (1, size)
     length = dimensions.get(name, name)
     return Lists([*[*getattr(length, 'sizes', [length])] * factor, *more])

@@ -10,7 +10,7 @@ import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.contact.observation import Observation
+from robodyn_ros.control.contact.observation import ContactObserver
 from robodyn_ros.control.design import Design
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
@@ -110,7 +110,7 @@ class ArmController:
         What is learned about that by the adaptive law.
     wrenches, target : ExternalWrenches
         What is known to push the arm, and what a link is to press, turned round.
-    observation : Observation
+    observation : ContactObserver
         External torque and collisions.
     reference : Reference
         What is asked of the joints now.
@@ -150,8 +150,8 @@ class ArmController:
         self.reflection = Reflection(model, p.reflection)
         self._linear = LinearFeedback(dynamics, p.external_law)
         self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptive)
-        self.observation = Observation(dynamics, host, self._messages,
-                                       settings.observer.link or model.tip)
+        self.observation = ContactObserver(dynamics, host, self._messages,
+                                           settings.observer.link or model.tip)
         reference = m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = m.terms.reshape(len(Term), model.nv)
@@ -179,8 +179,8 @@ class ArmController:
         m.motion.result[()] = motion.RUNNING
         m.observer.begins[()] = 1.0
         m.acceptance.remark.code[()] = acceptance.NEVER
-        m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.turned[()] = -np.inf
-        m.acceptance.least[()] = np.inf
+        m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.called[()] = -np.inf
+        m.acceptance.min_delay[()] = np.inf
         m.walls.lower[:], m.walls.upper[:] = self.model.lower, self.model.upper
         m.share.since[()] = np.inf  # feedback grows from the activation on
 
@@ -386,7 +386,7 @@ class ArmController:
 
     def deactivate(self) -> None:
         """Drop all motion; the torque to leave behind is `weight`."""
-        self._ask(motion.TO_GIVE_UP)
+        self._ask(motion.TO_DEACTIVATE)
 
     def shut_down(self, message: str, release: float | None = None) -> None:
         """
@@ -470,8 +470,8 @@ class ArmController:
             A collision is not over.
 
         """
-        if self.fault and self.observation.told:
-            raise StateError(f'the cause is still there: {self.observation.told}')
+        if self.fault and self.observation.collision_text:
+            raise StateError(f'the cause is still there: {self.observation.collision_text}')
         self._p.motion.reset += 1.0
         self.host.apply()
 
@@ -870,7 +870,7 @@ class ArmController:
         It counts for `external_wrench.timeout`. Raises as `Reflection.take`, and StateError if
         none of it is to be reflected.
         """
-        if not self.reflection.shown:
+        if not self.reflection.enabled:
             raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
         self.reflection.take(now, torque, self.settings.external_wrench.timeout)
 
@@ -998,7 +998,7 @@ class ArmController:
     def gains_not_borne(self) -> dict[str, float]:
         """Return the largest part of its gains that a joint did not bear under the present law."""
         return {name: float(part) for name, part in zip(
-            self.model.joint_names, self._m.light.cut) if part > _NOTICED}
+            self.model.joint_names, self._m.light.reduction) if part > _NOTICED}
 
     @property
     def law_at_work(self) -> str:
@@ -1056,7 +1056,8 @@ class ArmController:
     def weight(self) -> np.ndarray:
         """Return the torque that holds the arm still where it was seen last, or is predicted."""
         m = self._m
-        return self._weight(m.guess.q if m.coasting else m.q) * self.design.gains.weight_scale
+        scale = self.design.gains.safe_gravity_scale
+        return self._weight(m.predicted.q if m.coasting else m.q) * scale
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return where joint positions have the link, (4, 4) in the base frame."""
@@ -1098,7 +1099,7 @@ class ArmController:
         self._dynamics.runtime[:] = runtime
         m, now = self._m, float(self._state.now)
         q, qd, *reference, external = rows[:7]
-        problem = self._own.ask(
+        problem = self._own.start_or_evaluate(
             bool(m.external_law.active != external_law.OWN), now,
             min(max(0.0, now - float(m.before)), self.settings.stale.stop),
             (q, qd, external), Reference(*reference))
@@ -1160,7 +1161,7 @@ class ArmController:
 
     def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
         """Return which motor could not hold the arm against such a gravity, or ''."""
-        weight = gravity * self.design.gains.weight_scale
+        weight = gravity * self.design.gains.safe_gravity_scale
         with np.errstate(divide='ignore', invalid='ignore'):
             share = np.abs(weight) / bounds.usable
         j = int(np.argmax(np.nan_to_num(share)))

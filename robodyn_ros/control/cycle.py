@@ -1,9 +1,9 @@
 """
 The control cycle: everything that happens between a joint state and a torque.
 
-Pure: what is measured, what was kept and what is set come in; torque and memory go out. On floats
-it computes, on symbols it is traced. There are three kinds of cycle, and one that only looks at
-requests: a state has come; a torque is due between two states; the states are silent.
+A pure function: measured state, memory and program in; torque and memory out. It computes on
+floats, and is traced on symbols. There are three kinds of cycle (a state was received; a torque is
+due between two states; the states are silent), and a call that handles requests only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
 from robodyn_ros.control.steps.reference import locate, move
 from robodyn_ros.control.steps.requests import decide, judge, Requests, take_over
-from robodyn_ros.control.steps.torque import ask, ask_outside, carry, remember
+from robodyn_ros.control.steps.torque import (
+    built_in_law, external_law_terms, remember, shutdown_terms)
 from robodyn_ros.control.steps.vectors import added, difference, product, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import all_finite, all_of, both, either, equal, flag, no, when
@@ -35,73 +36,77 @@ def cycle(robot, functions, table, state, m, p):
     robot : Robot
         Structure and limits of this robot.
     functions : table of functions
-        The laws, see `laws`.
+        Compiled laws and parts, see `laws` and `body`.
     table : table of rows
         Segments of the trajectories, see `path`.
     state, m, p : State, Memory, Program
-        What is measured, what was kept, what is set.
+        Measured state, memory of the last cycle, and present program.
 
     """
-    # what has come, what was asked since the last cycle, and what is known of the arm
+    # received state, new requests, measured and observed quantities
     state, m, resumes, stops, silence = receive(functions, state, m, p)
-    asked = Requests(state, m, p, resumes)
-    m = take_over(robot, functions, asked, state, m, p)
-    seen = judge(robot, state, m, p, asked, stops, silence)
-    m = observe(robot, functions, seen, state, m, p)
-    # what it does
-    m = decide(robot, asked, seen, state, m, p)
-    return choose(seen.due, [
-        lambda: (m.sent, m), lambda: answer(robot, functions, table, seen, state, m, p)])
+    requests = Requests(state, m, p, resumes)
+    m = take_over(robot, functions, requests, state, m, p)
+    flags = judge(robot, state, m, p, requests, stops, silence)
+    m = observe(robot, functions, flags, state, m, p)
+    # mode
+    m = decide(robot, requests, flags, state, m, p)
+    return choose(flags.due, [
+        lambda: (m.sent, m), lambda: respond(robot, functions, table, flags, state, m, p)])
 
 
-def answer(robot, functions, table, seen, state, m, p):
+def respond(robot, functions, table, flags, state, m, p):
     """Return the torque of a cycle, and the memory of the next."""
-    now, dt, silent = seen.now, seen.dt, seen.silent
+    now, dt, silent = flags.now, flags.dt, flags.silent
     before = Body(robot, functions, loads.runtime(m.loads), p.gains)
-    external = wrenches.advance(m.external, p.external, now, dt)
-    guess, pushed = locate(robot, before, external, seen, state, m)
-    m = replace(m, loads=loads.advance(m.loads, p.loads, dt), external=external,
-                given=when(seen.between, mean_torque.added(m.given, dt, m.sent), m.given))
+    external = wrenches.update(m.external, p.external, now, dt)
+    predicted, wrench_torque = locate(robot, before, external, flags, state, m)
+    m = replace(m, loads=loads.update(m.loads, p.loads, dt), external=external,
+                mean_torque=when(flags.between, mean_torque.added(m.mean_torque, dt, m.sent),
+                                 m.mean_torque))
     body = replace(before, runtime=loads.runtime(m.loads))
 
-    # the reference
-    what, guess = move(robot, body, table, seen, guess, m, p)
-    q, qd = guess.q, guess.qd
-    walls_ = walls.advance(robot, m.walls, p.walls, q, dt, seen.fresh)
-    what = replace(what, reference=walls.confined(robot, walls_, what.reference))
-    follows = both(no(motion.free(what)), no(silent))
+    # reference
+    motion_, predicted = move(robot, body, table, flags, predicted, m, p)
+    q, qd = predicted.q, predicted.qd
+    walls_ = walls.update(robot, m.walls, p.walls, q, dt, flags.fresh)
+    motion_ = replace(motion_, reference=walls.confine(robot, walls_, motion_.reference))
+    follows = both(no(motion.no_reference(motion_)), no(silent))
 
-    # the law
+    # law
     share = when(both(silent, no(m.coasting)), feedback_share.restarted(m.share, 1.0),
-                 feedback_share.noted(m.share, dt))
+                 feedback_share.update(m.share, dt))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
-    grown = feedback_share.authority(share, p.share, now)
-    part_ = feedback_share.stable_share(share, *rates, when(
-        silent, 0.0, m.acceptance.plausibility.delay)) * grown
-    calm = feedback_share.stable_share(share, *rates) * grown
-    pushed = when(silent, pushed, wrenches.torque(body, q, external.wrench))
-    m = replace(m, share=share, motion=what, guess=guess, walls=walls_)
-    ready = all_of([follows, equal(grown, 1.0), no(what.fault.code), no(seen.resumes),
+    growth = feedback_share.growth(share, p.share, now)
+    feedback_scale = feedback_share.stable_share(share, *rates, when(
+        silent, 0.0, m.acceptance.plausibility.delay)) * growth
+    undelayed_scale = feedback_share.stable_share(share, *rates) * growth
+    wrench_torque = when(silent, wrench_torque, wrenches.torque(body, q, external.wrench))
+    m = replace(m, share=share, motion=motion_, predicted=predicted, walls=walls_)
+    ready = all_of([follows, equal(growth, 1.0), no(motion_.fault.code), no(flags.resumes),
                     no(walls.any_recovering(robot, walls_, p.walls))])
-    guest, rows_, m = ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m,
-                                  p)
-    m, terms, report, drift = ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_,
-                                  m, p)
-    terms = choose(flag(guest.active), [
-        lambda: terms, lambda: compose(body.nv, dict(zip(Term, rows_)), p.limits.effort)])
-    m = replace(m, external_law=guest)
-    what = m.motion
-    terms = carry(body, q, terms, what, p)
+    ext_law, ext_terms, m = external_law_terms(robot, functions, body, now, ready, follows, q, qd,
+                                               wrench_torque, m, p)
+    m, terms, report, drift = built_in_law(functions, body, flags, follows, now, dt, q, qd,
+                                           wrench_torque, feedback_scale, m, p)
+    terms = choose(flag(ext_law.active), [
+        lambda: terms, lambda: compose(body.nv, dict(zip(Term, ext_terms)), p.limits.effort)])
+    m = replace(m, external_law=ext_law)
+    motion_ = m.motion
+    terms = shutdown_terms(body, q, terms, motion_, p)
 
-    # what it takes
+    # limits
     desired, blended = transition.blend(terms[Term.TOTAL], added(m.sent, drift), dt,
                                         p.limits.effort, m.transition, p.transition)
-    led, last = motion.externally_driven(what), shutdown.over(what.shutdown, p.motion.shutdown)
+    driven = motion.externally_driven(motion_)
+    last = shutdown.over(motion_.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
     decay = limits.brake_damping(m.share.gap, m.acceptance.plausibility.delay)
     desired = choose(either(silent, last), [
-        lambda: walls.inwards(body, limits.brake(body, desired, q, qd, led, m.walls, decay), q, qd,
-                              m.walls, p.walls, decay), lambda: desired])
+        lambda: walls.limit_outward(
+            body, limits.brake(body, desired, q, qd, driven, m.walls, decay), q, qd, m.walls,
+            p.walls, decay),
+        lambda: desired])
     damping = when(silent, zeros(q), product(p.gains.damping, qd))
     fallback = choose(all_finite(desired), [
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
@@ -109,22 +114,22 @@ def answer(robot, functions, table, seen, state, m, p):
     terms[Term.LIMIT] = added(terms[Term.LIMIT], difference(torque, terms[Term.TOTAL]))
     terms[Term.TOTAL] = torque
 
-    # what the next cycle must know
+    # memory
     failed, failure = flag(verdict.not_finite), motion.torque_failure(verdict)
-    what = motion.latched(what, failed, failure)
-    guest = external_law.disabled(guest, failed, failure.code)
-    stops = both(failed, motion.moves(what, p.motion))
-    blended = transition.begin(blended, p.transition, both(stops, led))
-    what = motion.act(robot, what, p.motion, when(stops, motion.STOP, what.mode),
-                      when(stops, motion.STOP_FROM_REFERENCE, motion.KEEP),
-                      when(stops, what.fault, what.message), q, qd)
-    following = all_of([no(motion.free(what)), no(silent), no(guest.active)])
+    motion_ = motion.latched(motion_, failed, failure)
+    ext_law = external_law.disabled(ext_law, failed, failure.code)
+    stops = both(failed, motion.moves(motion_, p.motion))
+    blended = transition.begin(blended, p.transition, both(stops, driven))
+    motion_ = motion.act(robot, motion_, p.motion, when(stops, motion.STOP, motion_.mode),
+                         when(stops, motion.STOP_FROM_REFERENCE, motion.KEEP),
+                         when(stops, motion_.fault, motion_.message), q, qd)
+    following = all_of([no(motion.no_reference(motion_)), no(silent), no(ext_law.active)])
     m = remember(robot, functions, body, m, p, dt, q, qd, terms, report, SimpleNamespace(
-        silent=silent, follows=following, healthy=no(what.fault.code), undisturbed=both(
-            equal(calm, 1.0), no(transition.under_way(blended)))))
-    seen_q, seen_qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])
+        silent=silent, follows=following, healthy=no(motion_.fault.code), undisturbed=both(
+            equal(undelayed_scale, 1.0), no(transition.under_way(blended)))))
+    measured_q, measured_qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
-        m, before=now, q=seen_q, qd=seen_qd, coasting=when(silent, 1.0, 0.0),
-        observer=observer.restarted(m.observer, silent), motion=what, external_law=guest,
+        m, before=now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),
+        observer=observer.restarted(m.observer, silent), motion=motion_, external_law=ext_law,
         transition=blended, terms=[x for term in terms for x in term], report=report,
         sent=torque, verdict=verdict)

@@ -1,12 +1,12 @@
-"""Friction of the joints, as it is compensated: along a reference velocity, or along the hand."""
+"""Friction compensation, along a reference velocity or a measured one."""
 
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.trace import sqrt
 
 GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity')
-# below this speed (rad/s or m/s) dry friction is taken as proportional: the reference has no
-# noise, so little smoothing is enough, and at rest there is no buzz
+# rad/s or m/s, below which dry friction is proportional to the velocity: little smoothing is
+# enough for a reference, which has no noise
 SMOOTHING = 0.001
 # the same for a measured velocity
 MEASURED_SMOOTHING = 0.05

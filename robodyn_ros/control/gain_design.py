@@ -76,7 +76,8 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         stiction=part * np.maximum(given('friction.stiction', friction.stiction, coulomb),
                                    coulomb),
         stribeck_velocity=given('friction.stribeck_velocity', friction.stribeck_velocity),
-        armature=rotors, gravity_scale=own * scale, weight_scale=own * np.maximum(scale, 1.0),
+        armature=rotors, gravity_scale=own * scale,
+        safe_gravity_scale=own * np.maximum(scale, 1.0),
         observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),
         disturbance_observer=np.full(model.nv, float(s.disturbance_observer)),
         sliding=sliding, sliding_damping=(kd - sliding) * inertia)

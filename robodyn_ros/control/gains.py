@@ -43,7 +43,7 @@ class Gains:
         Inertia of the rotors, seen at the joints, in kg m^2 (kg).
     gravity_scale : (nv,)
         Part of the modelled gravity that the laws command.
-    weight_scale : (nv,)
+    safe_gravity_scale : (nv,)
         The same in safe states: all of it, or 0 where the driver adds gravity.
     observer_bandwidth : (nv,)
         Of the momentum observer, in rad/s.
@@ -74,7 +74,7 @@ class Gains:
     stribeck_velocity: np.ndarray
     armature: np.ndarray
     gravity_scale: np.ndarray
-    weight_scale: np.ndarray
+    safe_gravity_scale: np.ndarray
     observer_bandwidth: np.ndarray
     disturbance_observer: np.ndarray
     sliding: np.ndarray

@@ -1,4 +1,4 @@
-"""The control cycle called from Python: its arrays, and what has to be done around a call."""
+"""Host of the control cycle in Python: its arrays, and calls of the cycle."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from robodyn_ros.exceptions import ArgumentError, near_matches
 
 class Host:
     """
-    One arm's memory and program, and the cycle that works on them.
+    Memory and program of one arm, and its control cycle.
 
     Parameters
     ----------
     made : CompiledCycle
         The cycle of the robot.
     own : callable, optional
-        The law of the user, as a C function with the signature of a law.
+        Own law, as a C function with the signature of a law.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Host:
         Numbers of the blocks 'state', 'memory', 'program'.
     state, memory, program : namespace
         Views of these blocks, fields by name. The program is written between two cycles only;
-        with `apply` the memory follows it at once.
+        `apply` handles its requests at once.
     remote : object or None
-        Loop elsewhere that runs the cycle, with `submit()`; the memory is a copy of its own then.
+        External loop that runs the cycle, with `submit()`; `memory` is then a copy of its memory.
 
     """
 
@@ -46,33 +46,33 @@ class Host:
         self.state, self.memory, self.program = (
             blocks.views(cls, self.values[name], made.dimensions)
             for name, cls in BLOCKS.items())
-        self._head = self.bound.state[:2]  # kind and time
+        self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
         self.remote = None
 
     def run(self, kind: float, now: float) -> np.ndarray:
-        """Go on by a cycle, whose state has been written; return the torque."""
+        """Run a cycle for the state that was written; return the torque."""
         self._head[:] = kind, now
         self._run()
         return self._torque
 
     def apply(self, now: float = 0.0) -> None:
-        """Let the memory follow the requests of the program."""
+        """Handle the requests of the program in the memory."""
         if self.remote is None:
             self.run(REQUESTS, now)
         else:
             self.remote.submit()
 
     def place(self, name: str) -> int:
-        """Return the place of a field in the memory."""
+        """Return the index of a field in the memory."""
         return next(entry.begin for entry in blocks.entries(
             BLOCKS['memory'], self.made.dimensions) if entry.name == name)
 
     def on_floats(self) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return torque and next memory of a cycle with the present arrays, computed by Python.
+        Return torque and next memory of a cycle with the present arrays, computed in Python.
 
-        Nothing changes; for a debugger, and to compare with machine code.
+        Changes nothing; for debugging, and for comparison with machine code.
         """
         return self.made.function.interpret(
             *self.made.functions.values(), self.bound.segments, *self.values.values())
@@ -88,17 +88,18 @@ class Host:
         return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)
 
 
-def law_function(dimensions: dict[str, int], ask: Callable) -> Callable:
+def law_function(dimensions: dict[str, int], evaluate: Callable) -> Callable:
     """
     Return a law in Python as a C function with the signature of a law.
 
     Parameters
     ----------
     dimensions : dict of str to int
-        Of the robot.
-    ask : callable
-        `ask(runtime, arrays)` gets the gravity and payload parameters, and the inputs of a law by
-        rows, see `laws.INPUTS`. It returns the first rows of `Term`, and a code, 0 if it worked.
+        Dimensions of the blocks.
+    evaluate : callable
+        `evaluate(runtime, arrays)` takes the gravity and payload parameters, and the inputs of a
+        law by rows, see `laws.INPUTS`. It returns the first rows of `Term`, and a code, 0 for
+        success.
 
     """
     n, pointer = dimensions['joints'], ctypes.POINTER(ctypes.c_double)
@@ -107,9 +108,9 @@ def law_function(dimensions: dict[str, int], ask: Callable) -> Callable:
 
     def law(runtime, arrays, _gains, _task, _share, _limit, out):
         result = np.ctypeslib.as_array(out, (size,))
-        result.fill(np.nan)  # an exception does not pass machine code: the torque is refused then
-        terms, code = ask(np.ctypeslib.as_array(runtime, (runtime_size,)),
-                          np.ctypeslib.as_array(arrays, (rows * n,)).reshape(rows, n))
+        result.fill(np.nan)  # kept after an exception, which does not pass through machine code
+        terms, code = evaluate(np.ctypeslib.as_array(runtime, (runtime_size,)),
+                               np.ctypeslib.as_array(arrays, (rows * n,)).reshape(rows, n))
         result.fill(0.0)
         result[:terms.size] = terms.ravel()
         result[len(Term) * n] = code

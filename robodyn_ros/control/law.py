@@ -1,7 +1,7 @@
 """
-The laws of one robot, each compiled whole: one call per cycle returns every term of the torque.
+Laws of one robot, compiled: one call returns all terms of the torque.
 
-Which laws there are, and what they say, is in `control.laws`.
+The laws themselves are in `control.laws`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from robodyn_ros.exceptions import ParameterError
 
 _STATE = ('q', 'qd')
 _REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
-# torques and accelerations that come from elsewhere, (nv,) each; zero unless they are given
-_GIVEN = ('external', 'integral', 'disturbance', 'contact')
-_TASK = 'task.'  # before the names of gains of a link
-_OTHER_SIZES = {'authority', *(_TASK + each for each in SIZES)}  # than one per joint
+# torques and accelerations computed elsewhere, (nv,) each; zero by default
+_INPUTS = ('external', 'integral', 'disturbance', 'contact')
+_TASK = 'task.'  # prefix of the names of task gains
+_OTHER_SIZES = {'authority', *(_TASK + each for each in SIZES)}  # other than one per joint
 MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
 
 
 def arguments(law: Law) -> tuple[str, ...]:
     """Return the names of the arrays that a tracking law takes, in order."""
-    return (*_STATE, *_REFERENCE, *_GIVEN, *law.gains, *(f'{_TASK}{each}' for each in
+    return (*_STATE, *_REFERENCE, *_INPUTS, *law.gains, *(f'{_TASK}{each}' for each in
             law.task_gains), *MODEL_GAINS, 'authority', 'limit')
 
 
@@ -40,7 +40,7 @@ def tracking_terms(law: Law, tree, runtime, x, frame=None):
     """Return the rows of a tracking law for its arguments by name, then its report."""
     arm = Arm(tree, runtime, x.armature, x.gravity_scale, frame)
     own, report = law.function(arm, x) if law.cartesian else (law.function(arm, x), [])
-    # what all laws have, then what is this one's own
+    # terms common to all laws, then those of this one
     terms = {Term.FRICTION: friction.friction(
         x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity),
         Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
@@ -65,20 +65,20 @@ class ControlLaw:
     dynamics : Dynamics
         Gravity and payload are read from it at every call.
     gains : Gains
-        May be replaced between calls.
+        Gains; may be replaced between calls.
     tracking : str
-        The law that follows references, a key of `laws.TRACKING`; may be replaced between calls.
+        Tracking law, a key of `laws.TRACKING`; may be replaced between calls.
     effort_limit : float or (nv,)
-        Within which feedback stays, see `saturation`; what else there is may exceed it.
+        Limit of the torque with feedback, see `saturation`; the other terms may exceed it.
     task_gains : TaskGains, optional
-        Of the Cartesian laws; may be replaced between calls by others of the same link.
+        Gains of the Cartesian laws; may be replaced between calls by others of the same link.
 
     Attributes
     ----------
     terms : (12, nv) array
-        What the last call returned, rows as in `Term`.
+        Terms of the last call, rows as in `Term`.
     task : TaskReport
-        What a Cartesian law told besides.
+        Report of a Cartesian law.
 
     """
 
@@ -96,7 +96,7 @@ class ControlLaw:
         self._task_gains = task_gains or make_task_gains(
             dynamics, Settings(armature=gains.armature))
         self.gains = gains
-        # all of them, so that none is compiled while there is an arm to hold
+        # all laws, so that none is compiled during control
         self._follow = {name: self._compile(dynamics, name, law)
                         for name, law in TRACKING.items()}
         self._float = self._compile(dynamics, 'gravity_compensation', None)
@@ -136,7 +136,7 @@ class ControlLaw:
 
     @property
     def tracking(self) -> str:
-        """Law that follows references from the next call on."""
+        """Tracking law from the next call on."""
         return self._tracking
 
     @tracking.setter
@@ -160,9 +160,9 @@ class ControlLaw:
         frame = dynamics.frame(self._task_gains.link) if law and law.cartesian else None
 
         def terms(tree, runtime, *arrays):
-            given = dict(zip(names, arrays))
-            x = SimpleNamespace(**given, task=SimpleNamespace(
-                **{each.removeprefix(_TASK): given[each] for each in given if _TASK in each}))
+            inputs = dict(zip(names, arrays))
+            x = SimpleNamespace(**inputs, task=SimpleNamespace(
+                **{each.removeprefix(_TASK): inputs[each] for each in inputs if _TASK in each}))
             return (tracking_terms(law, tree, runtime, x, frame) if law
                     else floating_terms(tree, runtime, x))
 
@@ -173,7 +173,7 @@ class ControlLaw:
         return kernel.builtin(name, (law or FLOATING).function.__doc__)
 
     def _out(self, law: Law | None) -> np.ndarray:
-        """Return where a law writes."""
+        """Return the output array of a law."""
         return self._all if law and law.cartesian else self.terms
 
     def follow(self, q, qd, reference, authority: float = 1.0, external=None, integral=None,
@@ -184,31 +184,31 @@ class ControlLaw:
         Parameters
         ----------
         q, qd : (nv,)
-            Measured; continuous joints unwrapped as in the reference.
+            Measured state; continuous joints unwrapped as in the reference.
         reference : Reference
-            Where the joints should be.
+            Reference of the joints.
         authority : float
             Part of the feedback that is used, in [0, 1].
         external : (nv,), optional
-            What known external wrenches leave to the joints, -J^T w.
+            Joint torques that compensate known external wrenches, -J^T w.
         integral : (nv,), optional
-            Integral of the error, an acceleration; for laws that integrate.
+            Integral of the error, an acceleration; for laws with an integral.
         disturbance : (nv,), optional
-            Torque against what disturbs, for laws that integrate.
+            Disturbance compensation, for laws with an integral.
         contact : (nv,), optional
-            External torque as the momentum observer sees it, for laws that shape inertia.
+            External torque of the momentum observer, for laws with inertia shaping.
 
         """
         law, nothing = self._tracking, self._nothing
         self._authority[0] = authority
-        given = [nothing if array is None else array
-                 for array in (external, integral, disturbance, contact)]
+        inputs = [nothing if array is None else array
+                  for array in (external, integral, disturbance, contact)]
         self._follow[law](
-            q, qd, reference.q, reference.qd, reference.qdd, reference.effort, *given,
+            q, qd, reference.q, reference.qd, reference.qdd, reference.effort, *inputs,
             *self._of_law[law], self._authority, self._limit, out=self._out(TRACKING[law]))
         return self.terms
 
     def compensate(self, q, qd, effort=None) -> np.ndarray:
-        """Return the terms that hold the weight and damp motion, with a given effort, (nv,)."""
+        """Return the terms of gravity compensation with damping, plus an effort, (nv,)."""
         return self._float(q, qd, self._nothing if effort is None else effort, *self._of_float,
                            out=self.terms)

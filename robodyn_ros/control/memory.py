@@ -1,4 +1,4 @@
-"""What the next cycle must know."""
+"""Memory of the control cycle."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Memory:
     q: list = joints('rad', 'Position at the last state.')
     qd: list = joints('rad/s', 'Velocity at the last state.')
     coasting: float = scalar('', 'Flag: the last cycle was one of silence.')
-    guess: predict.Memory = part(predict.Memory)
-    given: mean_torque.Memory = part(mean_torque.Memory)
+    predicted: predict.Memory = part(predict.Memory)
+    mean_torque: mean_torque.Memory = part(mean_torque.Memory)
     loads: loads.Memory = part(loads.Memory)
     external: wrenches.Memory = part(wrenches.Memory)
     target: wrenches.Memory = part(wrenches.Memory)
@@ -31,15 +31,15 @@ class Memory:
     walls: walls.Memory = part(walls.Memory)
     light: light_joints.Memory = part(light_joints.Memory)
     transition: transition.Memory = part(transition.Memory)
-    switch: float = scalar('', 'Change of law, gains or limits that is under way, or made.')
+    switch: float = scalar('', 'Last change of law, gains or limits begun.')
     integral: list = joints('rad/s^2', 'Integral of the error.')
     springs: law_state.Springs = part(law_state.Springs)
     task_springs: law_state.TaskSprings = part(law_state.TaskSprings)
     report: list = numbers('report', 'SI', 'Report of a Cartesian law, see `TaskReport`.')
     followed: float = scalar('', 'Flag: a built-in law followed the reference in the last cycle.')
-    followed_motion: list = numbers('motion', 'SI', 'State and reference then, in the order of '
+    followed_motion: list = numbers('motion', 'SI', 'State and reference of it, in the order of '
                                     '`laws.MOTION`.')
-    terms: list = numbers('terms', 'N m', 'Terms of the torque sent, row by row as in `Term`.')
-    sent: list = joints('N m', 'Torque sent last.')
-    start: float = scalar('', 'Last torque to go on from that was looked at.')
+    terms: list = numbers('terms', 'N m', 'Terms of the last torque, row by row as in `Term`.')
+    sent: list = joints('N m', 'Last torque sent.')
+    start: float = scalar('', 'Last start torque that was handled.')
     verdict: limits.Verdict = part(limits.Verdict)

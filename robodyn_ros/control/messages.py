@@ -1,4 +1,4 @@
-"""Texts of what happened in a control cycle, from the codes and the evidence of its events."""
+"""Texts of the events of a control cycle, from their codes and evidence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ _MISSES = ("joint '{joint}': {what} misses its reference by {value:.4g}, toleran
            '{time:.3f} s after the ')
 _LATE = 'last point, goal_time {goal_time:g} s'
 _SILENT = 'joint states: no good data for {time:.3f} s: '
-_JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check encoder, names, and "
-         'who else publishes')
+_JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check encoder, joint "
+         'names, and other publishers of joint states')
 # why a state is not used
 PROBLEMS = {
     acceptance.JUMPED: _JUMP,
-    acceptance.EXCHANGED: _JUMP + '; it looks as if joints had changed places',
+    acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# of what follows a template gets: joint, unit, value, bound, time, angle (degrees), and the
-# names that `Messages` is given
+# fields of a template: joint, unit, value, bound, time, angle (degrees), and those of `Messages`
 TEMPLATES = {
     motion.SILENT: '{cause}',
     motion.AT_GOAL: 'the goal is reached',
@@ -30,13 +29,13 @@ TEMPLATES = {
     motion.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
     motion.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
     motion.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
-    motion.GIVEN_UP: 'the motion is given up after a pause',
+    motion.INTERRUPTED: 'the motion is given up after a pause',
     motion.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
                      f'finite numbers below {ABSURD:g}',
     motion.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
     motion.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
                               'not finite either; sent the last torque again',
-    motion.COLLIDED: "collision: joint '{joint}' feels {value:.3g} {unit} from outside, its "
+    motion.COLLIDED: "collision: external torque of joint '{joint}' is {value:.3g} {unit}, its "
                      'collision.threshold is {bound:.3g} {unit}',
     motion.AT_POSE: 'the target pose is reached',
     motion.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
@@ -50,8 +49,9 @@ TEMPLATES = {
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
         "the same state is repeated, in which joint '{joint}' moves at {value:.3g}{because}"),
-    plausibility.HOPPING: "joint '{joint}' hops to and fro by {value:.3g}; check who else "
-                          'publishes joint states',
+    plausibility.ALTERNATING: (
+        "joint '{joint}' hops to and fro by {value:.3g}; check for other publishers of joint "
+        'states'),
     plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
                             'velocity limit {bound:.3g}',
     velocity_check.CONTRADICTED: (
@@ -67,34 +67,34 @@ TEMPLATES = {
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
 ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
-          motion.OFF_GOAL_SPEED, motion.GIVEN_UP, motion.OUT_OF_REACH, motion.NO_LINEAR_FEEDBACK,
-          motion.UNATTENDED}
+          motion.OFF_GOAL_SPEED, motion.INTERRUPTED, motion.OUT_OF_REACH,
+          motion.NO_LINEAR_FEEDBACK, motion.UNATTENDED}
 _SILENCE = 'the joint states are silent'
-# ratio of velocity and change of position, and what is then wrong with it
+# ratio of velocity and change of position, and its likely cause
 _UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),
           (60.0 / math.tau, 'it seems to be in revolutions per minute'),
           (1000.0, 'it seems to be in thousandths of the unit'))
-_CLOSE = 0.15  # of such a ratio, by which resolution and noise may move it
-_KEPT = 256  # texts of requests
+_TOLERANCE = 0.15  # of such a ratio, error by resolution and noise
+_MAX_TEXTS = 256  # of requests
 
 
 class Messages:
     """
-    Renders events; texts of requests have codes from `motion.REQUESTED` on.
+    Texts of events; those of requests have codes from `motion.REQUESTED` on.
 
     Parameters
     ----------
     model : RobotModel
-        Of the joints.
+        Model with the names of the joints.
     link : str
         Link that moves to poses.
 
     Attributes
     ----------
     timeout : float
-        Seconds that linear feedback counts.
+        Time in s for which linear feedback is valid.
     goal_time : float
-        Seconds in which the goal of the last trajectory is to be met.
+        Time in s in which the goal of the last trajectory must be reached.
 
     """
 
@@ -106,11 +106,11 @@ class Messages:
         self._next = motion.REQUESTED
 
     def code(self, text: str, referenced=()) -> float:
-        """Return the code of a text; `referenced` are the codes whose texts are still wanted."""
+        """Return the code of a text; `referenced`: codes whose texts must be kept."""
         known = self._codes.get(text)
         if known is not None:
             return known
-        if len(self._texts) >= _KEPT:
+        if len(self._texts) >= _MAX_TEXTS:
             kept = {code: self._texts[code] for code in self._texts if code in referenced}
             self._texts, self._codes = kept, {each: code for code, each in kept.items()}
         self._next += 1.0
@@ -135,7 +135,7 @@ class Messages:
         return self._rendered(PROBLEMS.get(float(event.code), ''), event)
 
     def _rendered(self, template: str, event: SimpleNamespace) -> str:
-        if not template:  # as nearly always, and often asked for
+        if not template:  # the usual case
             return ''
         value, bound, joint = float(event.value), float(event.bound), int(event.joint)
         return template.format(
@@ -150,9 +150,9 @@ class Messages:
 
 
 def _scale(ratio: float) -> str:
-    """Return what is likely to be wrong with a velocity that is a multiple of the true one."""
+    """Return the likely error of a velocity that is a multiple of the true one."""
     size = abs(ratio)
-    unit = next((text for each, text in _UNITS if abs(size - each) < _CLOSE * each),
+    unit = next((text for each, text in _UNITS if abs(size - each) < _TOLERANCE * each),
                 '' if size < 1.5 else 'it seems to be in another unit')
     sign = 'its sign is opposite' if ratio < 0.0 else ''
     return ', and '.join(each for each in (sign, unit) if each) or 'check its unit'

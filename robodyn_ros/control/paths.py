@@ -1,4 +1,4 @@
-"""The trajectories of one arm: the one that is followed, and the one that is about to begin."""
+"""Trajectories of one arm: the present one, and the one about to begin."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 class Paths:
     """
-    Puts trajectories into the table and the program of a cycle.
+    Writes trajectories into the table and the program of a cycle.
 
     Parameters
     ----------
     host : Host
-        Of the cycle.
+        Host of the cycle.
 
     """
 
@@ -40,15 +40,15 @@ class Paths:
 
     @property
     def current(self) -> tuple[Trajectory | None, float]:
-        """Return the trajectory that is followed, or was followed last, and its time in s."""
+        """Return the present or last trajectory, and its time in s."""
         m = self._memory.path
         return self._trajectories.get(int(m.number)), float(m.elapsed)
 
     def expected(self, ahead: float) -> Reference:
-        """Return what will be asked of the joints in `ahead` seconds if nothing intervenes."""
+        """Return the expected reference in `ahead` seconds."""
         m = self._memory
-        here = m.reference
-        expected = Reference(here.q.copy(), here.qd.copy(), here.qdd.copy(), here.effort.copy())
+        now = m.reference
+        expected = Reference(now.q.copy(), now.qd.copy(), now.qdd.copy(), now.effort.copy())
         if ahead > 0.0 and m.mode == motion.TRACK:
             trajectory, elapsed = self.current
             trajectory.sample(elapsed + ahead, expected)
@@ -61,7 +61,7 @@ class Paths:
         return expected
 
     def put(self, trajectory: Trajectory, moment: float, tolerances: Tolerances | None) -> None:
-        """Let a trajectory begin at a moment; to be followed by the request."""
+        """Write a trajectory that begins at a moment; the request to follow it comes after."""
         program, table = self._program, trajectory.table
         running = self._running()
         if running is not None:
@@ -80,7 +80,7 @@ class Paths:
         self._host.bound.segments = table
 
     def _running(self):
-        """Return the path that is followed, which may be the one that was put last."""
+        """Return the path that is followed, which may be the one written last."""
         m, program = self._memory, self._program
         if m.mode != motion.TRACK:
             return None
@@ -88,7 +88,7 @@ class Paths:
         return program.upcoming if upcoming else program.current
 
     def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
-        """Return what shows a goal tolerance that is not met after the last point."""
+        """Return the event of a goal tolerance that is not met after the last point, or None."""
         m, running = self._memory, self._running()
         if running is None or m.path.elapsed < running.last:
             return None
@@ -106,15 +106,15 @@ def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, momen
     path : namespace
         Fields of `steps.path.Path`.
     number : int
-        Of the trajectory, above those before.
+        Number of the trajectory, greater than all before.
     trajectory : Trajectory
-        From the reference at its moment on.
+        Trajectory from the reference at its moment on.
     moment : float
         Time of the law at which it begins.
     tolerances : Tolerances or None
-        About it.
+        Tolerances of the trajectory.
     row : int
-        Where its `table` begins in that of the cycle.
+        First row of its `table` in that of the cycle.
 
     """
     limits, begin, end = (tolerances or Tolerances.none(trajectory.nv), trajectory.begin,

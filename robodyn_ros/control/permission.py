@@ -1,4 +1,4 @@
-"""What a controller makes of its guard: whether it may command. Time is an argument."""
+"""Permission of a controller to command, given by its guard. Time is an argument."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.safety.guarding import GuardState, Phase
 
-_REFUSED = 'the guard refuses to guard this controller, its log says why'
+_REFUSED = 'the guard refuses to guard this controller, see its log'
 PHASES = Phase.ACTIVE, Phase.ASKING, Phase.STANDBY  # in the order of `steps.permission`
 SPACING = 4e-3  # s between two heartbeats of the same phase
 _NANOSECOND = 1e-9  # s
 
 
-class Deference:
+class CommandPermission:
     """
-    Decides whether a controller may command, as far as its guard is concerned.
+    Permission of a controller to command, from the states that its guard publishes.
 
     Parameters
     ----------
     required : bool
-        Whether there must be a guard, always.
+        Whether there must always be a guard.
     timeout : float
-        Seconds without a word of the guard after which it counts as gone.
+        Seconds without a message of the guard after which it counts as silent.
     expected : bool
-        Whether there must be one before the arm is taken over.
+        Whether there must be a guard before the arm is taken over.
 
     Attributes
     ----------
     functions : dict of str to Function
-        The steps 'hear', 'begin', 'check' and 'beat'.
+        The steps 'receive', 'begin', 'check' and 'heartbeat_sent'.
     values : dict of str to array
-        What they work on: 'turn', 'before', 'program', 'memory', 'result'.
+        Their arguments: 'turn', 'before', 'program', 'memory', 'result'.
     since : int or None
-        Time in ns that the stamps of the memory count from.
+        Time in ns from which the stamps of the memory are counted.
 
     """
 
@@ -53,9 +53,9 @@ class Deference:
         self._turn, self.memory, self._program = (
             views[name] for name in ('turn', 'memory', 'program'))
         self._program.timeout[()] = timeout
-        self.values['memory'][:] = flatten(permission.begun())
+        self.values['memory'][:] = flatten(permission.initial())
         self.functions = {step.__name__: _function(step) for step in (
-            permission.hear, permission.begin, permission.check, permission.beat)}
+            permission.receive, permission.begin, permission.check, permission.heartbeat_sent)}
         self._calls = {name: self._bound(each) for name, each in self.functions.items()}
         self.since: int | None = None
 
@@ -70,84 +70,85 @@ class Deference:
         return float(self.values['result'][0])
 
     @property
-    def word(self) -> GuardState | None:
-        """Return the last word of the guard; None before."""
-        return permission.WORDS[int(self.memory.word) - 1] if self.memory.word else None
+    def guard_state(self) -> GuardState | None:
+        """Return the last state of the guard; None before the first message."""
+        index = int(self.memory.guard_state)
+        return permission.GUARD_STATES[index - 1] if index else None
 
     @property
-    def asking(self) -> bool:
-        """Whether an answer of the guard is waited for."""
-        return bool(self.memory.asking)
+    def pending(self) -> bool:
+        """Whether a confirmation of the guard is awaited."""
+        return bool(self.memory.pending)
 
     @property
-    def deferring(self) -> bool:
+    def guard_commands(self) -> bool:
         """Whether the guard commands the arm."""
-        return bool(self.memory.deferring)
+        return bool(self.memory.guard_commands)
 
     @property
     def known(self) -> bool:
-        """Whether there is, or was, a guard that has not ended in good order."""
-        return self.word not in (None, GuardState.GONE)
+        """Whether a guard is known that did not shut down in good order."""
+        return self.guard_state not in (None, GuardState.GONE)
 
     @property
     def silent(self) -> bool:
-        """Whether a guard that was there is silent."""
+        """Whether a known guard is silent."""
         return bool(self.memory.silent)
 
     @property
-    def complaint(self) -> str:
+    def problem(self) -> str:
         """Return why the arm must not move; empty if it may."""
-        if self.deferring:
+        if self.guard_commands:
             return 'the guard has taken over the arm'
         if self._required and not self.known:
             return 'there is no guard, and guard.required is set'
-        if self._required and self.word is GuardState.REFUSING:
+        if self._required and self.guard_state is GuardState.REFUSING:
             return f'{_REFUSED}, and guard.required is set'
         if self._required and self.silent:
-            passed = float(self.memory.turned - self.memory.heard)
+            passed = float(self.memory.last_turn - self.memory.received)
             return f'the guard is silent for {passed:.2f} s, and guard.required is set'
         return ''
 
     @property
     def refusal(self) -> str:
         """Return why the arm cannot be taken over; empty if it can."""
-        if self.word is GuardState.COMMANDING and not self.silent:
+        if self.guard_state is GuardState.COMMANDING and not self.silent:
             return 'the guard commands the arm: call the service ~/reset of the guard'
-        if self._expected and (not self.known or self.silent or not self.memory.met):
-            return 'no word of the guard yet'
-        if self._expected and self.word is GuardState.REFUSING:
+        if self._expected and (not self.known or self.silent or not self.memory.first_received):
+            return 'no message of the guard yet'
+        if self._expected and self.guard_state is GuardState.REFUSING:
             return _REFUSED
-        return self.complaint
+        return self.problem
 
     def paused(self, now: float) -> bool:
-        """Whether the process was held up within this turn: what it permitted is out of date."""
+        """Whether the process was held up within this turn: its permission is out of date."""
         return bool(self._run('check', now))
 
-    def told(self, now: float, word: GuardState, echo: float) -> None:
+    def receive(self, now: float, guard_state: GuardState, echo: float) -> None:
         """
-        Take note of a word of the guard.
+        Handle a message of the guard.
 
         Parameters
         ----------
         now : float
             Steady clock, s.
-        word : GuardState
-            What it does.
+        guard_state : GuardState
+            State of the guard.
         echo : int
-            Stamp in ns of the newest heartbeat that it had received by then.
+            Stamp in ns of the newest heartbeat that the guard had received by then.
 
         """
-        self._turn.word[()] = permission.WORDS.index(word) + 1.0
+        self._turn.guard_state[()] = permission.GUARD_STATES.index(guard_state) + 1.0
         self._turn.echo[()] = -permission.NEVER if self.since is None else self._stamp(echo)
-        self._run('hear', now)
+        self._run('receive', now)
 
     def may_command(self, now: float) -> bool:
-        """Return whether to command; to be called every turn, after words that came were told."""
+        """Return whether to command; called in every turn, after `receive` of all new messages."""
         return bool(self._run('begin', now))
 
-    def beat(self, now: float, commands: bool, stamp: int) -> Phase:
+    def heartbeat_sent(self, now: float, commands: bool, stamp: int) -> Phase:
         """
-        Take note of a heartbeat that is sent, and return the phase for it.
+        Handle a heartbeat that is about to be sent; return its phase.
 
         Parameters
         ----------
@@ -156,13 +157,13 @@ class Deference:
         commands : bool
             Whether torques are sent.
         stamp : int
-            Of the heartbeat, in ns.
+            Stamp of the heartbeat, in ns.
 
         """
         if self.since is None:
             self.since = stamp
         self._turn.commands[()], self._turn.stamp[()] = commands, self._stamp(stamp)
-        return PHASES[int(self._run('beat', now))]
+        return PHASES[int(self._run('heartbeat_sent', now))]
 
     def _stamp(self, stamp: float) -> float:
         return _NANOSECOND * (stamp - self.since)

@@ -1,4 +1,4 @@
-"""What people decide: the program of a cycle, replaced as a whole."""
+"""Program of the control cycle: settings and requests, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Program:
     task: Task = part(Task)
     springs: float = scalar('', 'Number of the last change of stiffness.')
     task_springs: float = scalar('', 'Number of the last change of the stiffness of the link.')
-    tank: float = scalar('J', 'Energy that a change of stiffness may feed into the arm.')
+    tank: float = scalar('J', 'Largest energy that a change of stiffness may add to the arm.')
     switch: float = scalar('', 'Number of the last change of law, gains or limits.')
     transition: transition.Program = part(transition.Program)
     share: feedback_share.Program = part(feedback_share.Program)
@@ -34,5 +34,5 @@ class Program:
     collision: collision.Program = part(collision.Program)
     limits: limits.Program = part(limits.Program)
     walls: walls.Program = part(walls.Program)
-    start: float = scalar('', 'Number of the last torque to go on from.')
-    start_torque: list = joints('N m', 'That torque.')
+    start: float = scalar('', 'Number of the last start torque.')
+    start_torque: list = joints('N m', 'Torque from which control continues.')

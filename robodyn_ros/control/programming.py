@@ -71,7 +71,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,
             disables: float = 0.0) -> None:
-    """Ask for something: a request of `steps.motion`, the code of its text, what it disables."""
+    """Write a request of `steps.motion`, the code of its text, and the laws it disables."""
     p = program.motion
     p.kind[()], p.code[()], p.disables[()] = kind, code, disables
     p.request += 1.0

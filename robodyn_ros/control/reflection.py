@@ -1,12 +1,12 @@
 """
-Torque reflection: the hand that moves a floating arm feels what another arm feels.
+Force reflection: a part of the external torque of another arm, in gravity compensation.
 
-One arm leads, floating in a hand; another one follows it somewhere else. What pushes the follower,
-as its observer sees it, is added here in part to what the leader floats with:
+The leader is guided by hand; the follower tracks it elsewhere. A part of the external torque of
+the follower, from its momentum observer, is added to the gravity compensation of the leader:
     tau = g(q) - D qd + gain * tau_ext of the follower
 (Lawrence 1993, "Stability and transparency in bilateral teleoperation", the force channel). With
-delay in between the loop of the two gains energy; a gain below 1, and the damping of the floating
-arm, keep it calm.
+delay between both arms the loop gains energy; a gain below 1, and the damping of the leader, keep
+it stable.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from robodyn_ros.safety import ABSURD
 
 class Reflection:
     """
-    The torque of another arm, until it times out.
+    Reflected torque of another arm, valid until its timeout.
 
     Parameters
     ----------
     model : RobotModel
-        Of the arm that reflects it.
+        Model of the leader.
     program : namespace
         Fields of `steps.reflection.Program`.
 
@@ -41,7 +41,7 @@ class Reflection:
 
     def change(self, usable: np.ndarray, settings: ReflectionSettings) -> None:
         """
-        Use other settings; usable: effort that may be used, (nv,).
+        Apply other settings; usable: usable effort, (nv,).
 
         Raises
         ------
@@ -53,8 +53,8 @@ class Reflection:
         self._program.limit[:] = settings.limit * usable
 
     @property
-    def shown(self) -> bool:
-        """Whether any of it is reflected."""
+    def enabled(self) -> bool:
+        """Whether any torque is reflected."""
         return bool(self._program.gain.any())
 
     def take(self, now: float, torque, timeout: float) -> None:
@@ -64,7 +64,7 @@ class Reflection:
         Raises
         ------
         ArgumentError
-            Not one number per joint, or one that is not finite, naming the joint.
+            The length is wrong, or a number is not finite, naming the joint.
 
         """
         values = np.array(torque, dtype=float)
@@ -81,5 +81,5 @@ class Reflection:
         self._program.number += 1.0
 
     def clear(self) -> None:
-        """Drop it."""
+        """End the reflection at once."""
         self._program.end[()] = -np.inf

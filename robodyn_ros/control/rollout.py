@@ -1,4 +1,4 @@
-"""The control cycle as controller of a `simulation.ClosedLoop`: the code that drives an arm."""
+"""The control cycle as controller of a `simulation.ClosedLoop`: the same code as on an arm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.trajectory import Reference, Trajectory
 
-# what may end a motion
+# causes of the end of a motion
 ENDINGS = {
     motion.SILENT: 'no joint states', motion.OFF_PATH: 'path tolerance violated',
     motion.OFF_PATH_SPEED: 'path velocity tolerance violated',
@@ -37,7 +37,7 @@ ENDINGS = {
 
 class Ending(NamedTuple):
     """
-    How motions ended, one row per run.
+    Outcome of motions, one row per run.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Ending(NamedTuple):
         0 where the goal was reached, else a code of `ENDINGS`; NaN where the motion has not
         ended.
     joint : (N,) array of int
-        The joint that shows it.
+        Joint of the evidence.
     value, bound : (N,) array
-        What exceeds which bound, in the unit of the code.
+        Value and the bound it exceeds, in the unit of the code.
 
     """
 
@@ -64,21 +64,21 @@ class RolloutCycle:
     Parameters
     ----------
     control : ArmController
-        Its cycle, program and memory are used; it was not activated yet.
+        Controller whose cycle, program and memory are used; not activated yet.
 
     Attributes
     ----------
     key : str
-        Names all that `answer` compiles to.
+        Key of the code that `answer` compiles to.
     memory, program : (k,) array
-        Of an arm that was never under control, and of a cycle without any request.
+        Memory of an arm that was never under control, and program without requests.
     tables : dict of str to Table or FunctionTable
-        What `answer` looks up.
+        Tables used by `answer`.
 
     Raises
     ------
     ParameterError
-        A law from outside is chosen.
+        An external law is chosen.
 
     """
 
@@ -100,7 +100,7 @@ class RolloutCycle:
     def _views(self, name: str, values: NDArray) -> SimpleNamespace:
         return blocks.views(BLOCKS[name], values, self._made.dimensions)
 
-    # --- what a loop calls, over scalars ----------------------------------------------------
+    # --- called by the loop, over scalars ----------------------------------------------------
 
     def answer(self, tables, now, q, qd, effort, memory, program):
         """Return torque and next memory for a measured state."""
@@ -112,7 +112,7 @@ class RolloutCycle:
         return cycle(made.robot, functions, functions.path, state, m, p)
 
     def tracked(self, memory: Memory):
-        """Return the reference, a flag that a trajectory is followed, and flags of cut torques."""
+        """Return reference, flag that a trajectory is followed, and flags of limited torques."""
         cut = [either(*each) for each in zip(memory.verdict.saturated,
                                              memory.verdict.rate_limited)]
         return memory.motion.reference.q, equal(memory.motion.mode, motion.TRACK), cut
@@ -121,14 +121,14 @@ class RolloutCycle:
         """Return the numbers of a field, of one memory or of many."""
         return memory[..., self._fields[name]]
 
-    # --- requests, and what became of them --------------------------------------------------
+    # --- requests, and their outcome  --------------------------------------------------
 
     def table_values(self, rows: NDArray | Sequence = ()) -> list:
-        """Return what goes into the tables; rows: segments of trajectories, none by default."""
+        """Return the values of the tables; rows: segments of trajectories, none by default."""
         return [*self._functions.values(), rows]
 
     def taken_over(self) -> NDArray:
-        """Return the program that takes over the arm where it is found."""
+        """Return the program that takes over the arm in its present state."""
         program = self.program.copy()
         request(self._views('program', program), motion.TO_TAKE_OVER)
         return program
@@ -141,9 +141,9 @@ class RolloutCycle:
         Parameters
         ----------
         program : (k,) array
-            The present one.
+            Present program.
         memory : (N, m) array
-            Of all arms; one with a fault is not asked for anything.
+            Memories of all arms; an arm with a fault gets no request.
         plan : callable
             Returns the `Trajectory` from a `Reference`.
 
@@ -170,7 +170,7 @@ class RolloutCycle:
         return programs, np.concatenate([np.zeros((0, self.tables['path'].columns)), *rows])
 
     def endings(self, memory: NDArray) -> Ending:
-        """Return how the motions ended, for the memories of all runs, (N, m)."""
+        """Return the outcome of the motions, for the memories of all runs, (N, m)."""
         fault, message = (np.column_stack([self._field(memory, f'motion.{event}.{name}')
                                            for name in ('code', 'joint', 'value', 'bound')])
                           for event in ('fault', 'message'))

@@ -1,4 +1,4 @@
-"""What is looked at before an arm is taken over."""
+"""Checks before an arm is taken over."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.safety import ABSURD
 
-_LARGE = 0.1         # rad or m, from which on distances are not in thousandths
-_STILL = 0.05        # rad/s or m/s; what moves is held by more than its weight
+_LARGE = 0.1         # rad or m, below which distances are printed in thousandths
+_STILL = 0.05        # rad/s or m/s, below which the effort is compared with the gravity torque
 
 
 def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) -> str:
-    """Return which joint's state is not a number, and how; empty if none."""
+    """Return the first joint with unusable position or velocity, as text; '' if none."""
     for name, x, v in zip(joint_names, q, qd):
         if not (abs(x) < ABSURD and abs(v) < ABSURD):
             return (f"joint '{name}' reports position {x}, velocity {v}; both must be finite "
@@ -62,7 +62,7 @@ def sides_beyond(model, lower: np.ndarray, upper: np.ndarray, tolerance: float) 
 
 
 def where_beyond(model, j: int, distance: float) -> str:
-    """Return in words how far a joint is beyond a limit, in rad or m, positive above."""
+    """Return as text how far a joint is beyond a limit; distance in rad or m, positive above."""
     limit, side = ((model.upper[j], 'upper') if distance > 0.0 else (model.lower[j], 'lower'))
     unit, size = 'm' if model.effort_units[j] == 'N' else 'rad', abs(distance)
     shown = f'{size:.3g} {unit}' if size >= _LARGE else f'{1e3 * size:.3g} m{unit}'
@@ -73,17 +73,17 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
                  effort: np.ndarray, tolerance: np.ndarray,
                  driver_compensates_gravity: bool) -> str:
     """
-    Compare the measured effort of the resting arm with its weight.
+    Compare the measured effort of the arm at rest with its gravity torque.
 
     Returns
     -------
     notice : str
-        Why there was nothing to compare, or only a part; '' if all was.
+        Why the comparison was not possible, or not for all joints; '' if it was complete.
 
     Raises
     ------
     StateError
-        They contradict each other; the message names the joint, and the likely cause.
+        They disagree; the message names the joint and the likely cause.
 
     """
     model = dynamics.model
@@ -91,8 +91,8 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
     if abs(qd[j]) > _STILL:
         return f"joint '{model.joint_names[j]}' moves at {qd[j]:.3g}"
     if not np.isfinite(effort).any():
-        return 'the joint states carry no effort'
-    # a weight of 1 kg at the tip pulls with m g
+        return 'the joint states contain no effort'
+    # joint torques of 1 kg at the tip
     load = -dynamics.jacobian(q, model.tip)[:3].T @ model.gravity
     arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_weights(q),
                      load, model.tip, tolerance)

@@ -1,4 +1,4 @@
-"""The terms that a torque consists of."""
+"""Terms of the torque."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ ABSURD_TORQUE = 1e9  # N m or N that no motor has
 
 class Term(IntEnum):
     """
-    Rows of what a law returns, in N m or N; TOTAL is the sum of the others.
+    Rows of the torque of a law, in N m or N; TOTAL is the sum of the others.
 
-    LIMIT is what saturation takes from the law, and what supervision changes, see
-    `ArmController.terms`.
+    LIMIT is the change by saturation and supervision, see `ArmController.terms`.
     """
 
     INERTIA = 0
@@ -43,9 +42,9 @@ def compose(nv, terms, limit=None):
     nv : int
         Number of joints.
     terms : mapping of Term to list
-        Those that a law has.
+        Terms of a law.
     limit : list, optional
-        Within which feedback stays, see `within_limits`.
+        Effort limits for the feedback, see `within_limits`.
 
     """
     rows = [list(terms.get(term, [0.0] * nv)) for term in Term]
@@ -73,6 +72,6 @@ def product(a, b):
 
 
 def rows_of(terms):
-    """Return terms that stand behind each other as rows, see `Term`."""
+    """Return a list of all terms as rows, see `Term`."""
     n = len(terms) // len(Term)
     return [terms[k * n:(k + 1) * n] for k in range(len(Term))]

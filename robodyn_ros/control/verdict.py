@@ -1,4 +1,4 @@
-"""What supervision did to the torque of a cycle."""
+"""Changes of the torque of a cycle by supervision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robodyn_ros.control.steps import motion
 
 class Verdict:
     """
-    What supervision did to the last torque.
+    Changes of the last torque by supervision.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ class Verdict:
 
     @property
     def rate_limited(self) -> np.ndarray:
-        """Joints whose torque was held back by the rate limit, (nv,) bool."""
+        """Joints whose torque was limited by the rate limit, (nv,) bool."""
         return self._memory.rate_limited > 0.0
 
     @property
     def fault(self) -> str | None:
-        """Why the torque of the law was not used; None if it was, limited or not."""
+        """Cause for not using the torque of the law; None if it was used, limited or not."""
         return None if self.ok else self._messages.text(motion.torque_failure(self._memory))
 
     @property
     def ok(self) -> bool:
-        """Whether the torque of the law was usable."""
+        """Whether the torque of the law was finite."""
         return not self._memory.not_finite

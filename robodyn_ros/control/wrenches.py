@@ -1,4 +1,4 @@
-"""Known external wrenches on links: what is announced for a while, as the cycle takes it."""
+"""Known external wrenches on links, valid until a timeout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.steps.body import carried_wrenches
+from robodyn_ros.control.steps.body import wrench_torques
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError
 
@@ -15,17 +15,17 @@ _ABSURD = 1e6  # N or N m that no sensor measures; sums of much larger ones over
 
 class ExternalWrenches:
     """
-    Wrenches that the environment applies to links, one per link, until they time out.
+    Wrenches that the environment applies to links, one per link, each valid until its timeout.
 
-    A wrench is in the axes of its link and turns with it, as of a force/torque sensor there.
-    Where a body has several links with a wrench, all of them end with the first.
+    A wrench is in the axes of its link, like that of a force/torque sensor. If several links of a
+    body have a wrench, all of them end with the first.
 
     Parameters
     ----------
     dynamics : Dynamics
         The robot.
     memory : namespace
-        Of the cycle.
+        Memory of the cycle.
     program : namespace
         Fields of `steps.wrenches.Program`.
 
@@ -36,22 +36,22 @@ class ExternalWrenches:
         self._memory, self._program = memory, program
         self._at_links: dict[str, tuple[int, np.ndarray, float]] = {}
         program.end.fill(-np.inf)
-        kernel = dynamics.kernel(carried_wrenches, {'q': model.nv, 'wrenches': 6 * model.nb},
-                                 (model.nv,), 'carried_wrenches')
-        self._carried = kernel.builtin('carried_wrenches', carried_wrenches.__doc__)
+        kernel = dynamics.kernel(wrench_torques, {'q': model.nv, 'wrenches': 6 * model.nb},
+                                 (model.nv,), 'wrench_torques')
+        self._wrench_torques = kernel.builtin('wrench_torques', wrench_torques.__doc__)
 
     def apply(self, now: float, link: str, wrench, timeout: float) -> None:
         """
-        Use a wrench at a link from now on, for `timeout` seconds.
+        Apply a wrench at a link from now on, for `timeout` seconds.
 
         Parameters
         ----------
         now : float
             Time of the cycle.
         link : str
-            Where the wrench acts, at its origin and in its axes.
+            Link on which the wrench acts, at its origin and in its axes.
         wrench : (6,)
-            Force and moment that the environment applies (N, N m), in place of the link's last.
+            Force and moment that the environment applies (N, N m); replaces the previous wrench.
         timeout : float
             Seconds.
 
@@ -60,7 +60,7 @@ class ExternalWrenches:
         ModelError
             There is no such link, or it does not move.
         ArgumentError
-            Not six finite numbers, or absurd ones.
+            The wrench is not six finite numbers of plausible size.
 
         """
         body, values = self._at_body(link, wrench)
@@ -74,18 +74,18 @@ class ExternalWrenches:
         self._program.end[:] = np.where(np.isfinite(end), end, -np.inf)
 
     def effect(self, q: np.ndarray, link: str, wrench) -> np.ndarray:
-        """Return the joint torques, (nv,), against such a wrench alone; raises as `apply`."""
+        """Return the joint torques, (nv,), that compensate a wrench; raises as `apply`."""
         body, values = self._at_body(link, wrench)
         all_bodies = np.zeros(6 * self._model.nb)
         all_bodies[6 * body:6 * body + 6] = values
-        return self._carried(q, all_bodies)
+        return self._wrench_torques(q, all_bodies)
 
     def _at_body(self, link: str, wrench) -> tuple[int, np.ndarray]:
         """Return the body that carries a link, and the wrench at its origin in its axes."""
         frame = self._model.link(link)
         if frame.body < 0:
-            raise ModelError(f'wrench on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels it; name a link that moves', link=link)
+            raise ModelError(f'wrench on link {link!r}: the link belongs to the immovable base; '
+                             'name a link that moves', link=link)
         values = np.array(wrench, dtype=float)
         if values.shape != (6,) or not (np.abs(values) < _ABSURD).all():
             raise ArgumentError(f'wrench on link {link!r} is {values.tolist()}: it must be 6 '
@@ -95,13 +95,13 @@ class ExternalWrenches:
         return frame.body, np.concatenate([force, moment])
 
     def clear(self) -> None:
-        """Drop all wrenches at once."""
+        """Remove all wrenches at once."""
         self._at_links.clear()
         self._program.end.fill(-np.inf)
         self._program.clear += 1.0
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Links with a wrench that counts."""
+        """Links with a valid wrench."""
         now = self._memory.before
         return tuple(link for link, (_, _, end) in self._at_links.items() if end > now)

@@ -3,7 +3,7 @@ The guard of an arm: when it takes over from a controller that fell silent, and 
 
 The controller's heartbeat says in which phase it is, the guard's state is its answer. At every
 moment one of the two commands, and which of them is agreed before the other begins; what a
-controller makes of the answer is in `deference`. Pure: time is an argument.
+controller makes of the answer is in `control.permission`. Pure: time is an argument.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _GAINS = {
     'stribeck_velocity': 'friction.stribeck_velocity', 'damping': 'float_damping',
     'observer_bandwidth': 'observer.bandwidth', 'sliding': 'adaptive.sliding'}
 _SETTINGS = {
-    'tracking': 'mode', 'guest': 'mode', 'torque_rate': 'torque_rate_limit',
+    'tracking': 'mode', 'external_law': 'mode', 'torque_rate': 'torque_rate_limit',
     'wrench_timeout': 'external_wrench.timeout', 'energy_tank': 'impedance.energy_tank',
     'allow_partial_joints': 'allow_partial_joints_goal',
     'observer.disturbance_limit': 'disturbance_limit',
@@ -111,7 +111,7 @@ class ControllerHost:
         absurd = {name: value for name, value in self._given['gains'].items()
                   if np.max(value, initial=0.0) > _ABSURD}
         if 'gravity_scale' in absurd:
-            absurd['weight_scale'] = absurd['gravity_scale']
+            absurd['safe_gravity_scale'] = absurd['gravity_scale']
         if absurd or self._absurd:
             design = replace(design, gains=replace(make_gains(
                 self.controller.dynamics, design.settings), **absurd))

@@ -10,6 +10,7 @@ import json
 import lzma
 from pathlib import Path
 
+from golden.renamed import renamed
 import numpy as np
 
 LOGS = Path(__file__).parent / 'logs'
@@ -55,7 +56,7 @@ def read(path):
     """Return header and arrays of a log."""
     data = lzma.decompress(path.read_bytes(), lzma.FORMAT_XZ)
     size = int.from_bytes(data[:8], 'little')
-    header, position, arrays = json.loads(data[8:8 + size]), 8 + size, {}
+    header, position, arrays = json.loads(renamed(data[8:8 + size].decode())), 8 + size, {}
     for name, dtype, shape, order in header.pop('arrays'):
         end = position + 8 * int(np.prod(shape, dtype=int))
         arrays[name] = _unpack(data[position:end], dtype, shape, order)

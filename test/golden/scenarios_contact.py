@@ -59,7 +59,7 @@ def collision_measured_effort(robot):
 
 def collision_in_own_law(robot):
     """Collision that disables a user law."""
-    return _collides(robot, 'stop', settings={'guest': 'own_law'})
+    return _collides(robot, 'stop', settings={'external_law': 'own_law'})
 
 
 def collision_with_silence(robot):

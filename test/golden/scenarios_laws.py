@@ -103,7 +103,7 @@ def law_linear_feedback(robot):
         0.9,
         (BEGIN, *commands, (0.8, 'linear', linear_command(robot)), (0.7, 'hold', {}),
          (0.75, 'linear', linear_command(robot)), (0.78, 'mode', {'mode': 'linear_feedback'})),
-        {'settings': {**QUICK, 'guest': 'linear_feedback', 'linear': {'timeout': 0.09}}})
+        {'settings': {**QUICK, 'external_law': 'linear_feedback', 'linear': {'timeout': 0.09}}})
 
 
 def linear_feedback_refused(robot):
@@ -132,7 +132,7 @@ def law_own(robot):
         (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.5), 0.5)),
          (0.3, 'mode', {'mode': 'computed_torque'}), (0.45, 'mode', {'mode': 'own_law'}),
          (0.7, 'float', {}), (0.75, 'mode', {'mode': 'own_law'})),
-        {'settings': {**QUICK, 'guest': 'own_law'},
+        {'settings': {**QUICK, 'external_law': 'own_law'},
          'own_law': 'robodyn_ros.control.examples.own_law:Integrating'})
 
 
@@ -142,7 +142,7 @@ def _own_fails(robot, kind, **setup):
         0.5, (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.5), 0.5)),
               (0.35, 'mode', {'mode': 'own_law'}), (0.4, 'reset_fault', {}),
               (0.42, 'mode', {'mode': 'computed_torque'})),
-        {'settings': {**QUICK, 'guest': 'own_law'}, 'own_law': f'golden.own_laws:{kind}',
+        {'settings': {**QUICK, 'external_law': 'own_law'}, 'own_law': f'golden.own_laws:{kind}',
          **setup})
 
 

@@ -40,13 +40,13 @@ def silence_in_linear_feedback(robot):
     """Linear feedback suspended by silence and restarted afterwards."""
     commands = [(0.15 + 0.05 * k, 'linear', linear_command(robot)) for k in range(9)]
     return _silent(robot, *commands, _BACK,
-                   setup={'settings': {**QUICK, 'guest': 'linear_feedback'}})
+                   setup={'settings': {**QUICK, 'external_law': 'linear_feedback'}})
 
 
 def silence_in_own_law(robot):
     """User law suspended by silence and restarted afterwards."""
     return _silent(robot, moving(robot), _BACK,
-                   setup={'settings': {**QUICK, 'guest': 'own_law'},
+                   setup={'settings': {**QUICK, 'external_law': 'own_law'},
                           'own_law': 'robodyn_ros.control.examples.own_law:Integrating'})
 
 

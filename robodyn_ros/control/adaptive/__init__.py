@@ -1,1 +1,1 @@
-"""A payload that is learned while the arm works."""
+"""Estimation of a payload by the adaptive law."""

@@ -1,4 +1,4 @@
-"""What is learned about a payload, cycle by cycle; how is told in `adaptation_step`."""
+"""Estimate of a payload by the adaptive law; the update is in `adaptation_step`."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.model import Payload
 from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
 
-_LIGHTEST = 1e-6  # kg: of less no centre of mass can be found
+_LIGHTEST = 1e-6  # kg, below which no centre of mass is determined
 
 
 class Adaptation:
     """
-    The estimate of the payload on one link, on top of the payloads that are known.
+    Estimate of the payload on one link, in addition to the known payloads.
 
     Parameters
     ----------
     dynamics : Dynamics
         The arm.
     loads : Loads
-        What the arm is known to carry.
+        Known payloads.
     host : Host
-        Of the cycle, which learns.
+        Host of the cycle, which updates the estimate.
     settings : AdaptiveSettings
-        See there.
+        Settings of the estimation.
 
     Attributes
     ----------
     link : str
-        That holds the payload.
+        Link that carries the payload.
     pseudo_inertia : (4, 4) array
         The estimate, in the axes of the link about its origin.
 
@@ -53,11 +53,11 @@ class Adaptation:
         self.change(settings)
 
     def require(self) -> None:
-        """Raise `ModelError` if nothing can be learned: the link does not move, or has no slot."""
+        """Raise `ModelError` if the link does not move, or has no payload slot."""
         self._loads.carrier(self.link)
 
     def change(self, settings: AdaptiveSettings) -> None:
-        """Learn by other settings from the next cycle on; the link stays."""
+        """Apply other settings from the next cycle on; the link stays."""
         program = self._host.program.learning
         for name in ('rate', 'dead_zone', 'largest_mass', 'size'):
             getattr(program, name)[()] = getattr(settings, name)
@@ -65,12 +65,12 @@ class Adaptation:
 
     @property
     def learning(self) -> bool:
-        """Whether the last cycle could have changed the estimate."""
+        """Whether the estimate was updated in the last cycle."""
         return bool(self._host.memory.learning.active)
 
     @property
     def payload(self) -> Payload:
-        """Return all that the link is taken to carry, what was known before included."""
+        """Return the total payload of the link: known payload plus estimate."""
         known = self._loads.payloads.get(self.link)
         P = self.pseudo_inertia.copy()
         if known is not None:
@@ -81,12 +81,12 @@ class Adaptation:
             return Payload(self.link, 0.0, np.zeros(3), np.zeros((3, 3)))
         com = P[:3, 3] / mass
         spread, axes = np.linalg.eigh(P[:3, :3] - mass * np.outer(com, com))
-        spread = np.maximum(spread, 0.0)  # what rounding leaves of a point
+        spread = np.maximum(spread, 0.0)  # rounding errors of a point mass
         return Payload(self.link, mass, com, (axes * (spread.sum() - spread)) @ axes.T)
 
     @property
     def summary(self) -> str:
-        """Return what was learned, in words."""
+        """Return the estimate as text."""
         mass = self.pseudo_inertia[3, 3]
         if mass < _LIGHTEST and not self.learning:
             return 'none'

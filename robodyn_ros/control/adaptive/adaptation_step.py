@@ -1,21 +1,22 @@
 """
-One step of learning a payload (Slotine and Li 1987), over scalars.
+One step of the payload estimation (Slotine and Li 1987), over scalars.
 
 The payload is its pseudo-inertia P = int x x^T dm with x = (position, 1) in the axes of its link:
-second, first and zeroth moment of its mass, the ten parameters in another order. A real body has
-P >= 0 (Wensing, Kim, Slotine 2018). With A x the acceleration of a point as the law has it, and
-S x the velocity that -s gives to it, both of the link and (3, 4),
+second, first and zeroth moment of its mass, a permutation of the ten parameters. A physical body
+has P >= 0 (Wensing, Kim, Slotine 2018). With A x the acceleration of a point in the law, and S x
+its velocity under the joint velocity -s, both of the link and (3, 4),
 
     -s^T Y phi = int (S x) . (A x) dm = <W, P>,    W = sym(S^T A),
 
-so -Y^T s is W, and the estimate goes along it. Then it is projected, lengths counted in parts of
-`size`: clipping eigenvalues leads to the nearest P with 0 <= P <= largest mass. That set is
-convex: the way there leads nearer to any payload in it, and takes nothing from the proof of the
-law.
+so that -Y^T s is W, and the estimate is moved along it. It is then projected, with lengths in
+units of `size`: clipping eigenvalues yields the nearest P with 0 <= P <= largest mass. As that set
+is convex, the projection does not increase the distance to any payload in it, and the stability
+proof of the law holds.
 
-This metric is flat. In the natural one of positive definite matrices (Lee, Kwon, Park 2018) an
-estimate stays physical by itself, but it goes in proportion to what it is: it never leaves zero,
-and hardly reaches a small body, whose P is nearly singular. Here an arm begins without payload.
+This metric is flat. With the natural metric of positive definite matrices (Lee, Kwon, Park 2018)
+an estimate stays physical without projection, but its rate is proportional to the estimate: it
+never leaves zero, with which an arm begins here, and hardly reaches a small body, whose P is
+nearly singular.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from robodyn_ros.dynamics.jit.trace import maximum, sqrt
 from robodyn_ros.dynamics.vector import add, apply, matmul, scale, ZERO
 
 STATE = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'sliding')
-ESTIMATE = slice(0, 16)     # of the answer: P in the axes of the link
-PARAMETERS = slice(16, 26)  # of the answer: what the body's payload slot takes
-_TINY = 1e-300  # keeps a quotient defined where there is no error
+ESTIMATE = slice(0, 16)     # of the result: P in the axes of the link
+PARAMETERS = slice(16, 26)  # of the result: parameters of the body's payload slot
+_TINY = 1e-300  # keeps a quotient defined without an error
 
 
 def step(tree, runtime, x, P, numbers, frame):
@@ -47,28 +48,28 @@ def step(tree, runtime, x, P, numbers, frame):
 
 
 def gradient(tree, runtime, x, frame, size, dead_zone):
-    """Return W for lengths in parts of `size`; s is shortened by the dead zone."""
-    velocity, acceleration, toward = corrections(x)
+    """Return W for lengths in units of `size`; the dead zone reduces the norm of s."""
+    velocity, acceleration, minus_s = corrections(x)
     qd_r, qdd_r = sums([x.qd_ref, velocity]), sums([x.qdd_ref, acceleration])
-    norm = sqrt(sum(each * each for each in toward))
-    counts = maximum(norm - dead_zone, 0.0) / maximum(norm, _TINY)
-    placed, rest = algorithms.joint_poses(tree, x.q), [0.0] * tree.nv
+    norm = sqrt(sum(each * each for each in minus_s))
+    scale_s = maximum(norm - dead_zone, 0.0) / maximum(norm, _TINY)
+    poses, zeros = algorithms.joint_poses(tree, x.q), [0.0] * tree.nv
 
     def points(qd, qdd, base=ZERO):
-        return point_accelerations(tree, placed, qd, qdd, base, frame, size)
+        return point_accelerations(tree, poses, qd, qdd, base, frame, size)
 
-    S = points(rest, [counts * each for each in toward])
-    # gravity is a base that accelerates upwards; C(q, qd) qd_r by polarisation, as in `Arm`
-    parts = (points(rest, qdd_r, scale(-1.0, runtime[algorithms.GRAVITY])),
-             points(sums([x.qd, qd_r]), rest), points(difference(x.qd, qd_r), rest))
+    S = points(zeros, [scale_s * each for each in minus_s])
+    # gravity as an upward acceleration of the base; C(q, qd) qd_r by polarisation, as in `Arm`
+    parts = (points(zeros, qdd_r, scale(-1.0, runtime[algorithms.GRAVITY])),
+             points(sums([x.qd, qd_r]), zeros), points(difference(x.qd, qd_r), zeros))
     A = [[a + 0.25 * (more - less) for a, more, less in zip(*rows)] for rows in zip(*parts)]
     W = [[sum(S[k][i] * A[k][j] for k in range(3)) for j in range(4)] for i in range(4)]
     return [[0.5 * (W[i][j] + W[j][i]) for j in range(4)] for i in range(4)]
 
 
-def point_accelerations(tree, placed, qd, qdd, base, frame, size):
-    """Return the (3, 4) matrix that maps (position in parts of `size`, 1) to acceleration."""
-    _, _, a, U = algorithms.accelerations(tree, placed, qd, qdd, base)[frame.body]
+def point_accelerations(tree, poses, qd, qdd, base, frame, size):
+    """Return the (3, 4) matrix that maps (position in units of `size`, 1) to acceleration."""
+    _, _, a, U = algorithms.accelerations(tree, poses, qd, qdd, base)[frame.body]
     origin = add(a, apply(U, frame.translation))
     return [[*scale(size, row), at] for row, at in zip(matmul(U, frame.rotation), origin)]
 

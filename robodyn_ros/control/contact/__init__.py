@@ -1,1 +1,1 @@
-"""Contact: external torque without a sensor, and what the controller makes of it."""
+"""Contact: external torque without a sensor, and reactions to it."""

@@ -1,15 +1,15 @@
 """
-How much of the external torque a law that shapes inertia may feed back.
+Stable feedback of the external torque for inertia shaping.
 
-A joint of inertia M is made to show m: its external torque, as the observer of bandwidth K sees
-it, comes back M / m - 1 times. With a part c of that, and the damping D of the law, the joint on a
-spring is stable, however stiff the spring, if and only if
+Shaping the inertia M of a joint to m feeds back its external torque, as estimated by the observer
+of bandwidth K, with the factor M / m - 1. With a part c of that, and the damping D of the law, the
+joint in contact with a spring of any stiffness is stable if and only if
 
     c K (M - m) <= D
 
-(Hurwitz: M s^3 + (M/m D + M K) s^2 + ... with the stiffness going to infinity). More inertia than
-the joint has, m > M, costs nothing. For all joints together M / m is the largest eigenvalue of
-m^-1/2 M m^-1/2, which no row sum of absolute values falls below.
+(Hurwitz: M s^3 + (M/m D + M K) s^2 + ... with the stiffness going to infinity). A larger inertia,
+m > M, is always stable. For all joints together M / m is the largest eigenvalue of
+m^-1/2 M m^-1/2, for which the largest row sum of absolute values is an upper bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TINY = 1e-9
 
 
 def stable_part(tree, runtime, q, armature, inertia, decay):
-    """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the least D / (m K)."""
+    """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the smallest D / (m K)."""
     M = algorithms.add_to_diagonal(algorithms.mass_matrix(tree, runtime, q), armature)
     ratio = 1.0
     for row, m in zip(M, inertia):
@@ -38,12 +38,12 @@ def stable_part(tree, runtime, q, armature, inertia, decay):
 
 def check_shaping(gains: Gains, model: RobotModel) -> None:
     """
-    Refuse an apparent inertia that contact would make unstable where the arm has its usual one.
+    Check the apparent inertia for stability in contact, at the typical inertia of the joints.
 
     Raises
     ------
     ParameterError
-        Naming the joint, and what would help.
+        It is unstable; the message names joint and remedy.
 
     """
     m, K = gains.apparent_inertia, gains.observer_bandwidth
@@ -55,6 +55,6 @@ def check_shaping(gains: Gains, model: RobotModel) -> None:
     name = model.joint_names[j]
     raise ParameterError(
         f"impedance.inertia of joint '{name}' is {m[j]:.3g}, its own is {gains.inertia[j]:.3g}: "
-        'in contact with something stiff that is unstable, unless its damping is at least '
+        'in contact with a stiff environment that is unstable, unless its damping is at least '
         f'observer.bandwidth times the difference, {K[j] * less[j]:.3g}; it is {D[j]:.3g}. Raise '
         'inertia or damping, or lower observer.bandwidth', joint=name, value=float(m[j]))

@@ -1,23 +1,23 @@
 """
-The momentum observer: what pushes the joints, without a force sensor and without accelerations.
+Momentum observer: external joint torque without a force sensor and without accelerations.
 
-The generalised momentum p = M(q) qd, rotors included, changes by all that acts on the joints:
+The generalised momentum p = M(q) qd, rotors included, obeys
 
     p' = tau + tau_ext - friction - g + C^T qd,
 
-because M' = C + C^T with the C of the Christoffel symbols. The observer compares:
+because M' = C + C^T with the C of the Christoffel symbols. The observer integrates this:
 
     r = K (p - p(0) - int (tau - friction - g + C^T qd + r) dt)    so that    r' = K (tau_ext - r):
 
 the residual is the external torque behind a low-pass filter, joint by joint (De Luca and Mattone
 2003; De Luca, Albu-Schaeffer, Haddadin, Hirzinger 2006; Haddadin, De Luca, Albu-Schaeffer 2017).
 
-`C^T qd` is the gradient of the kinetic energy, dT/dq at constant qd. Turning joint i carries the
-motion V of what is beyond by V x S_i, and all that is beyond has the momentum h:
+`C^T qd` is the gradient of the kinetic energy, dT/dq at constant qd. Moving joint i
+changes the spatial velocity V of the subtree by V x S_i, and the subtree has the momentum h:
 
     p_i = S_i . h,    (C^T qd)_i = (V_i x S_i) . h,
 
-one pass outwards for the motions and one inwards for the momenta, without the matrix C.
+one outward pass for the velocities and one inward pass for the momenta, without the matrix C.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from robodyn_ros.dynamics.vector import add, apply, cross, dot, scale
 
 class Row(IntEnum):
     """
-    What the observer knows, in N m (N) but for the momentum.
+    Rows of the observer's state, in N m (N), the momentum in N m s (N s).
 
-    UNKNOWN is what is not known from elsewhere, zero where all of it is. ALLOWANCE is what
-    a model error may put into the residual, EXCESS what is beyond. AGAINST is what the disturbance
-    observer adds to the torque.
+    UNKNOWN is the residual without known external torque. ALLOWANCE is the part of the residual
+    that model errors may cause, EXCESS the magnitude beyond it. COMPENSATION is the torque of the
+    disturbance observer.
     """
 
     MOMENTUM = 0
@@ -46,17 +46,17 @@ class Row(IntEnum):
     UNKNOWN = 3
     ALLOWANCE = 4
     EXCESS = 5
-    AGAINST = 6
+    COMPENSATION = 6
 
 
 def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit, bandwidth,
-            viscous, coulomb, stiction, stribeck_velocity, armature, weight_scale, compensated,
-            step, memory):
+            viscous, coulomb, stiction, stribeck_velocity, armature, safe_gravity_scale,
+            compensated, step, memory):
     """
-    Return the rows after a step of `dt`: p, drift, r and what follows from it.
+    Return the rows after a step of `dt`, see `Row`.
 
-    The torque is constant between two states, and the rest is taken by the trapezoidal rule. The
-    filter is exp(-K dt) up to (K dt)^4, and remains one for any dt: with x = K dt,
+    The torque is constant between two states, the rest is integrated by the trapezoidal rule. The
+    filter is exp(-K dt) up to (K dt)^4, and stable for any dt: with x = K dt,
 
         r += k (p - p_before - dt (tau + drift + r)),
         k = K (1 + x/2 + x^2/6) / (1 + x + x^2/2 + x^3/6).
@@ -66,11 +66,12 @@ def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit
     p, gradient = momentum(tree, runtime, q, qd)
     p = sums([p, product(armature, qd)])
     g = algorithms.gravity(tree, runtime, q)
-    drag = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
-                             friction.MEASURED_SMOOTHING)
-    drift = [c - w * each - f for c, w, each, f in zip(gradient, weight_scale, g, drag)]
+    tau_f = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
+                              friction.MEASURED_SMOOTHING)
+    drift = [c - w * each - f for c, w, each, f in zip(gradient, safe_gravity_scale, g, tau_f)]
     allowance = [model_error * (absolute(a) + absolute(b) + absolute(c) + absolute(f)) + h
-                 for a, b, c, f, h in zip(inertial, velocity, load, drag, hidden(qd, stiction))]
+                 for a, b, c, f, h in zip(inertial, velocity, load, tau_f,
+                                          unmodelled_friction(qd, stiction))]
     rows = []
     for i in range(n):
         x = bandwidth[i] * dt
@@ -82,15 +83,16 @@ def observe(tree, runtime, q, qd, torque, known, inertial, velocity, load, limit
                                                           Row.ALLOWANCE))
         r = r + k * (change - dt * r)
         unknown = unknown + k * (change - dt * (known[i] + unknown))
-        # behind the same filter: then it bounds the residual at any time
+        # with the same filter, so that it bounds the residual at any time
         allowed = allowed + k * dt * (allowance[i] - allowed)
-        against = maximum(minimum(-compensated[i] * unknown, limit[i]), -limit[i])
-        rows.append((p[i], drift[i], r, unknown, allowed, absolute(unknown) - allowed, against))
+        compensation = maximum(minimum(-compensated[i] * unknown, limit[i]), -limit[i])
+        rows.append((p[i], drift[i], r, unknown, allowed, absolute(unknown) - allowed,
+                     compensation))
     return list(zip(*rows))
 
 
-def hidden(qd, stiction):
-    """Return the dry friction that may be there, and that the smoothed model leaves out."""
+def unmodelled_friction(qd, stiction):
+    """Return the largest dry friction that the smoothed model omits."""
     s = friction.MEASURED_SMOOTHING
     return [f * (1.0 - absolute(v) / sqrt(v * v + s * s)) for v, f in zip(qd, stiction)]
 

@@ -1,4 +1,4 @@
-"""What the observer of an arm sees, for all who look from outside."""
+"""External torque, collisions and contact wrench of an arm, for other code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robodyn_ros.settings import per_joint
 _REACTIONS = {'report': collision.REPORT, 'stop': collision.STOP, 'float': collision.FLOAT}
 
 
-class Observation:
+class ContactObserver:
     """
     External torque, collisions, and the wrench at a link.
 
@@ -26,31 +26,31 @@ class Observation:
     dynamics : Dynamics
         The arm.
     host : Host
-        Of the cycle.
+        Host of the cycle.
     messages : Messages
         Texts.
     link : str
-        Where the wrench is estimated.
+        Link at which the wrench is estimated.
 
     Attributes
     ----------
     torque : (nv,) array
         External torque, N m (N).
     unknown : (nv,) array
-        The same without what is known from elsewhere.
+        External torque without its known part, N m (N).
 
     """
 
     def __init__(self, dynamics: Dynamics, host: Host, messages: Messages, link: str):
         self._model, self._messages, self.link = dynamics.model, messages, link
-        self._seen, self._struck = host.memory.observer, host.memory.collision
+        self._observer, self._collision = host.memory.observer, host.memory.collision
         self._gains, self._program = host.program.gains, host.program
-        self.torque, self.unknown = self._seen.external, self._seen.unknown
+        self.torque, self.unknown = self._observer.external, self._observer.unknown
         self._wrench = compile_tip_wrench(dynamics, link)
 
     def change(self, settings: Settings, usable: np.ndarray) -> None:
         """
-        Use other settings, all but the link; usable: effort that may be used, (nv,).
+        Apply other settings, except the link; usable: usable effort, (nv,).
 
         Raises
         ------
@@ -72,25 +72,26 @@ class Observation:
 
     @property
     def collision(self) -> bool:
-        """Whether a collision is not over."""
-        return bool(collision.present(self._struck, self._program.collision))
+        """Whether there is a collision."""
+        return bool(collision.present(self._collision, self._program.collision))
 
     @property
     def collisions(self) -> int:
-        """Collisions since the start."""
-        return int(self._struck.count)
+        """Number of collisions since the start."""
+        return int(self._collision.count)
 
     @property
     def last_collision(self) -> str:
-        """Joint that felt the last collision most when it began, and how much."""
-        return self._text(int(self._struck.joint), self._struck.torque) if self.collisions else ''
+        """Most affected joint at the start of the last collision, and its torque; '' if none."""
+        last = self._collision
+        return self._text(int(last.joint), last.torque) if self.collisions else ''
 
     @property
-    def told(self) -> str:
-        """Joint that feels a collision most, and how much; empty if there is none."""
+    def collision_text(self) -> str:
+        """Most affected joint of the present collision, and its torque; '' if none."""
         if not self.collision:
             return ''
-        joint, torque = collision.most_affected(self._struck, self._program.collision,
+        joint, torque = collision.most_affected(self._collision, self._program.collision,
                                                 self.unknown)
         return self._text(int(joint), torque)
 
@@ -100,13 +101,13 @@ class Observation:
         return self._messages.text(event).removeprefix('collision: ')
 
     def summary(self) -> dict[str, str]:
-        """Return what is seen, for diagnostics."""
+        """Return largest external torque and collisions, for diagnostics."""
         model, torque = self._model, self.torque
         j = int(np.argmax(np.abs(torque) / self._program.limits.effort))
         return {'largest external torque': f'{torque[j]:.3g} {model.effort_units[j]} at joint '
                                            f'{model.joint_names[j]}',
-                'collision': self.told, 'collisions': str(self.collisions)}
+                'collision': self.collision_text, 'collisions': str(self.collisions)}
 
     def wrench(self) -> np.ndarray:
         """Return force and moment at the link that explain the torque, see `tip_wrench`."""
-        return self._wrench(self._seen.q, self._gains.armature, self.torque)
+        return self._wrench(self._observer.q, self._gains.armature, self.torque)

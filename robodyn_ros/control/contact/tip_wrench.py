@@ -1,4 +1,4 @@
-"""The wrench at a link that explains the external torque of the joints."""
+"""Wrench at a link from the external torque of the joints."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.model import RobotModel
 
-# of the mean mobility of the link: directions in which it hardly moves count for little
+# of the mean mobility of the link: damps directions in which it hardly moves
 _DAMPING = 1e-5
 _WHOLE = 6  # numbers of a wrench
 
 
 def coordinates_moving(model: RobotModel, link: str) -> int:
-    """Return how many coordinates move a link."""
+    """Return the number of coordinates that move a link."""
     body, coordinates = model.link(link).body, set()
     while body >= 0:
         coordinates.add(int(model.coordinate[body]))
@@ -25,14 +25,14 @@ def compile_tip_wrench(dynamics: Dynamics, link: str) -> Callable:
     """
     Return `wrench(q, armature, torque, out=None)` of one robot and link, compiled.
 
-    It is force and moment on the link at its origin, in base axes, that the environment applies:
+    Force and moment that the environment applies to the link at its origin, in base axes:
 
         w = (J M^-1 J^T)^-1 J M^-1 tau_ext,
 
     the dynamically consistent inverse of J^T (Khatib 1987): torques that do not accelerate the
-    link are no wrench on it. Near a singularity what the joints hardly feel is damped. Fewer than
-    six joints cannot tell a force from a moment: then it is the force that explains the torque if
-    there is no moment, without what points where the link cannot move.
+    link do not contribute. Near a singularity directions in which the link hardly moves are
+    damped. Fewer than six joints cannot distinguish forces from moments: the result is then the
+    force without moment that explains the torque, in the directions in which the link can move.
     """
     frame = dynamics.frame(link)
     rows = _WHOLE if coordinates_moving(dynamics.model, link) >= _WHOLE else 3
@@ -46,7 +46,7 @@ def compile_tip_wrench(dynamics: Dynamics, link: str) -> Callable:
 
 
 def tip_wrench(tree, runtime, q, armature, torque, frame, count):
-    """Return force and moment; of `count` 3 the force alone."""
+    """Return force and moment; with `count` 3 the force only."""
     M = algorithms.add_to_diagonal(algorithms.mass_matrix(tree, runtime, q), armature)
     J = algorithms.jacobian(tree, runtime, q, frame)[:count]
     answers = [algorithms.solve(M, row) for row in J]  # M^-1 J^T, column by column

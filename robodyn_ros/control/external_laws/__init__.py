@@ -1,1 +1,1 @@
-"""Laws from outside: written by the user, or sent by another controller."""
+"""External laws: written by the user, or received from another controller."""

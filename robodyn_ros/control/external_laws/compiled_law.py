@@ -1,11 +1,11 @@
-"""A law of the user over scalars: traced once, compiled, and called by the cycle as its own."""
+"""Own law over scalars: traced once, compiled, and called by the cycle like a built-in law."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import inspect
 
-from robodyn_ros.control.external_laws.own_law import NO_TERMS, TERMS, told
+from robodyn_ros.control.external_laws.own_law import error_text, NO_TERMS, TERMS
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.steps import laws, motion
 from robodyn_ros.control.terms import ABSURD_TORQUE
@@ -20,14 +20,15 @@ class CompiledLaw:
     """
     A function `law(arm, x)` as the law of mode own_law.
 
-    It gets scalars and returns a mapping from `Term`, or the name of a term, to a list with one
-    scalar per joint, as the laws of `control.laws` do. Branches on scalars are written with
-    `dynamics.flags`. Friction, gravity and external wrenches count only if it returns them.
+    It takes scalars and returns a mapping from `Term`, or the name of a term, to a list with one
+    scalar per joint, like the laws of `control.laws`. Branches on scalars are written with
+    `dynamics.flags`. Friction, gravity and external wrenches are compensated only if it returns
+    them.
 
     Parameters
     ----------
     name : str
-        What the user calls it.
+        Name for messages.
     law : callable
         `arm` is the robot (`control.laws.arm.Arm`); `x` has q, qd, q_ref, qd_ref, qdd_ref, effort,
         external, and all `Gains` by name, lists with one scalar per joint.
@@ -74,10 +75,10 @@ class CompiledLaw:
             function.warm()
         except (Exception, SystemExit) as error:
             if isinstance(error, KernelError):
-                why = str(error)
+                reason = str(error)
             else:
-                why = told(error, inspect.getsourcefile(self._law) or '')
-            raise ParameterError(f'own law {self.name}: {why}', law=self.name) from error
+                reason = error_text(error, inspect.getsourcefile(self._law) or '')
+            raise ParameterError(f'own law {self.name}: {reason}', law=self.name) from error
         return function
 
     def _rows(self, terms, n: int) -> list[list]:

@@ -1,4 +1,4 @@
-"""Finds a law of the user's by its name."""
+"""Loading of an own law by its name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 import inspect
 
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
-from robodyn_ros.control.external_laws.own_law import OwnLawRunner, source_of, told
+from robodyn_ros.control.external_laws.own_law import error_text, OwnLawRunner, source_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 
@@ -16,7 +16,7 @@ GROUP = 'robodyn_ros.control_laws'
 
 def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> CompiledLaw | OwnLawRunner:
     """
-    Return a law of the user's, made for a robot and tried.
+    Return an own law, constructed for a robot and tested.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> CompiledLaw 
     dynamics : Dynamics
         The robot.
     deadline : float
-        Seconds that an answer may take.
+        Largest duration of a call in s.
 
     Raises
     ------
     ParameterError
-        There is no such law, it cannot be made, or a trial failed; with the remedy.
+        There is no such law, it cannot be constructed, or a trial failed; with the remedy.
 
     """
     kind = _from_module(name) if ':' in name else _registered(name)
@@ -47,7 +47,7 @@ def _compiled(name: str, law, dynamics: Dynamics) -> CompiledLaw:
     try:
         inspect.signature(law).bind(None, None)
     except TypeError as error:
-        raise _refused(name, f'it takes something else than arm and x ({error}): write '
+        raise _refused(name, f'its arguments are not arm and x ({error}): write '
                        'def law(arm, x)') from error
     return CompiledLaw(name, law, dynamics)
 
@@ -56,12 +56,13 @@ def _made(name: str, kind, dynamics: Dynamics):
     try:
         inspect.signature(kind).bind(dynamics)
     except TypeError as error:
-        raise _refused(name, f'its constructor takes something else than the dynamics ({error}): '
+        raise _refused(name, f'the argument of its constructor is not the dynamics ({error}): '
                        'write def __init__(self, dynamics)') from error
     try:
         return kind(dynamics)
     except (Exception, SystemExit) as error:
-        raise _refused(name, f'its constructor failed: {told(error, source_of(kind))}') from error
+        text = error_text(error, source_of(kind))
+        raise _refused(name, f'its constructor failed: {text}') from error
 
 
 def _from_module(name: str):
@@ -73,7 +74,7 @@ def _from_module(name: str):
         raise _refused(name, f'{where}: install its package for this Python, or add its folder '
                        'to PYTHONPATH') from error
     except (Exception, SystemExit) as error:
-        raise _refused(name, f'its module cannot be imported: {told(error, "")}') from error
+        raise _refused(name, f'its module cannot be imported: {error_text(error, "")}') from error
     if not hasattr(module, attribute):
         known = [each for each, _ in inspect.getmembers(
             module, lambda value: inspect.isclass(value) or inspect.isfunction(value))]
@@ -90,7 +91,8 @@ def _registered(name: str):
     try:
         return known[name].load()
     except (Exception, SystemExit) as error:
-        raise _refused(name, f'{known[name].value} cannot be loaded: {told(error, "")}') from error
+        text = error_text(error, '')
+        raise _refused(name, f'{known[name].value} cannot be loaded: {text}') from error
 
 
 def _refused(name: str, why: str) -> ParameterError:

@@ -1,10 +1,10 @@
 """
-Linear feedback from elsewhere, such as from model predictive control.
+Linear feedback from another node, such as model predictive control.
 
     tau = u + K (x_des - x),    x = (q, qd)
 
-with feedforward u, desired state x_des and gains K from one message. The feedforward carries the
-weight: nothing is added.
+with feedforward u, desired state x_des and gains K from one message. The feedforward must include
+the gravity torque: no term is added.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _SLACK = 1e-3  # rad or m beyond position limits: calibration and rounding
 @dataclass(frozen=True, eq=False)
 class LinearCommand:
     """
-    What one message says, in model order.
+    Contents of one message, in model order.
 
     Attributes
     ----------
     feedforward : (nv,)
-        In N m or N.
+        Torque at the desired state in N m or N.
     position, velocity : (nv,)
-        Desired.
+        Desired state.
     gain : (nv, 2 nv)
-        Columns of positions, then of velocities.
+        Gains K: columns of positions, then of velocities.
 
     """
 
@@ -46,7 +46,7 @@ class LinearCommand:
 
 class LinearFeedback:
     """
-    Takes commands that pass the checks.
+    Linear feedback: checks commands and writes them into the program.
 
     Parameters
     ----------
@@ -65,25 +65,25 @@ class LinearFeedback:
     def take(self, now: float, command: LinearCommand, state, armature, limit,
              bounds: LinearFeedbackSettings) -> None:
         """
-        Obey a command from now on, if it passes the checks.
+        Apply a command from now on, if it passes the checks.
 
         Parameters
         ----------
         now : float
             Time of the cycle.
         command : LinearCommand
-            Of this arm.
+            Command in the order of the joints of this arm.
         state : tuple of (nv,)
             Measured position and velocity.
         armature, limit : (nv,)
-            Inertia of rotors, and torque that may be used.
+            Rotor inertia, and usable torque.
         bounds : LinearFeedbackSettings
-            See there.
+            Bounds of the command.
 
         Raises
         ------
         ArgumentError
-            Why not, naming the joint; the command before counts until it is out of date.
+            A check failed, naming the joint; the previous command stays valid until its timeout.
 
         """
         q, qd = state
@@ -99,7 +99,7 @@ class LinearFeedback:
         program.until[()] = now + bounds.timeout
 
     def _nearest(self, command: LinearCommand, q) -> LinearCommand:
-        """Return the command with continuous joints in the turn in which they are."""
+        """Return the command with continuous joints in the present turn."""
         turns = np.where(self._model.continuous,
                          np.round((q - command.position) / (2.0 * math.pi)), 0.0)
         return LinearCommand(command.feedforward, command.position + 2.0 * math.pi * turns,
@@ -131,7 +131,7 @@ class LinearFeedback:
         self._require(np.abs(torque) <= bounds.largest_torque * limit, lambda j: (
             f'the torque would be {self._effort(j, torque)} here, its motor may give '
             f'{self._effort(j, limit)}; more than linear_feedback.largest_torque, '
-            f'{bounds.largest_torque:g}, times that is not taken'))
+            f'{bounds.largest_torque:g}, times that is rejected'))
 
     def _check_growth(self, gain, q, armature, bounds: LinearFeedbackSettings) -> None:
         growth = fastest_growth(self._dynamics.mass_matrix(q) + np.diag(armature), gain)

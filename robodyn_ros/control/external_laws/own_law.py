@@ -1,8 +1,8 @@
 """
-A law of one's own, run with care.
+Own law in Python, run with checks.
 
-Whatever it does wrong comes back as a text. In Python nothing can interrupt it: a law that never
-returns hangs the controller, which is what the guard is for.
+Any error of the law is returned as a text. Python code cannot be interrupted: a law that does not
+return blocks the controller; the guard then takes over.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.trajectory import Reference
 
 TERMS = {term.name.lower(): term for term in Term if term < Term.LIMIT}
-NO_TERMS = 'it returns no terms: nothing would carry the arm; return gravity at least'
-_TRIALS = 5     # of a law before it gets an arm
-_USUAL = 1e-3   # s between two cycles of these
+NO_TERMS = 'it returns no terms: the arm would fall; return gravity at least'
+_TRIALS = 5     # calls of a law before it controls an arm
+_USUAL = 1e-3   # s between two of these calls
 
 
 class OwnLawRunner:
     """
-    Asks a law, and looks at what it says.
+    Calls an own law and checks its results.
 
     Parameters
     ----------
     name : str
-        What the user calls it.
+        Name for messages.
     law : OwnLaw
-        Made with the dynamics of the robot.
+        Law, constructed with the dynamics of the robot.
     dynamics : Dynamics
         The robot.
     deadline : float
-        Seconds that an answer may take.
+        Largest duration of a call in s.
 
     Attributes
     ----------
     rows : (10, nv) array
-        The last answer, rows as in `Term`.
+        Terms of the last call, rows as in `Term`.
 
     Raises
     ------
     ParameterError
-        A trial has shown that it cannot be used: it is asked for the torque of the arm at rest in
-        the middle of its range, so that all it needs is compiled before there is an arm to hold.
+        A trial failed: the law is called for the arm at rest in the middle of its range, which
+        also compiles all that it uses before it controls an arm.
 
     """
 
@@ -65,59 +65,60 @@ class OwnLawRunner:
         self._arrays = np.zeros((3, n))
         self._reference = Reference.zeros(n)
         self._state = LawState(*map(_read_only, self._arrays))
-        self._shown = Reference(*map(_read_only, self._reference.arrays))
-        self._try(dynamics)
+        self._given_reference = Reference(*map(_read_only, self._reference.arrays))
+        self._test(dynamics)
 
-    def ask(self, begins: bool, now: float, dt: float, state, reference: Reference) -> str:
-        """Answer, and take over first if it `begins`; arguments and result as for `answer`."""
-        return (begins and self.start(now, dt, state, reference)) or self.answer(
+    def start_or_evaluate(self, begins: bool, now: float, dt: float, state,
+                          reference: Reference) -> str:
+        """Call `start` if the law `begins`, then `evaluate`; arguments and result as for that."""
+        return (begins and self.start(now, dt, state, reference)) or self.evaluate(
             now, dt, state, reference)
 
     def start(self, now: float, dt: float, state, reference: Reference) -> str:
-        """Let it take over; arguments and result as for `answer`."""
-        self._show(now, dt, state, reference)
+        """Call `start` of the law; arguments and result as for `evaluate`."""
+        self._set_inputs(now, dt, state, reference)
         return self._run(self._begin)
 
-    def answer(self, now: float, dt: float, state, reference: Reference) -> str:
+    def evaluate(self, now: float, dt: float, state, reference: Reference) -> str:
         """
-        Let it fill `rows`.
+        Compute `rows`.
 
         Parameters
         ----------
         now, dt : float
-            Time, and seconds since the cycle before.
+            Time, and seconds since the last cycle.
         state : tuple of (nv,)
             Position, velocity, and torque of known external wrenches.
         reference : Reference
-            What is asked of the joints.
+            Reference of the joints.
 
         Returns
         -------
         problem : str
-            Why there is no answer that can be used; '' if there is one.
+            Reason for not using the result; '' if it is used.
 
         """
-        self._show(now, dt, state, reference)
-        return self._run(self._ask)
+        self._set_inputs(now, dt, state, reference)
+        return self._run(self._evaluate)
 
     def _begin(self) -> str:
         start = getattr(self._law, 'start', None)
         if start is not None:
-            start(self._state, self._shown)
+            start(self._state, self._given_reference)
         return ''
 
-    def _ask(self) -> str:
-        terms = self._law.terms(self._state, self._shown)
+    def _evaluate(self) -> str:
+        terms = self._law.terms(self._state, self._given_reference)
         if not isinstance(terms, Mapping):
             return (f'terms returned {type(terms).__name__}; it must return a mapping of term '
                     'names to torques')
         self.rows.fill(0.0)
         for name, torque in terms.items():
-            if problem := self._take(name, torque):
+            if problem := self._set_term(name, torque):
                 return problem
         return ''
 
-    def _take(self, name, torque) -> str:
+    def _set_term(self, name, torque) -> str:
         term = TERMS.get(name)
         if term is None:
             return f'there is no term {name!r}: {near_matches(name, TERMS)}'
@@ -131,34 +132,34 @@ class OwnLawRunner:
             return f"term {name!r} is {values[j]:g} for joint '{self._joints[j]}'"
         return ''
 
-    def _run(self, act: Callable[[], str]) -> str:
+    def _run(self, call: Callable[[], str]) -> str:
         self._stopwatch.start()
         try:
-            problem = act()
+            problem = call()
         except (Exception, SystemExit) as error:
-            return f'own law {self.name}: {told(error, self._file)}'
-        took = self._stopwatch.seconds(self._deadline)
-        if not problem and took > self._deadline:
-            problem = (f'it took {1e3 * took:.3g} ms, own_law_deadline is '
+            return f'own law {self.name}: {error_text(error, self._file)}'
+        duration = self._stopwatch.seconds(self._deadline)
+        if not problem and duration > self._deadline:
+            problem = (f'it took {1e3 * duration:.3g} ms, own_law_deadline is '
                        f'{1e3 * self._deadline:.3g} ms')
         return f'own law {self.name}: {problem}' if problem else ''
 
-    def _show(self, now: float, dt: float, state, reference: Reference) -> None:
+    def _set_inputs(self, now: float, dt: float, state, reference: Reference) -> None:
         self._state.time, self._state.dt = now, dt
         for array, values in zip(self._arrays, state):
             array[:] = values
         self._reference.assign(reference)
 
-    def _try(self, dynamics: Dynamics) -> None:
+    def _test(self, dynamics: Dynamics) -> None:
         model, nothing = dynamics.model, np.zeros(dynamics.nv)
         middle = 0.5 * (np.maximum(model.lower, -np.pi) + np.minimum(model.upper, np.pi))
         case = (_USUAL, (middle, nothing, nothing), Reference.at_rest(middle))
         deadline, self._deadline = self._deadline, np.inf  # the first call may compile
-        problem = self.start(0.0, *case) or self.answer(0.0, *case)
+        problem = self.start(0.0, *case) or self.evaluate(0.0, *case)
         self._deadline = deadline
         if not problem:
-            # one of them is in time, unless the law itself is too slow
-            problem = min((self.answer(_USUAL * k, *case) for k in range(_TRIALS)), key=len)
+            # the shortest text: one call is in time unless the law itself is too slow
+            problem = min((self.evaluate(_USUAL * k, *case) for k in range(_TRIALS)), key=len)
         if not problem and not self.rows.any() and dynamics.gravity(middle).any():
             problem = f'own law {self.name}: {NO_TERMS}'
         if problem:
@@ -167,15 +168,15 @@ class OwnLawRunner:
 
 
 def source_of(kind: type) -> str:
-    """Return the file of a class, '' if there is none."""
+    """Return the source file of a class, '' if there is none."""
     try:
         return inspect.getsourcefile(kind) or ''
     except TypeError:
         return ''
 
 
-def told(error: BaseException, file: str) -> str:
-    """Return what went wrong, and in which line; of `file` if it went through that one."""
+def error_text(error: BaseException, file: str) -> str:
+    """Return the error with its line; the innermost line of `file` if it is in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     frame = ([each for each in frames if each.filename == file] or frames)[-1]
     return (f'{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno}, '

@@ -1,4 +1,4 @@
-"""What a law of one's own is, and what it gets."""
+"""Interface of an own law in Python, and its inputs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from robodyn_ros.trajectory import Reference
 
 class LawState:
     """
-    What a law knows of the arm; one object and its arrays are used again in every cycle.
+    State of the arm for an own law; the object and its arrays are reused in every cycle.
 
     Attributes
     ----------
     q, qd : (nv,)
-        Measured, in model order, read-only; continuous joints unwrapped as in the reference.
+        Measured state in model order, read-only; continuous joints unwrapped as in the reference.
     external : (nv,)
-        What known external wrenches leave to the joints, -J^T w; read-only.
+        Joint torques that compensate known external wrenches, -J^T w; read-only.
     time : float
-        Seconds, of a clock that never goes back.
+        Time in s of a monotonic clock.
     dt : float
-        Seconds since the cycle before.
+        Time in s since the last cycle.
 
     """
 
@@ -37,12 +37,12 @@ class LawState:
 
 class OwnLaw(Protocol):
     """
-    A law of one's own: any class with these methods; `start` may be left out.
+    Own law: any class with these methods; `start` is optional.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm, with the payload and the gravity of the moment.
+        The arm, with its present payload and gravity.
 
     """
 
@@ -50,21 +50,21 @@ class OwnLaw(Protocol):
         ...
 
     def start(self, state: LawState, reference: Reference) -> None:
-        """Take over the arm; what was remembered of an earlier time is to be forgotten."""
+        """Take over the arm; reset any internal state."""
 
     def terms(self, state: LawState, reference: Reference) -> Mapping[str, Any]:
         """
         Return the torque in N m or N, term by term, (nv,) each; the sum is sent.
 
         Names of terms: inertia, coriolis, gravity, friction, payload, feedback, integral,
-        null_space, external, effort. Feedback, integral and null_space are reduced where motors
-        have not enough torque, the others are not.
+        null_space, external, effort. Feedback, integral and null_space are reduced where a
+        motor would saturate, the others are not.
 
         Parameters
         ----------
         state : LawState
-            The arm.
+            State of the arm.
         reference : Reference
-            Where the joints should be: q, qd, qdd, and effort to add; read-only.
+            Reference of the joints: q, qd, qdd, and additional effort; read-only.
 
         """

@@ -1,4 +1,4 @@
-"""How long a piece of foreign code took, by its own fault."""
+"""Duration of a call of external code, without preemption by other processes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import time
 
 try:
     from resource import getrusage, RUSAGE_THREAD
-except ImportError:  # not on Linux: all time counts
+except ImportError:  # not on Linux: wall time only
     getrusage = None
 
 
 class Stopwatch:
     """
-    Measures calls on this thread.
+    Measures the duration of calls on this thread.
 
-    Time in which the system ran something else instead is not the code's fault: it is left out of
-    a call that would be too long. Time in which the code itself waited (sleep, files, locks) is
-    not.
+    For a call that would be too long, time in which the system ran other threads instead is
+    subtracted; time in which the code itself waited (sleep, files, locks) is not.
     """
 
     def __init__(self) -> None:
@@ -24,12 +23,12 @@ class Stopwatch:
         self._waits = 0
 
     def start(self) -> None:
-        """Begin."""
+        """Start a measurement."""
         self._waits, self._used = _waits(), time.thread_time()
         self._begun = time.perf_counter()
 
     def seconds(self, most: float) -> float:
-        """Return how long it took; `most` is what would be too long."""
+        """Return the duration in s; `most`: duration above which preemption is subtracted."""
         passed = time.perf_counter() - self._begun
         if passed <= most or getrusage is None or _waits() != self._waits:
             return passed
@@ -37,5 +36,5 @@ class Stopwatch:
 
 
 def _waits() -> int:
-    """Return how often this thread has given up the processor by itself."""
+    """Return the number of voluntary context switches of this thread."""
     return getrusage(RUSAGE_THREAD).ru_nvcsw if getrusage else 0

@@ -1,11 +1,11 @@
 """
-The control laws, a file each, in the words of their textbooks.
+The control laws, one per file, in the notation of their textbooks.
 
-A law is a function `law(arm, x)` over scalars: `arm` tells the terms of the equation of motion,
+A law is a function `law(arm, x)` over scalars: `arm` returns the terms of the equation of motion,
 `x` holds the measured state `q, qd`, the reference `q_ref, qd_ref, qdd_ref`, the gains that the
-law names, and what else every law gets (see `control.law`). It returns the terms of the torque,
-without those that all laws have: friction along the reference, known external wrenches, and the
-effort that comes with a trajectory.
+law names, and further inputs (see `control.law`). It returns the terms of the torque, without
+those common to all laws: friction along the reference, known external wrenches, and the effort of
+a trajectory.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from robodyn_ros.control.laws import (
 @dataclass(frozen=True)
 class Law:
     """
-    A law, and what it needs.
+    A law, and its inputs.
 
     Attributes
     ----------
     function : callable
-        See above.
+        `law(arm, x)`, see above.
     rates : callable
-        Of `laws.rates`: how fast its feedback is.
+        Function of `laws.rates`: rates of its feedback.
     gains : tuple of str
-        Fields of `Gains` that it gets.
+        Fields of `Gains` that it takes.
     integrates : bool
-        Whether it has an integral term, and compensates disturbances.
+        Whether it has an integral term and disturbance compensation.
     springs : bool
         Whether it is a joint impedance.
     shapes : bool
-        Whether it shapes inertia, and needs the external torque for that.
+        Whether it shapes inertia, with the external torque as an input.
     adapts : bool
-        Whether it learns a payload.
+        Whether it estimates a payload.
     task_gains : tuple of str
-        Fields of `TaskGains` that it gets, as `x.task`. A law that has some is Cartesian: it
+        Fields of `TaskGains` that it takes, as `x.task`. A law with task gains is Cartesian: it
         returns its terms, and the numbers of a `TaskReport`.
 
     """
@@ -56,7 +56,7 @@ class Law:
 
     @property
     def cartesian(self) -> bool:
-        """Return whether it holds a link, not joints."""
+        """Return whether the law controls a link, not joints."""
         return bool(self.task_gains)
 
 

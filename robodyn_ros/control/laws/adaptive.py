@@ -1,14 +1,14 @@
 """
-Sliding feedback about a model whose payload is being learned (Slotine and Li 1987).
+Adaptive control with an estimated payload (Slotine and Li 1987).
 
-In the words of their book (Applied Nonlinear Control, 9.2): with e = q_ref - q,
+In the notation of their book (Applied Nonlinear Control, 9.2), with e = q_ref - q:
 
     qd_r = qd_ref + L e,    s = qd - qd_r,
     tau = M qdd_r + C(q, qd) qd_r + g - K_D s,
 
-where M, C and g are those of the arm with the payload as it is estimated. `control.adaptive`
-lets the estimate go along -Y^T s, so that V = 1/2 s^T M s + 1/2 |error of the estimate|^2 falls
-with dV/dt = -s^T K_D s; C of the Christoffel symbols is what makes it fall.
+where M, C and g include the estimated payload. `control.adaptive` updates the estimate along
+-Y^T s, so that V = 1/2 s^T M s + 1/2 |error of the estimate|^2 decreases with dV/dt = -s^T K_D s;
+this requires the C of the Christoffel symbols.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def adaptive(arm, x):
     """
     Return the terms of `M qdd_r + C(q, qd) qd_r + g - K_D s`.
 
-    What would be there without an error is told apart from what the error adds, which is the
-    feedback. With K_D = (kd - L) times the joint's own inertia the error has poles at -L and
-    L - kd, and is damped as in feedforward_pd.
+        The terms without an error are those of the reference; the rest is feedback. With
+    K_D = (kd - L) times the joint's own inertia the error has poles at -L and L - kd, and is
+    damped as in feedforward_pd.
     """
     velocity, acceleration, sliding = corrections(x)
     return {**arm.motion(x.q, x.qd, x.qdd_ref, x.qd_ref),

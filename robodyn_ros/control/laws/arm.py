@@ -1,4 +1,4 @@
-"""The robot as the laws see it, in symbols: itself, its rotors, and what its payloads add."""
+"""Equation of motion for the laws, over scalars: robot, rotors, and payloads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Arm:
     Parameters
     ----------
     tree, runtime
-        As kernels take them.
+        Structure, and gravity and payload parameters, as for kernels.
     armature : list of scalar
-        Inertia of the rotors, seen at the joints.
+        Rotor inertia, reflected to the joints.
     gravity_scale : list of scalar
-        Part of the gravity that is commanded.
+        Part of gravity that is compensated.
     frame : frame, optional
-        Of the link that Cartesian laws hold.
+        Frame of the link that Cartesian laws control.
 
     """
 
@@ -39,7 +39,7 @@ class Arm:
         """
         Return the terms of `M(q) qdd + C(q, qd) velocity + g(q)`.
 
-        `velocity` is `qd` by default. Gravity is scaled; all that payloads add is one term.
+        `velocity` is `qd` by default. Gravity is scaled. The payloads are one term.
         """
         g, load = (algorithms.gravity(part, self.runtime, q) for part in (self._bare, self._load))
         velocities = [self._velocity_forces(part, q, qd, velocity)
@@ -53,15 +53,15 @@ class Arm:
                                 product(self._gravity_scale, load)])}
 
     def coriolis(self, q, qd, velocity):
-        """Return `C(q, qd) velocity` of all that moves."""
+        """Return `C(q, qd) velocity`, payloads included."""
         return self._velocity_forces(self.tree, q, qd, velocity)
 
     def inertial(self, q, qdd):
-        """Return `M(q) qdd` of all that moves."""
+        """Return `M(q) qdd`, rotors and payloads included."""
         return sums([self._inertial(self.tree, q, qdd), product(self._armature, qdd)])
 
     def mass_matrix(self, q):
-        """Return `M(q)` of all that moves."""
+        """Return `M(q)`, rotors and payloads included."""
         return algorithms.add_to_diagonal(
             algorithms.mass_matrix(self.tree, self.runtime, q), self._armature)
 

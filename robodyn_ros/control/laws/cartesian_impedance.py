@@ -1,12 +1,12 @@
 """
-Cartesian impedance: the link is held by a spring and a damper to its reference pose.
+Cartesian impedance: a spring and a damper between the link and its reference pose.
 
-The arm keeps its own inertia, and nothing of its Coriolis forces is cancelled: for a reference at
-rest, without posture springs, V = 1/2 qd^T M qd + U(pose error) obeys
+Neither inertia is shaped nor are Coriolis forces cancelled: for a reference at rest, without
+posture springs, V = 1/2 qd^T M qd + U(pose error) obeys
 
     dV/dt = -(J qd)^T D (J qd) - (N qd)^T D_n (N qd) + qd^T tau_ext,
 
-so that the arm is passive towards whatever it touches (Hogan 1985; Ott 2008, chapter 3).
+so that the arm is passive with respect to its environment (Hogan 1985; Ott 2008, chapter 3).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from robodyn_ros.control.laws.task_space import multiply, Task
 from robodyn_ros.control.terms import difference, product, sums, Term
 from robodyn_ros.dynamics.jit.trace import sqrt
 
-_SLOWEST = 0.1  # (rad/s)^2; slower modes hardly move the link: they are not damped any harder
+_SLOWEST = 0.1  # (rad/s)^2; bounds the damping of slower modes, which hardly move the link
 TASK_GAINS = ('stiffness', 'damping', 'damping_ratio', 'selected', 'axes', 'posture_stiffness',
               'posture_damping', 'reach', 'mobility', 'singularity')
 
@@ -26,9 +26,9 @@ def cartesian_impedance(arm, x):
     """
     Return `M qdd_ref + C(q, qd) qd_ref + g + J^T (K e + D e') + N^T (K_n e_q + D_n N e_q')`.
 
-    K e has the exact potential of `rotation_spring`; D makes every mode of the link on its spring
-    decay with the damping ratio, in any pose, see `damping`. The posture is the joint reference;
-    its torque leaves the acceleration of the link alone.
+    K e derives from the potential of `rotation_spring`; D gives every mode of the link on its
+    spring the damping ratio, in any pose, see `damping`. The posture is the joint reference; its
+    torque does not accelerate the link.
     """
     task, gains = Task(arm, x, x.task.selected), x.task
     away, (eta, eps) = task.error
@@ -49,14 +49,14 @@ def cartesian_impedance(arm, x):
 
 def damping(A, gains):
     """
-    Return D for damping ratios and stiffnesses: the link's modes on its spring, damped one by one.
+    Return D for damping ratios and stiffnesses, by modes of the link on its spring.
 
     With K^1/2 A K^1/2 = V diag(w_i^2) V^T, the natural frequencies of Lambda x'' + K x = 0,
 
         D = 2 K^1/2 V diag(1 / w_i)^1/2 V^T diag(zeta) V diag(1 / w_i)^1/2 V^T K^1/2:
 
-    for one zeta the double diagonalisation of Albu-Schaeffer, Ott, Frese, Hirzinger 2003. No
-    feedback of velocity gets faster than 2 zeta w, as it would with a D made for the heaviest
+    for equal zeta the double diagonalisation of Albu-Schaeffer, Ott, Frese, Hirzinger 2003. The
+    velocity feedback is nowhere faster than 2 zeta w, unlike with a D designed for the heaviest
     direction.
     """
     root = [sqrt(k) for k in gains.stiffness]

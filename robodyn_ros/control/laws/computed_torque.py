@@ -1,4 +1,4 @@
-"""Computed torque: the model makes every joint a unit mass, feedback shapes it."""
+"""Computed torque: linearisation by inverse dynamics, with PD or PID feedback of accelerations."""
 
 from __future__ import annotations
 

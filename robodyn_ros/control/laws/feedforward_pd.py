@@ -1,4 +1,4 @@
-"""Feedforward along the reference, with feedback that needs no model."""
+"""Feedforward of the inverse dynamics along the reference, with PD or PID feedback of torques."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def feedforward_pd(arm, x):
     """
     Return the terms of `RNEA(q_ref, qd_ref, qdd_ref) + Kp e + Kd e' + Ki int e`.
 
-    The torque that the model asks for is a function of the reference alone (Lynch and Park
-    11.4.1). `inertia` is what turns the integral, an acceleration, into a torque.
+    The feedforward depends on the reference only (Lynch and Park 11.4.1). `inertia` converts the
+    integral, an acceleration, into a torque.
     """
     return {**arm.motion(x.q_ref, x.qd_ref, x.qdd_ref), Term.FEEDBACK: pd(x, x.pd_kp, x.pd_kd),
             Term.INTEGRAL: sums([product(x.inertia, x.integral), x.disturbance])}

@@ -1,4 +1,4 @@
-"""Gravity compensation: the arm floats, and follows the hand."""
+"""Gravity compensation: the arm floats, for hand guiding."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ GAINS = ('damping', 'float_friction')
 
 def gravity_compensation(arm, x):
     """
-    Return the terms of `g(q) - D qd`, and the part of friction that is taken from the hand.
+    Return the terms of `g(q) - D qd`, and the compensated part of friction.
 
-    Friction is compensated along the measured velocity, which has noise: over a wider range than
-    along a reference.
+    Friction is compensated along the measured velocity, and smoothed over a wider range than along
+    a reference because of noise.
     """
     zero = [0.0] * arm.nv
     drag = friction(x.qd, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity,

@@ -1,13 +1,13 @@
 """
-Joint impedance: every joint is a spring and a damper about the reference.
+Joint impedance: a spring and a damper between each joint and its reference.
 
 Without inertia shaping the arm keeps its own inertia, and the law is passive from an external
 torque to the velocity of the error: with V = 1/2 e'^T M e' + 1/2 e^T K e,
 
     dV/dt = -e'^T D e' - e'^T tau_ext,    e = q_ref - q.
 
-With it, a joint shows the inertia that was asked for to an external torque, as far as the
-momentum observer sees it.
+With inertia shaping, a joint responds to an external torque with the requested apparent inertia,
+within the bandwidth of the momentum observer.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ def shaped_impedance(arm, x):
     """
     Return the terms of `M (qdd_ref + (K e + D e' + tau_ext) / m_d) + C qd + g - tau_ext`.
 
-    What remains is m_d e'' + D e' + K e = -tau_ext, joint by joint (Hogan 1985). `contact` is
-    the external torque that the momentum observer sees; what it is answered with is the row
-    INTEGRAL, as with a disturbance observer, and saturates together with the spring.
+    The closed loop is m_d e'' + D e' + K e = -tau_ext, joint by joint (Hogan 1985). `contact` is
+    the external torque of the momentum observer; the response to it is the row INTEGRAL, as with
+    a disturbance observer, and saturates together with the spring.
     """
     def moved(torque):
         return arm.inertial(x.q, [t / m for t, m in zip(torque, x.apparent_inertia)])
 
     spring = pd(x, x.stiffness, damping(x, x.apparent_inertia))
-    # no larger a part of it than of the damping that bears it, see `contact.feedback`
+    # scaled like the damping that stabilises it, see `contact.feedback`
     contact = [x.authority[0] * torque for torque in x.contact]
     return {**arm.motion(x.q, x.qd, x.qdd_ref), Term.FEEDBACK: moved(spring),
             Term.INTEGRAL: difference(moved(contact), contact),
-            # what is known of outside is part of what the observer sees
+            # known wrenches are included in the observed torque
             Term.EXTERNAL: [0.0] * arm.nv}
 
 
 def damping(x, inertia):
-    """Return D from the damping that is given, and from the damping ratio."""
+    """Return D from the damping and the damping ratio."""
     return sums([x.joint_damping, [2.0 * z * sqrt(k * m) for z, k, m in zip(
         x.impedance_ratio, x.stiffness, inertia)]])

@@ -1,4 +1,4 @@
-"""Operational-space control: the link is a unit mass on a spring and a damper, in any pose."""
+"""Operational-space control: the link behaves as a unit mass on a spring and a damper."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def operational_space(arm, x):
     """
     Return the terms of `J^T F + C qd + g + N^T tau_n` (Khatib 1987).
 
-    F = Lambda (xdd_ref + K_p e + K_d e' - dJ/dt qd) moves the link, and
-    tau_n = M (qdd_ref + K_n e_q + D_n e_q') the posture, the joint reference.
+    F = Lambda (xdd_ref + K_p e + K_d e' - dJ/dt qd) controls the link, and
+    tau_n = M (qdd_ref + K_n e_q + D_n e_q') the posture, which is the joint reference.
 
     With a perfect model, away from singularities, the error of the link obeys
-    e'' + K_d e' + K_p e = 0, whatever the posture does. The row INERTIA is what the reference
-    alone asks for.
+    e'' + K_d e' + K_p e = 0, independent of the posture. The row INERTIA is the torque of the
+    reference acceleration.
     """
     task, gains = Task(arm, x, x.task.controlled), x.task
     away, (eta, eps) = task.error

@@ -1,8 +1,8 @@
 """
-By how much a pose differs from another one, and the springs in between; over scalars.
+Pose errors, and the rotational spring between two poses; over scalars.
 
-Orientations differ by the unit quaternion (eta, eps) of R_ref R^T, in base axes. No angles: what
-is computed here is smooth wherever the reference is less than half a turn away.
+The orientation error is the unit quaternion (eta, eps) of R_ref R^T, in base axes. Without angles
+all functions are smooth wherever the reference is less than half a turn away.
 
 Source: Caccavale, Natale, Siciliano, Villani, Six-DOF impedance control based on angle/axis
 representations, 1999.
@@ -17,7 +17,7 @@ from robodyn_ros.dynamics.vector import add, cross, matmul, scale, transpose
 def quaternion(R):
     """Return (eta, eps) of a rotation matrix, eta not negative."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
-    # four times each of eta^2, x^2, y^2, z^2; the largest tells the signs (Shepperd 1978)
+    # four times each of eta^2, x^2, y^2, z^2; the largest determines the signs (Shepperd 1978)
     squares = (1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz)
     products = ((squares[0], zy - yz, xz - zx, yx - xy), (zy - yz, squares[1], yx + xy, xz + zx),
                 (xz - zx, yx + xy, squares[2], zy + yz), (yx - xy, xz + zx, zy + yz, squares[3]))

@@ -1,4 +1,4 @@
-"""How fast the feedback of a law is: kp (1/s^2) and kd (1/s) of what it moves."""
+"""Rates of the feedback of a law: kp (1/s^2) and kd (1/s), as accelerations."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates of gains that are accelerations."""
+    """Return the rates of gains that act on accelerations."""
     return gains.kp, gains.kd
 
 
 def of_springs(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates of joint impedances, each joint with its usual inertia."""
+    """Return the rates of joint impedances for the typical inertia of each joint."""
     return _spring(gains, gains.inertia)
 
 
 def of_shaped_springs(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates of joint impedances, each joint with the inertia that was asked for."""
+    """Return the rates of joint impedances for the requested inertia of each joint."""
     return _spring(gains, gains.apparent_inertia)
 
 
@@ -34,7 +34,7 @@ def of_task(_gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates of cartesian_impedance: of the link's usual mass, then of the posture."""
+    """Return the rates of cartesian_impedance: of the typical link mass, then of the posture."""
     inertia = np.maximum(gains.inertia, LEAST_INERTIA)
     kp = task.stiffness * task.mobility
     kd = task.damping * task.mobility + 2.0 * task.damping_ratio * np.sqrt(kp)
@@ -43,7 +43,7 @@ def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarr
 
 
 def fastest(kp: np.ndarray, kd: np.ndarray) -> tuple[float, float]:
-    """Return the largest kd and kp / kd (1/s); joints without damping do not count."""
+    """Return the largest kd and kp / kd (1/s); joints without damping are ignored."""
     damped = kd > 0.0
     ratio = np.divide(kp, kd, out=np.zeros_like(kd), where=damped)
     return float(kd.max()), float(ratio.max())

@@ -1,10 +1,10 @@
 """
 Functions of symmetric matrices, over scalars: Jacobi's method with a fixed number of rotations.
 
-Straight-line code cannot iterate until it is good enough. Cyclic Jacobi converges quadratically
-(Golub and Van Loan, Matrix Computations, 4th edition, 8.5): for six rows, five sweeps leave
-nothing but rounding. Its vectors are orthogonal to the last digit however far it got, so that what
-is made of nonnegative eigenvalues never becomes indefinite.
+Straight-line code cannot iterate until convergence. Cyclic Jacobi converges quadratically (Golub
+and Van Loan, Matrix Computations, 4th edition, 8.5): for six rows, five sweeps leave rounding
+errors only. The eigenvectors are orthogonal to rounding after any number of sweeps, so that a
+matrix composed of nonnegative eigenvalues is never indefinite.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.algorithms import is_zero
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select, sqrt
 
 _SWEEPS = 5
-_TINY = 1e-300  # keeps the quotient defined for what is diagonal already
+_TINY = 1e-300  # keeps the quotient defined for diagonal matrices
 
 
 def eigen(matrix):
@@ -35,7 +35,7 @@ def _rotate(A, V, p, q):
     if is_zero(A[p][q]):
         return
     twice, gap = 2.0 * A[p][q], A[q][q] - A[p][p]
-    # the smaller of both angles that do it
+    # the smaller of both angles
     size = absolute(gap) + sqrt(gap * gap + twice * twice)
     t = select(gap, twice, -twice) / maximum(size, _TINY)
     c = 1.0 / sqrt(1.0 + t * t)
@@ -53,9 +53,8 @@ def clipped(matrix, least, most):
     """
     Return the nearest symmetric matrix with eigenvalues between `least` and `most`.
 
-    Clipping them is the projection onto all such matrices in the norm of Frobenius (Higham,
-    Computing a nearest symmetric positive semidefinite matrix, 1988): it goes to the nearest of
-    them, and brings no two matrices farther apart.
+    Clipping the eigenvalues is the projection onto the convex set of such matrices in the
+    Frobenius norm (Higham, Computing a nearest symmetric positive semidefinite matrix, 1988).
     """
     values, V = eigen(matrix)
     return spectral(values, V, lambda value: maximum(minimum(value, most), least))

@@ -1,18 +1,18 @@
 """
-What a link does, as the Cartesian laws see it: pose error, Jacobian, inertia, null space.
+Task space of the Cartesian laws: pose error, Jacobian, inertia and null space of a link.
 
 All 6-vectors are linear first, in the axes of the gains: those of the base, or of the reference
-pose. With A = J M^-1 J^T the task inertia is Lambda = A^-1, and N^T = 1 - J^T Lambda J M^-1 lets
-through what leaves the link alone (Khatib 1987). Directions that are not selected count as if
-they had no Jacobian.
+pose. With A = J M^-1 J^T the task inertia is Lambda = A^-1, and N^T = 1 - J^T Lambda J M^-1
+projects onto torques that do not accelerate the link (Khatib 1987). Directions that are not
+selected are left out.
 
-Near a singularity A is damped, along those directions only in which the link can hardly be moved
+Near a singularity A is damped, only along the directions in which the link can hardly be moved
 (Nakamura and Hanafusa 1986, with the singular vectors of Maciejewski and Klein 1988): a
-singular value s of the Jacobian, its rows scaled to what is usual, below the threshold s0 adds
+singular value s of the Jacobian, its rows scaled by typical values, below the threshold s0 adds
 
     lambda^2 = s0^2 (1 - s^2 / s0^2)^2
 
-times the usual mobility along its direction. Above the threshold nothing is added.
+times the typical mobility along its direction.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Task:
     Parameters
     ----------
     arm : Arm
-        With the frame of the link.
+        Robot, with the frame of the link.
     x : namespace
         State, reference, and `x.task`: `axes`, `reach`, `mobility` and `singularity` as in
         `TaskGains`.
     selected : list of scalar
-        1 for each direction that the task decides, 0 for those that are left free.
+        1 for each controlled direction, 0 for a free one.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Task:
     A : list
         J M^-1 J^T.
     manipulability : scalar
-        Product of the singular values of the scaled Jacobian: usually 0.05 to 1, 0 where the
+        Product of the singular values of the scaled Jacobian: typically 0.05 to 1, 0 where the
         link cannot be moved in every selected direction (Yoshikawa 1985).
 
     """
@@ -62,7 +62,7 @@ class Task:
         tree, frame = arm.tree, arm.frame
         self._selected, self._x = selected, x.task
         reference, pose = (algorithms.frame_pose_at(tree, q, frame) for q in (x.q_ref, x.q))
-        # the reference pose's axes, or those of the base
+        # axes of the reference pose, or of the base
         self._axes = tuple(tuple(one + x.task.axes[0] * (r - one) for r, one in zip(row, unit))
                            for row, unit in zip(reference[0], IDENTITY))
         away, (eta, eps) = pose_error(reference, pose)
@@ -82,7 +82,7 @@ class Task:
 
     @property
     def deflection(self):
-        """Return the pose error as 6 numbers: 1/2 K_i times their squares is what springs hold."""
+        """Return the pose error as 6 numbers d: the springs store the energy 1/2 K_i d_i^2."""
         away, (_, eps) = self.error
         return [*away, *(2.0 * each for each in eps)]
 
@@ -95,11 +95,11 @@ class Task:
         return self._masked(algorithms.solve(self._damped, self._masked(acceleration)))
 
     def null_torque(self, torque):
-        """Return N^T tau: what of a joint torque does not accelerate the link."""
+        """Return N^T tau: the part of a joint torque that does not accelerate the link."""
         return difference(torque, self.joint_torque(self.force(multiply(self._response, torque))))
 
     def null_velocity(self, velocity):
-        """Return N v: what of joint velocities does not move the link."""
+        """Return N v: the part of joint velocities that does not move the link."""
         moved = self.force(multiply(self.J, velocity))
         return difference(velocity, multiply(transposed(self._response), moved))
 
@@ -108,7 +108,7 @@ class Task:
         return multiply(self._M, acceleration)
 
     def _singular_values(self):
-        """Find out where the link can hardly be moved; damp there."""
+        """Compute the singular values, the damped task inertia, and the manipulability."""
         x, selected = self._x, self._selected
         scaled = [[s * r * each for each in row]
                   for s, r, row in zip(selected, x.reach, self.J)]
@@ -131,7 +131,7 @@ class Task:
         self.manipulability = sqrt(volume)
 
     def _completed(self, matrix):
-        """Return a matrix with ones for the directions that are left out."""
+        """Return a matrix with ones on the diagonal for free directions."""
         return [[each + (1.0 - self._selected[i] if i == j else 0.0)
                  for j, each in enumerate(row)] for i, row in enumerate(matrix)]
 
@@ -157,7 +157,7 @@ def multiply(matrix, vector):
 
 
 def symmetric_product(a, b):
-    """Return the rows a_i . b_j, of which is known that they are symmetric."""
+    """Return the matrix a_i . b_j, which is known to be symmetric."""
     product = [[0.0] * len(a) for _ in a]
     for i, row in enumerate(a):
         for j in range(i + 1):

@@ -1,1 +1,1 @@
-"""Poses of a link: motions to them, gains about them, and what the laws tell of them."""
+"""Poses of a link: motions to them, gains, and reports of the Cartesian laws."""

@@ -1,4 +1,4 @@
-"""Targets for a link, as they are asked for."""
+"""Target poses of a link."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.safety import ABSURD
 
-_UNIT = 1e-2  # by which the norm of a quaternion may differ from 1
+_UNIT = 1e-2  # tolerance of the norm of a quaternion
 
 
 def checked_target(position, quaternion) -> np.ndarray:
@@ -17,14 +17,14 @@ def checked_target(position, quaternion) -> np.ndarray:
     Parameters
     ----------
     position : (3,)
-        In m.
+        Position in m.
     quaternion : (4,)
-        x, y, z, w.
+        Orientation x, y, z, w.
 
     Raises
     ------
     ArgumentError
-        Not finite numbers, or not a unit quaternion.
+        A number is not finite, or the quaternion has not norm 1.
 
     """
     values = np.array([*position, *quaternion], dtype=float)

@@ -1,4 +1,4 @@
-"""Gains of the Cartesian laws, checked once."""
+"""Gains of the Cartesian laws."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.per_joint import not_negative
 
-# that gains are made of
+# parameters of the gains
 TASK_PARAMETERS = (
     'armature', *(f'cartesian.{name}' for name in (
         'link', 'natural_frequency', 'damping_ratio', 'stiffness', 'damping', 'axes',
         'posture_frequency', 'posture_damping_ratio', 'singularity')))
-_POSES = 128       # that tell what is usual
-_NOTHING = 1e-9    # of the usual: a link that cannot be moved
-# numbers in each gain; those of the posture have one per joint
+_POSES = 128          # configurations for typical values
+_NEGLIGIBLE = 1e-9    # of the typical value, below which a link cannot be moved
+# size of each gain; those of the posture have one number per joint
 SIZES = {'axes': 1, 'singularity': 1,
          **dict.fromkeys(('stiffness', 'damping', 'damping_ratio', 'kp', 'kd', 'selected',
                           'controlled', 'reach', 'mobility'), 6)}
@@ -33,26 +33,27 @@ class TaskGains:
     Attributes
     ----------
     link : str
-        That is held and moved.
+        Controlled link.
     stiffness, damping : (6,)
-        Of cartesian_impedance, in N/m and N m/rad, N s/m and N m s/rad; stiffness 0 without
-        damping leaves a direction free.
+        Stiffness and damping of cartesian_impedance, in N/m and N m/rad, N s/m and N m s/rad;
+        stiffness 0 without damping leaves a direction free.
     damping_ratio : (6,)
-        Of cartesian_impedance, on top of `damping`.
+        Damping ratio of cartesian_impedance, in addition to `damping`.
     kp, kd : (6,)
-        Of operational_space, in 1/s^2 and 1/s; 0 and 0 leave a direction free.
+        Gains of operational_space, in 1/s^2 and 1/s; 0 and 0 leave a direction free.
     selected, controlled : (6,)
-        1 where cartesian_impedance, and operational_space, decide; 0 for free directions.
+        1 for directions that cartesian_impedance, and operational_space, control; 0 for free ones.
     axes : (1,)
-        0: directions are those of the base, 1: of the reference pose.
+        Axes of the directions, 0: of the base, 1: of the reference pose.
     posture_kp, posture_kd : (nv,)
-        In the null space of operational_space, in 1/s^2 and 1/s.
+        Gains in the null space of operational_space, in 1/s^2 and 1/s.
     posture_stiffness, posture_damping : (nv,)
-        In the null space of cartesian_impedance, in N m/rad and N m s/rad (N/m and N s/m).
+        Stiffness and damping in the null space of cartesian_impedance, in N m/rad and N m s/rad
+        (N/m and N s/m).
     reach : (6,)
-        Scales the rows of the Jacobian so that its singular values are usually 1.
+        Scale of the rows of the Jacobian, such that its singular values are typically 1.
     mobility : (6,)
-        Usual diagonal of J M^-1 J^T, in 1/kg and 1/(kg m^2).
+        Typical diagonal of J M^-1 J^T, in 1/kg and 1/(kg m^2).
     singularity : (1,)
         Singular value of the scaled Jacobian below which a direction is damped.
 
@@ -103,17 +104,17 @@ def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> Tas
     Raises
     ------
     ParameterError
-        A wrong length or value, or a link that does not move.
+        A length or value is wrong, or the link does not move.
 
     """
     settings = settings or Settings()
     s, model = settings.cartesian, dynamics.model
     link = _moving(dynamics, s.link or model.tip)
     rotors = not_negative('armature', settings.armature, model)
-    usual = Usual.of(dynamics, link, rotors)
+    typical = TypicalLink.of(dynamics, link, rotors)
     wn = six('natural_frequency', s.natural_frequency)
     ratio = six('damping_ratio', s.damping_ratio)
-    springs = six('stiffness', s.stiffness) if s.stiffness else wn ** 2 * usual.mass
+    springs = six('stiffness', s.stiffness) if s.stiffness else wn ** 2 * typical.mass
     dampers = six('damping', s.damping) if s.damping else np.zeros(6)
     posture = not_negative('cartesian.posture_frequency', s.posture_frequency, model)
     posture_kd = 2.0 * posture * not_negative('cartesian.posture_damping_ratio',
@@ -125,7 +126,7 @@ def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> Tas
         kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
         axes=float(AXES.index(s.axes)), posture_kp=posture ** 2, posture_kd=posture_kd,
         posture_stiffness=posture ** 2 * inertia, posture_damping=posture_kd * inertia,
-        reach=usual.reach, mobility=usual.mobility, singularity=s.singularity)
+        reach=typical.reach, mobility=typical.mobility, singularity=s.singularity)
 
 
 def six(name: str, value) -> np.ndarray:
@@ -135,7 +136,7 @@ def six(name: str, value) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Neither one number nor six.
+        The length is not 1 or 6.
 
     """
     values = np.array(value, dtype=np.float64)
@@ -146,7 +147,7 @@ def six(name: str, value) -> np.ndarray:
 
 
 def _moving(dynamics: Dynamics, link: str) -> str:
-    """Return a link that some joint moves, or raise."""
+    """Return a link that some joint moves; raises `ParameterError` otherwise."""
     if dynamics.model.link(link).body < 0:
         raise ParameterError(f'cartesian link {link!r} belongs to the immovable base; name a link '
                              'that moves', parameter='link', link=link)
@@ -154,20 +155,20 @@ def _moving(dynamics: Dynamics, link: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Usual:
+class TypicalLink:
     """
-    What a link is usually like, over poses from everywhere; (6,) each, alike along all axes.
+    Typical properties of a link, over sampled configurations; (6,) each, equal along all axes.
 
     Attributes
     ----------
     reach : (6,)
-        Scales the rows of the Jacobian to norm 1.
+        Scale of the rows of the Jacobian to norm 1.
     mobility : (6,)
         Diagonal of J M^-1 J^T.
     mass : (6,)
-        Between what a push feels with all other directions free, and with all of them held: the
-        geometric mean of 1 / (J M^-1 J^T)_ii and of the diagonal of Lambda. The light wrist of a
-        heavy arm is far from both.
+        Geometric mean of 1 / (J M^-1 J^T)_ii, the effective mass with all other directions free,
+        and of the diagonal of Lambda, with all of them constrained. They differ much for the
+        light wrist of a heavy arm.
 
     """
 
@@ -176,15 +177,15 @@ class Usual:
     mass: np.ndarray
 
     @classmethod
-    def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> Usual:
-        """Return what is usual for a link."""
+    def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> TypicalLink:
+        """Return the typical properties of a link."""
         poses = poses_from_everywhere(dynamics.model, _POSES)
-        # one by one: these are kernels that are compiled anyway
+        # not batched: these kernels are compiled in any case
         J = np.array([dynamics.jacobian(q, link) for q in poses])
         M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)
-        # a joint that moves no mass tells nothing of masses
-        A = J @ np.linalg.pinv(M, rcond=_NOTHING ** 2, hermitian=True) @ np.swapaxes(J, 1, 2)
-        Lambda = np.linalg.pinv(A, rcond=_NOTHING, hermitian=True)
+        # the pseudo-inverse ignores joints that move no mass
+        A = J @ np.linalg.pinv(M, rcond=_NEGLIGIBLE ** 2, hermitian=True) @ np.swapaxes(J, 1, 2)
+        Lambda = np.linalg.pinv(A, rcond=_NEGLIGIBLE, hermitian=True)
         mobility = _by_kind(_diagonal(A).mean(axis=0))
         held = _by_kind(np.median(_diagonal(Lambda), axis=0))
         return cls(1.0 / np.sqrt(_by_kind((J ** 2).sum(axis=2).mean(axis=0))), mobility,
@@ -196,6 +197,6 @@ def _diagonal(matrices: np.ndarray) -> np.ndarray:
 
 
 def _by_kind(values: np.ndarray) -> np.ndarray:
-    """Return the mean of what linear, and what angular directions have; 1 for nothing."""
-    return np.repeat([kind[kind > _NOTHING].mean() if np.any(kind > _NOTHING) else 1.0
+    """Return the means over linear and over angular directions; 1 where all are negligible."""
+    return np.repeat([kind[kind > _NEGLIGIBLE].mean() if np.any(kind > _NEGLIGIBLE) else 1.0
                       for kind in (values[:3], values[3:])], 3)

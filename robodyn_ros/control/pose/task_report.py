@@ -1,4 +1,4 @@
-"""What a Cartesian law tells besides the torque."""
+"""Report of a Cartesian law."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ SIZE = 20
 
 class TaskReport:
     """
-    Views of the numbers that a Cartesian law writes behind its terms; as of its last call.
+    Views of the numbers that a Cartesian law returns after its terms; of its last call.
 
     6-vectors are linear first, in the axes of the gains.
 
     Parameters
     ----------
     numbers : (20,) array
-        As the laws write them.
+        Output of the laws.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class TaskReport:
     twist_error : (6,) array
         Twist of the reference minus that of the link.
     wrench : (6,) array
-        What feedback lets the link do, in N and N m; before saturation and authority.
+        Wrench of the feedback on the link, in N and N m, before saturation and authority.
 
     """
 
@@ -35,10 +35,10 @@ class TaskReport:
 
     @property
     def manipulability(self) -> float:
-        """Return how far from a singularity the arm is: usually 0.05 to 1, and 0 in one."""
+        """Return the manipulability: typically 0.05 to 1, 0 in a singularity."""
         return float(self._rest[0])
 
     @property
     def dissipated(self) -> float:
-        """Return the power that the dampers of cartesian_impedance take from the link, in W."""
+        """Return the power dissipated by the dampers of cartesian_impedance, in W."""
         return float(self._rest[1])

@@ -1,7 +1,7 @@
 """
-Steps of the control cycle: pure functions over scalars, a file for each.
+Steps of the control cycle: pure functions over scalars, one per file.
 
-A step declares the part of the memory that it keeps (`Memory`) and the part of the program that it
-obeys (`Program`) as blocks, and returns its next memory. On floats it computes; on symbols it is
-traced, and compiled as a part of the cycle.
+A step declares its part of the memory (`Memory`) and of the program (`Program`) as blocks, and
+returns its next memory. It computes on floats; on symbols it is traced, and compiled as a part of
+the cycle.
 """

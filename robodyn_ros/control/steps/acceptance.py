@@ -1,15 +1,15 @@
 """
-Which of the states that come are used, and what their absence means.
+Acceptance of received states, and the reaction to their absence.
 
-A state is used if its numbers are finite, if the arm can have got there from the one before, and
-if its stamp is new and near the clock. Time of the law is that at which it was measured: arrival,
-less the delay beyond the least one seen, so that a late state is compared with the reference of
-its own time. The clock of the sender may differ from ours by any amount.
+A state is used if its numbers are finite, if the arm can have moved there since the one before,
+and if its stamp is new and close to the clock. The time of the law is the time of measurement:
+arrival, less the delay above the smallest one observed, so that a late state is compared with the
+reference of its own time. The clock of the sender may have any offset.
 
-Continuity: names of joints that are swapped, an encoder that slips, or another arm on the same
-topic make a position jump. What jumps, and moves faster than its own velocity says, is not used;
-the way of the arm is added up without the jumps, so that states count again as soon as they
-continue it, or after some patience. Where joints have changed places they never do.
+Continuity: exchanged joint names, a slipping encoder or another arm on the same topic make a
+position jump. A state that jumps, faster than its own velocity explains, is not used; the track
+of the arm is summed up without the jumps, so that states are accepted again as soon as they
+continue it, or after `patience`. Exchanged joints are never accepted.
 """
 
 from __future__ import annotations
@@ -28,70 +28,71 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
 from robodyn_ros.safety import ABSURD
 
-# why no state counts; codes of `messages`
+# why no state is accepted; codes of `messages`
 (NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, EXCHANGED, NOT_FINITE) = map(
     float, range(101, 110))
 _TURN = 2.0 * math.pi
-_DRIFT = 2e-4   # s per s that the least delay may grow: clocks of two machines drift by less
-_LONGEST = 0.02  # s; what is later is no jitter but a pause, or a clock that was set
-_SPEED = 2.0    # times the velocity limit that a joint may be fast
-_NEAR = 0.1     # of the slack that a joint may move from one state to the next and be in place
+_DRIFT = 2e-4   # s per s that the smallest delay may grow: clocks of two machines drift by less
+_LONGEST = 0.02  # s; a larger delay is no jitter but a pause, or a clock that was set
+_SPEED = 2.0    # times the velocity limit that a joint may reach
+_NEAR = 0.1     # of the slack that a joint that was not exchanged may move between two states
 
 
 @block
 class Program:
-    hold: float = scalar('s', 'Age of the newest state from which on the arm is brought to rest.')
-    stop: float = scalar('s', 'Age from which on that is a fault.')
-    skew: float = scalar('s', 'Largest difference of stamp and clock; infinite: not judged.')
-    slack: float = scalar('s', 'Time at the velocity limit by which a position may be off; '
-                          'infinite: not judged.')
-    patience: float = scalar('s', 'Time after which states count that do not continue the way.')
-    simulated: float = scalar('', 'Flag: time of the law is that of the stamps.')
+    hold: float = scalar('s', 'Age of the newest state above which the arm is brought to rest.')
+    stop: float = scalar('s', 'Age above which that is a fault.')
+    skew: float = scalar('s', 'Largest difference of stamp and clock; infinite: not checked.')
+    slack: float = scalar('s', 'Time at the velocity limit by which a position may jump; '
+                          'infinite: not checked.')
+    patience: float = scalar('s', 'Time after which states that do not continue the track are '
+                             'accepted.')
+    simulated: float = scalar('', 'Flag: the time of the law is that of the stamps.')
     limit: list = joints('rad/s', 'Velocity limit.')
     continuous: list = joints('', 'Flag: positions are one angle, counted on over turns.')
-    lost: float = scalar('', 'Number of the last time that another commander had the arm.')
+    lost: float = scalar('', 'Number of the last loss of the arm to another commander.')
     plausibility: plausibility.Program = part(plausibility.Program)
 
 
 @block
-class Way:
-    """The way of the arm, without jumps."""
+class Track:
+    """Track of the arm: its positions, summed up without the jumps."""
 
     known: float = scalar('', 'Flag: there is a state to continue.')
-    exchanged: float = scalar('', 'Flag: joints have changed places.')
+    exchanged: float = scalar('', 'Flag: joints are exchanged.')
     time: float = scalar('s', 'Time of the last state.')
     accepted: float = scalar('s', 'Time of the last state that was used.')
     q: list = joints('rad', 'Position of the last state.')
     qd: list = joints('rad/s', 'Velocity of the last state.')
-    place: list = joints('rad', 'Position along the way.')
+    position: list = joints('rad', 'Position along the track, without jumps.')
 
 
 @block
 class Memory:
-    kind: float = scalar('', 'Kind of cycle that came of it, see `State`.')
+    kind: float = scalar('', 'Kind of cycle that follows, see `State`.')
     now: float = scalar('s', 'Time of the law.')
     resumes: float = scalar('', 'Flag: the arm was out of control before this state.')
     fails: float = scalar('', 'Flag: the silence is a fault.')
-    pause: float = scalar('s', 'Time that this process was held up before it; 0: it was not.')
-    age: float = scalar('s', 'Age of the newest state that counts.')
-    complete: float = scalar('', 'Flag: there has been a state that was used.')
+    pause: float = scalar('s', 'Time for which this process was held up before; 0: it was not.')
+    age: float = scalar('s', 'Age of the newest accepted state.')
+    complete: float = scalar('', 'Flag: a state has been used.')
     q: list = joints('rad', 'Position of the last state that was used.')
-    qd: list = joints('rad/s', 'Velocity of it that is used.')
-    effort: list = joints('N m', 'Effort of it; not a number where it has none.')
-    refused: float = scalar('', 'States that were not used.')
+    qd: list = joints('rad/s', 'Velocity used with it.')
+    effort: list = joints('N m', 'Effort of it; not a number where none is reported.')
+    refused: float = scalar('', 'Number of states that were not used.')
     problem: Event = part(Event)
     remark: Event = part(Event)
-    measured: float = scalar('s', 'Arrival of the newest state that counts, less its delay.')
+    measured: float = scalar('s', 'Arrival of the newest accepted state, less its delay.')
     stamp: float = scalar('s', 'Stamp of the last state that had one.')
-    least: float = scalar('s', 'Least difference of arrival and stamp.')
+    min_delay: float = scalar('s', 'Smallest difference of arrival and stamp.')
     before: float = scalar('s', 'Arrival of the last state that had a stamp.')
     offset: float = scalar('s', 'Arrival less time of the law.')
-    latest: float = scalar('s', 'Time of the law of the newest state that counts.')
-    way: Way = part(Way)
-    out: float = scalar('', 'Flag: the arm is out of control since the last answer.')
-    lost: float = scalar('', 'Last loss that was looked at.')
-    answered: float = scalar('s', 'Arrival of the last state that was answered.')
-    turned: float = scalar('s', 'Time of the local clock at the last call.')
+    latest: float = scalar('s', 'Time of the law of the newest accepted state.')
+    track: Track = part(Track)
+    uncontrolled: float = scalar('', 'Flag: the arm is out of control since the last torque.')
+    lost: float = scalar('', 'Last loss that was handled.')
+    answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
+    called: float = scalar('s', 'Time of the local clock at the last call.')
     law: float = scalar('s', 'Time of the law of that state.')
     predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
@@ -99,98 +100,100 @@ class Memory:
 
 def accept(state, m, p, inactive, sent):
     """
-    Return the memory after a state has come, or not: with the kind of cycle that follows.
+    Return the memory after a call with or without a state; its `kind` is that of the next cycle.
 
     inactive: flag that the arm is not under control. sent: last torque.
     """
     received, now = equal(state.kind, RECEIVED), state.arrival
-    # who else moves an arm that is not under control, or starts its driver anew, may do so
-    m = replace(m, way=replace(m.way, known=both(m.way.known, no(inactive))),
-                plausibility=plausibility.begun(m.plausibility, inactive))
+    # an arm that is not under control may be moved, and its driver restarted
+    m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
+                plausibility=plausibility.prepared(m.plausibility, inactive))
     sent = [when(inactive, math.nan, t) for t in sent]
-    # a pause of this process is no silence of the states, and what has waited for it is not late
-    paused = both(finite(m.turned), above(now - m.turned, p.stop))
-    known = when(paused, m.measured + (now - m.turned), -math.inf)
-    counts, m = choose(received, [lambda: (0.0, m), lambda: taken(state, m, p, sent)])
+    # a pause of this process is no silence of the states, and states that waited are not late
+    paused = both(finite(m.called), above(now - m.called, p.stop))
+    known = when(paused, m.measured + (now - m.called), -math.inf)
+    accepted, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
     # a clock set back must not hide silence
     measured = minimum(maximum(m.measured, known), now)
     age = now - measured
-    silent, moment = no(below(age, p.hold)), now - m.offset
+    silent, time_of_law = no(below(age, p.hold)), now - m.offset
     repeated = all_of([received, no(flag(m.problem.code)),
                        equal(m.remark.code, plausibility.REPEATED)])
     allowed = both(state.permitted, no(inactive))
     kind = first_of(
         (no(allowed), REQUESTS),
-        # a copy of the last state is no reason to predict from there once more
-        (all_of([counts, no(silent), m.plausibility.copied]), BETWEEN),
-        (both(counts, no(silent)), FROM_STATE),
+        # a copy of the last state must not restart the prediction
+        (all_of([accepted, no(silent), m.plausibility.copied]), BETWEEN),
+        (both(accepted, no(silent)), FROM_STATE),
         (silent, SILENT),
         (either(equal(state.kind, DUE), repeated), BETWEEN), otherwise=(REQUESTS,))[0]
-    answers, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
-    out = either(flag(m.out), no(equal(m.lost, p.lost)))
+    responds, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
+    uncontrolled = either(flag(m.uncontrolled), no(equal(m.lost, p.lost)))
     pause = now - m.answered
-    held_up = all_of([answers, no(out), above(pause, p.stop)])
+    held_up = all_of([responds, no(uncontrolled), above(pause, p.stop)])
     between, resumes = equal(kind, BETWEEN), both(
-        answers, any_of([out, held_up, below(moment, m.law)]))
-    # where the clock of a simulation was set back the time of the law begins anew
-    ahead = both(answers, no(resumes))
+        responds, any_of([uncontrolled, held_up, below(time_of_law, m.law)]))
+    # the time of the law restarts where the clock of a simulation was set back
+    ahead = both(responds, no(resumes))
     return replace(
-        m, kind=kind, now=when(ahead, maximum(moment, m.predicted), moment), resumes=resumes,
+        m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
+        resumes=resumes,
         fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, turned=now, lost=p.lost, out=both(no(answers), either(out, coasts)),
-        answered=when(answers, now, m.answered), law=when(answers, moment, m.law),
-        predicted=when(either(between, resumes), moment, m.predicted))
+        measured=measured, called=now, lost=p.lost,
+        uncontrolled=both(no(responds), either(uncontrolled, coasts)),
+        answered=when(responds, now, m.answered), law=when(responds, time_of_law, m.law),
+        predicted=when(either(between, resumes), time_of_law, m.predicted))
 
 
 def usable(state, code):
-    """Return whether a state has only usable numbers, and the event of the first that is not."""
+    """Return whether all numbers of a state are usable, and the event of the first that is not."""
     good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
             for x, v in zip(state.q, state.qd)]
     j = first_where([no(each) for each in good])
     return all_of(good), Event(code, j, element(state.q, j), element(state.qd, j), 0.0)
 
 
-def taken(state, m, p, sent):
-    """Return whether a state counts, and the memory that has taken note of it."""
-    state, seen = plausibility.completed(state, m.plausibility, p.plausibility)
-    m = replace(m, plausibility=seen)
-    good, spoilt = usable(state, NOT_FINITE)
+def received_state(state, m, p, sent):
+    """Return whether a received state is accepted, and the next memory."""
+    state, judged = plausibility.completed(state, m.plausibility, p.plausibility)
+    m = replace(m, plausibility=judged)
+    good, invalid = usable(state, NOT_FINITE)
     return choose(good, [
-        lambda: (0.0, replace(m, problem=spoilt, refused=m.refused + 1.0)),
+        lambda: (0.0, replace(m, problem=invalid, refused=m.refused + 1.0)),
         lambda: continued(state, m, p, sent)])
 
 
 def continued(state, m, p, sent):
-    """Return the same for a state of finite numbers."""
+    """Return the same for a state whose numbers are finite."""
     stamped = no(equal(state.stamp, 0.0))
     time = when(stamped, state.stamp, state.arrival)
     q = [when(both(c, m.complete), x - _TURN * nearest((x - old) / _TURN), x)
          for c, x, old in zip(p.continuous, state.q, m.q)]
-    way, follows, jump = follow(m.way, p, time, q, state.qd)
-    # the first jump is named until states count again
-    named = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
-    x = plausibility.judge(state, q, time, m, named, m.plausibility, p.plausibility, p.limit,
+    track, follows, jump = continue_track(m.track, p, time, q, state.qd)
+    # the first jump is reported until states are accepted again
+    reported = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
+    x = plausibility.judge(state, q, time, m, reported, m.plausibility, p.plausibility, p.limit,
                            sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
-    # what is not plausible does not continue the way of this arm
-    q, qd, effort, way = when(flag(x.refusal.code), [m.q, m.qd, m.effort, m.way],
-                              [q, x.qd, state.effort, way])
-    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, way=way,
-                    plausibility=when(fresh, x.used, x.seen))
-    refused = replace(m, problem=when(named, replace(m.problem, code=jump.code), jump), way=way,
-                      refused=m.refused + 1.0, plausibility=x.seen)
+    # an implausible state does not continue the track of this arm
+    q, qd, effort, track = when(flag(x.refusal.code), [m.q, m.qd, m.effort, m.track],
+                                [q, x.qd, state.effort, track])
+    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=track,
+                    plausibility=when(fresh, x.accepted, x.rejected))
+    refused = replace(m, problem=when(reported, replace(m.problem, code=jump.code), jump),
+                      track=track, refused=m.refused + 1.0, plausibility=x.rejected)
     return both(follows, fresh), when(follows, after, refused)
 
 
 def stamp_checked(state, m, p, stamped, refusal):
     """
-    Return whether a state counts, and the memory with its delay.
+    Return whether a state is accepted, and the memory with its delay.
 
-    refusal: event of a state that is not plausible.
+    refusal: event of an implausible state.
     """
     delay = state.clock - state.stamp
     skewed, old = no(at_least(p.skew, absolute(delay))), no(above(state.stamp, m.stamp))
-    counts = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
+    accepted = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
     age = when(both(stamped, finite(p.skew)), maximum(delay, 0.0), 0.0)
     remark = first_of(
         (both(stamped, skewed), Event(SKEWED, 0.0, delay, 0.0, 0.0)),
@@ -200,68 +203,70 @@ def stamp_checked(state, m, p, stamped, refusal):
         (at_least(age, p.hold), Event(LATE, 0.0, age, 0.0, 0.0)),
         otherwise=(event(UNSTAMPED),))[0]
     after = replace(m, remark=remark, stamp=when(stamped, state.stamp, m.stamp))
-    return counts, when(counts, delayed(state, after, p, stamped, age), after)
+    return accepted, when(accepted, delayed(state, after, p, stamped, age), after)
 
 
 def delayed(state, m, p, stamped, age):
-    """Return the memory after a state that counts, of an age at its arrival: times of the law."""
+    """Return the memory with the times of an accepted state; age: at its arrival."""
     now = state.arrival
     difference_ = now - state.stamp
-    grown = m.least + _DRIFT * maximum(now - m.before, 0.0)
-    least = minimum(difference_, grown)
-    late = difference_ - least
+    grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
+    min_delay = minimum(difference_, grown)
+    late = difference_ - min_delay
     late = when(both(stamped, no(above(late, _LONGEST))), late, 0.0)
-    # a state that is less late than all before it does not turn the time back
+    # a state with a smaller delay than all before must not set the time back
     late = minimum(late, maximum(now - m.latest, 0.0))
     offset = when(p.simulated, when(stamped, difference_, 0.0), late)
     keeps = either(p.simulated, no(stamped))
     return replace(
-        m, measured=now - age, least=when(keeps, m.least, least),
+        m, measured=now - age, min_delay=when(keeps, m.min_delay, min_delay),
         before=when(keeps, m.before, now), offset=offset,
         latest=when(p.simulated, m.latest, now - offset))
 
 
-def follow(m, p, time, q, qd):
-    """Return the way, whether a position continues it, and the jump if it does not."""
-    anew = either(no(m.known), above(time - m.time, p.patience))
+def continue_track(m, p, time, q, qd):
+    """Return the track, whether a position continues it, and the jump if it does not."""
+    restarts = either(no(m.known), above(time - m.time, p.patience))
     passed = maximum(time - m.time, 0.0)
     step, slack = difference(q, m.q), [p.slack * limit for limit in p.limit]
-    # an arm that falls is faster than it should be, and reports so
+    # a falling arm exceeds its velocity limit, and reports so
     jumps = [both(above(absolute(s), d + _SPEED * passed * limit),
                   above(absolute(s - 0.5 * passed * (v + before)), d))
              for s, d, limit, v, before in zip(step, slack, p.limit, qd, m.qd)]
     jumped = any_of(jumps)
-    places = choose(jumped, [lambda: 0.0, lambda: change_places(q, m.q, slack)])
+    places = choose(jumped, [lambda: 0.0, lambda: exchanged_joints(q, m.q, slack)])
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
-    way = [old + when(each, 0.0, s) for old, each, s in zip(m.place, jumps, step)]
-    # where two arms report by turns the step back may just be none that jumps
-    away = [minimum(*each) for each in zip(*(magnitudes(difference(q, place))
-                                             for place in (way, m.place)))]
+    track = [old + when(each, 0.0, s) for old, each, s in zip(m.position, jumps, step)]
+    # where two arms report in turn, the step back may be just too small for a jump
+    away = [minimum(*each) for each in zip(*(magnitudes(difference(q, position))
+                                             for position in (track, m.position)))]
     near = all_of([at_least(d, a) for d, a in zip(slack, away)])
-    accepted = minimum(m.accepted, time)  # time that went back begins anew
-    given_up = both(above(time - accepted, p.patience), no(exchanged))
-    follows = any_of([anew, near, given_up])
+    accepted = minimum(m.accepted, time)  # restarts where time went back
+    expired = both(above(time - accepted, p.patience), no(exchanged))
+    follows = any_of([restarts, near, expired])
     j = largest([a / limit for a, limit in zip(away, p.limit)])
     jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
-    return Way(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
-               when(follows, q, way)), follows, jump
+    after = Track(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
+                  when(follows, q, track))
+    return after, follows, jump
 
 
-def change_places(q, before, slack):
-    """Return whether the positions are those before, of other joints."""
+def exchanged_joints(q, before, slack):
+    """Return whether the positions are the previous ones of other joints."""
     moved = [above(absolute(x - old), _NEAR * d) for x, old, d in zip(q, before, slack)]
     several = above(sum(when(each, 1.0, 0.0) for each in moved), 1.5)
-    least = math.inf
+    tolerance = math.inf
     for each, d in zip(moved, slack):
-        least = minimum(when(each, d, math.inf), least)
-    rows = [in_order([when(each, x, math.inf) for each, x in zip(moved, values)])
+        tolerance = minimum(when(each, d, math.inf), tolerance)
+    rows = [sorted_values([when(each, x, math.inf) for each, x in zip(moved, values)])
             for values in (q, before)]
-    same = all_of([either(equal(a, b), at_least(least, absolute(a - b))) for a, b in zip(*rows)])
+    same = all_of([either(equal(a, b), at_least(tolerance, absolute(a - b)))
+                   for a, b in zip(*rows)])
     return both(several, same)
 
 
-def in_order(values):
-    """Return the numbers in rising order, by exchanges of neighbours."""
+def sorted_values(values):
+    """Return the numbers in ascending order (bubble sort: a fixed sequence of comparisons)."""
     values = list(values)
     for last in range(len(values) - 1, 0, -1):
         for k in range(last):
@@ -270,8 +275,9 @@ def in_order(values):
     return values
 
 
-def begun(m, state, begins):
+def reset(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
-    return replace(m, out=when(begins, 0.0, m.out), law=when(begins, state.now, m.law),
+    return replace(m, uncontrolled=when(begins, 0.0, m.uncontrolled),
+                   law=when(begins, state.now, m.law),
                    predicted=when(begins, state.now, m.predicted),
                    answered=when(begins, state.arrival, m.answered))

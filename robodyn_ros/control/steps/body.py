@@ -1,8 +1,8 @@
 """
-The robot as the steps of a cycle see it: structure, rotors, limits, and present loads.
+The robot in the steps of a cycle: structure, rotors, limits, and present loads.
 
-What is long is a function of its own (`PARTS`), compiled alone and called: the cycle itself stays
-short, however many joints there are.
+Long computations are functions of their own (`PARTS`), compiled separately and called, so that the
+code of the cycle itself is short for any number of joints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robodyn_ros.control.contact.feedback import stable_part
 from robodyn_ros.control.contact.momentum_observer import observe
 from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.control.steps import predict
-from robodyn_ros.control.steps.light_joints import parts as borne_parts
+from robodyn_ros.control.steps.light_joints import admissible_parts
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.flow import call
 from robodyn_ros.dynamics.jit.nested import flatten
@@ -23,7 +23,7 @@ from robodyn_ros.dynamics.jit.nested import flatten
 
 class Part(NamedTuple):
     """
-    A function that is compiled alone.
+    A function that is compiled separately.
 
     Attributes
     ----------
@@ -59,22 +59,22 @@ def _inertia(robot, runtime, q, armature):
 
 
 def _response(robot, runtime, q, armature, torque):
-    """Return the accelerations that joint torques above the weight cause at rest: M^-1 torque."""
+    """Return the accelerations at rest due to torques beyond gravity compensation: M^-1 torque."""
     return algorithms.solve(_inertia(robot, runtime, q, armature), list(torque))
 
 
 def _apparent_inertia(robot, runtime, q, armature):
-    """Return 1 over the diagonal of M^-1: the inertia of a joint while the others are free."""
+    """Return 1 over the diagonal of M^-1: the inertia of each joint while the others are free."""
     M = _inertia(robot, runtime, q, armature)
     joints = range(robot.tree.nv)
     return [1.0 / algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
 
 
-def _borne(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
-    """Return the parts of stiffness and damping that the joints bear, see `light_joints`."""
+def _admissible_gains(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
+    """Return the admissible parts of stiffness and damping, see `light_joints`."""
     M, joints = _inertia(robot, runtime, q, armature), range(robot.tree.nv)
     inverse = [algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints]) for j in joints]
-    return borne_parts(M, inverse, stiffness, damping, ratio, *fastest)
+    return admissible_parts(M, inverse, stiffness, damping, ratio, *fastest)
 
 
 def _predict(robot, runtime, *state):
@@ -87,7 +87,7 @@ def _observe(robot, runtime, q, qd, torque, known, motion, limit, gains, step, m
                    *_rows(gains, n), step, memory)
 
 
-def carried_wrenches(tree, runtime, q, wrenches):
+def wrench_torques(tree, runtime, q, wrenches):
     """Return -sum J^T w for wrenches (force, moment) at the bodies' origins, in body axes."""
     rows = [wrenches[6 * i:6 * i + 6] for i in tree.bodies]
     forces = [(tuple(-x for x in row[:3]), tuple(-x for x in row[3:])) for row in rows]
@@ -95,8 +95,8 @@ def carried_wrenches(tree, runtime, q, wrenches):
     return algorithms.to_coordinates(tree, algorithms.backward_pass(tree, poses, forces))
 
 
-def _carried(robot, runtime, q, wrenches):
-    return carried_wrenches(robot.tree, runtime, q, wrenches)
+def _wrench_torques(robot, runtime, q, wrenches):
+    return wrench_torques(robot.tree, runtime, q, wrenches)
 
 
 def _stable_part(robot, runtime, *given):
@@ -116,10 +116,10 @@ PARTS = {
     'gravity': Part(_gravity, (_J,), _J),
     'response': Part(_response, (_J, _J, _J), _J),
     'apparent_inertia': Part(_apparent_inertia, (_J, _J), _J),
-    'borne': Part(_borne, (_J,) * 5 + (1,), (2, _J)),
+    'admissible_gains': Part(_admissible_gains, (_J,) * 5 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
     'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), _J, (8, _J), 2, (7, _J)), (7, _J)),
-    'carried': Part(_carried, (_J, 'wrenches'), _J),
+    'wrench_torques': Part(_wrench_torques, (_J, 'wrenches'), _J),
     'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),
     'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 9), (3, _J, 4)),
 }
@@ -139,7 +139,7 @@ class Body:
     runtime : list of scalar
         Gravity and payload parameters, blended.
     gains : Gains of scalars
-        Friction, rotors and gravity scale among them.
+        Gains, with friction, rotors and gravity scale.
 
     """
 
@@ -164,9 +164,9 @@ class Body:
         return _rows(self.part(name, *inputs), self.nv)
 
     def response(self, q, torque):
-        """Return the accelerations that torques above the weight cause at rest: M^-1 torque."""
+        """Return the accelerations at rest due to torques beyond gravity compensation."""
         return self.part('response', q, self.gains.armature, torque)
 
     def safe_gravity(self, q):
-        """Return the part of g(q) that is commanded in safe states."""
-        return [s * g for s, g in zip(self.gains.weight_scale, self.part('gravity', q))]
+        """Return the part of g(q) that is compensated in safe states."""
+        return [s * g for s, g in zip(self.gains.safe_gravity_scale, self.part('gravity', q))]

@@ -1,4 +1,4 @@
-"""What the observer makes of a state: external torque, and collisions."""
+"""Contact: external torque of the momentum observer, and collisions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from robodyn_ros.dynamics.jit.flags import above, all_of, either, flag, no
 from robodyn_ros.dynamics.jit.flow import choose
 
 
-def observe(robot, functions, seen, state, m, p):
-    """Return the memory with what the observer makes of a state, and flags of a collision."""
+def observe(robot, functions, flags, state, m, p):
+    """Return the memory after observing a state; `flags.hit` is set where a collision begins."""
     body = Body(robot, functions, loads.runtime(m.loads), p.gains)
 
     def observed():
-        elapsed, torque, given = mean_torque.finished(m.given, seen.now - m.before, m.sent)
-        # a velocity from another source is no momentum
-        usual = all_of([above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)),
-                        no(m.acceptance.plausibility.switched)])
+        elapsed, torque, after_torque = mean_torque.finished(
+            m.mean_torque, flags.now - m.before, m.sent)
+        # a velocity from another source would look like a change of momentum
+        regular = all_of([above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)),
+                          no(m.acceptance.plausibility.switched)])
         known = wrenches.known_torque(body, state.q, p.external, m.before)
         blending = either(no(loads.settled(m.loads)), laws.one_of(p.law, laws.ADAPT))
-        after = observer.advance(
-            body, observer.restarted(m.observer, no(usual)), p.observer, elapsed, state, torque,
+        after = observer.update(
+            body, observer.restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,
             known, rows_of(m.terms), (blending, m.loads.change))
-        hit, begun = collision.advance(m.collision, p.collision, elapsed, after.excess,
-                                       after.unknown)
-        return given, after, hit, begun
+        hit, begun = collision.update(m.collision, p.collision, elapsed, after.excess,
+                                      after.unknown)
+        return after_torque, after, hit, begun
 
-    given, after, hit, begun = choose(seen.fresh, [
-        lambda: (m.given, m.observer, m.collision, 0.0), observed])
-    seen.hit = all_of([begun, no(motion.free(m.motion)), flag(p.collision.reaction)])
-    return replace(m, given=given, observer=after, collision=hit)
+    after_torque, after, hit, begun = choose(flags.fresh, [
+        lambda: (m.mean_torque, m.observer, m.collision, 0.0), observed])
+    flags.hit = all_of([begun, no(motion.no_reference(m.motion)), flag(p.collision.reaction)])
+    return replace(m, mean_torque=after_torque, observer=after, collision=hit)

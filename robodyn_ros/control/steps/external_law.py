@@ -1,9 +1,9 @@
 """
-Laws from outside: when one of them has the arm, and what takes it away again.
+External laws: when one of them controls the arm, and when it is disabled.
 
-It gets an arm that the built-in law controls: no fault, no activation under way. Whatever is wrong
-with it, the built-in law brings the arm to rest from the motion in which it is found. A law that
-was disabled comes back when its mode is chosen again.
+It takes over an arm that the built-in law controls, without a fault and fully activated. On any
+problem with it, the built-in law brings the arm to rest from its present motion. A disabled law
+takes over again when its mode is chosen again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NONE, OWN, LINEAR = 0.0, 1.0, 2.0
 @block
 class Program:
     request: float = scalar('', 'Number of the last choice.')
-    choice: float = scalar('', 'Law from outside: 0 none, 1 own law, 2 linear feedback.')
-    until: float = scalar('s', 'Time of the law until which the linear feedback counts.')
+    choice: float = scalar('', 'External law: 0 none, 1 own law, 2 linear feedback.')
+    until: float = scalar('s', 'Time of the law until which the linear feedback is valid.')
     feedforward: list = joints('N m', 'Torque of the linear feedback at the desired state.')
     position: list = joints('rad', 'Desired position of the linear feedback.')
     velocity: list = joints('rad/s', 'Desired velocity of the linear feedback.')
@@ -29,36 +29,36 @@ class Program:
 
 @block
 class Memory:
-    request: float = scalar('', 'Last choice that was looked at.')
-    chosen: float = scalar('', 'Law that is to have the arm.')
-    active: float = scalar('', 'Law that had the arm in the last cycle.')
-    disabled: float = scalar('', 'Flag: it was disabled since, for `reason`.')
+    request: float = scalar('', 'Last choice that was handled.')
+    chosen: float = scalar('', 'Chosen law.')
+    active: float = scalar('', 'Law that controlled the arm in the last cycle.')
+    disabled: float = scalar('', 'Flag: it has been disabled since, for `reason`.')
     reason: float = scalar('', 'Code of the reason.')
 
 
 def requested(m, p, chooses):
-    """Return the memory in which a new choice has been looked at; `chooses`: choose anew."""
+    """Return the memory after a new choice; `chooses`: flag that the choice is applied again."""
     new = either(no(equal(p.request, m.request)), chooses)
     return Memory(p.request, when(new, p.choice, m.chosen), m.active,
                   when(new, 0.0, m.disabled), m.reason)
 
 
 def disabled(m, flag_, code):
-    """Return the memory of an arm taken away from a law until one is chosen again."""
+    """Return the memory with the law disabled until one is chosen again, where a flag holds."""
     flag_ = both(flag_, flag(m.chosen))
-    told = both(flag_, flag(m.active))
+    reports = both(flag_, flag(m.active))
     return Memory(m.request, when(flag_, NONE, m.chosen), m.active,
-                  either(flag(m.disabled), told), when(told, code, m.reason))
+                  either(flag(m.disabled), reports), when(reports, code, m.reason))
 
 
 def released(m, flag_):
-    """Return the memory of an arm that does without such a law for now."""
+    """Return the memory with the law suspended for this cycle, where a flag holds."""
     return Memory(m.request, m.chosen, when(flag_, NONE, m.active),
                   when(flag_, 0.0, m.disabled), m.reason)
 
 
 def candidate(m, p, now, ready, at_rest):
-    """Return whose turn it is; linear feedback takes over an arm at rest only."""
+    """Return the law to use; linear feedback takes over an arm at rest only."""
     current = both(above(p.until, now), either(at_rest, equal(m.active, LINEAR)))
     possible = either(no(equal(m.chosen, LINEAR)), current)
     return when(all_of([ready, possible]), m.chosen, NONE)

@@ -1,12 +1,12 @@
 """
-Share of the feedback that is used: grown from nothing at activation, limited by the sample time.
+Share of the feedback that is used: faded in at activation, limited by the sample time.
 
-A torque acts until the next one comes. With torques that are T apart, the error of a joint with
-e'' = -c (kd e' + kp e) between them dies out if and only if
+A torque acts until the next one is sent. With torques T apart, the error of a joint with
+e'' = -c (kd e' + kp e) between them decays if and only if
     c kd T < 2    and    kp T < 2 kd
-(the criterion of Jury, for a double integrator behind a zero-order hold). So gains that are calm
-at 1 kHz throw an arm about as soon as its computer is too busy to answer in time. After torques
-that were far apart feedback is weaker for a moment, down to none.
+(Jury criterion, double integrator behind a zero-order hold). Gains that are stable at 1 kHz
+therefore destabilise the arm as soon as the computer is too busy to respond in time. After a long
+interval between torques feedback is reduced for a moment, down to zero.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ from robodyn_ros.control.steps.vectors import positive, smooth_step
 from robodyn_ros.dynamics.jit.flags import above, both, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
-DAMPED = 0.8    # of kd T, below which an error dies out without oscillation
-_MEMORY = 0.1    # s in which a gap is forgotten
-_USUAL = 2.0     # s in which a distance of torques becomes the usual one
-_IRREGULAR = 3   # times the usual distance: gains are made for less than that,
-_LATE = 0.02     # s, and for no more than this
+DAMPED = 0.8    # of kd T, below which an error decays without oscillation
+_MEMORY = 0.1    # s in which a long interval is forgotten
+_USUAL = 2.0     # s, time constant of the usual interval
+_IRREGULAR = 3   # times the usual interval: gains are designed for less than that,
+_LATE = 0.02     # s, and for at most this
 
 
 @block
 class Program:
-    activation_time: float = scalar('s', 'Time in which feedback grows from nothing.')
+    activation_time: float = scalar('s', 'Time in which feedback grows from zero.')
 
 
 @block
 class Memory:
     since: float = scalar('s', 'Time of the law at which feedback began to grow.')
-    gap: float = scalar('s', 'Largest distance of two torques of late.')
-    usual: float = scalar('s', 'Usual distance of two torques; 0: not known yet.')
+    gap: float = scalar('s', 'Largest recent interval between torques.')
+    usual: float = scalar('s', 'Usual interval between torques; 0: not known yet.')
 
 
-def noted(m, dt):
-    """Return the memory after a torque that came `dt` after the one before."""
+def update(m, dt):
+    """Return the memory after a torque sent `dt` after the one before."""
     usual = when(flag(m.usual), m.usual + (dt - m.usual) * minimum(dt / _USUAL, 1.0), dt)
     gap = maximum(dt, m.gap * maximum(1.0 - dt / _MEMORY, 0.0))
     return Memory(m.since, gap, usual)
 
 
 def restarted(m, flag_):
-    """Return the memory without the past of an arm that was not under control."""
+    """Return the memory without past intervals, where a flag holds."""
     return Memory(m.since, when(flag_, 0.0, m.gap), when(flag_, 0.0, m.usual))
 
 
 def growing(m, now, flag_):
-    """Return the memory of an arm whose feedback begins to grow, where a flag holds."""
+    """Return the memory of feedback that begins to grow, where a flag holds."""
     return Memory(when(flag_, now, m.since), m.gap, m.usual)
 
 
-def authority(m, p, now):
-    """Return how far feedback has grown, in [0, 1]."""
+def growth(m, p, now):
+    """Return the part to which feedback has grown, in [0, 1]."""
     ahead = maximum(now - m.since, 0.0)
     grown = no(above(p.activation_time, ahead))
     return when(grown, 1.0, smooth_step(ahead / positive(p.activation_time)))
@@ -61,10 +61,10 @@ def authority(m, p, now):
 
 def stable_share(m, damping, stiffness, delay=0.0):
     """
-    Return the share of the feedback that the distance of the torques allows, in [0, 1].
+    Return the share of the feedback that is stable at the interval of the torques, in [0, 1].
 
-    damping, stiffness: the largest kd, and kp / kd, of the law (1/s). delay: of estimated
-    velocities, s; a torque that acts for T is as late as one that is T / 2 old.
+    damping, stiffness: largest kd, and kp / kd, of the law (1/s). delay: delay of estimated
+    velocities, s; a torque that acts for T has the same lag as one delayed by T / 2.
     """
     usual = no(above(m.gap, minimum(_IRREGULAR * m.usual, _LATE)))
     gap = when(both(usual, no(flag(delay))), 0.0, m.gap) + 2.0 * delay

@@ -1,4 +1,4 @@
-"""What the laws keep: the integral of the error, and stiffness on its way."""
+"""State of the laws: the integral of the error, and stiffness during a change."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from robodyn_ros.control.steps.vectors import positive
 from robodyn_ros.dynamics.jit.flags import above, all_of, both, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
-_ROUNDING = 1e-12  # relative, below which a stiffness has arrived
+_ROUNDING = 1e-12  # relative difference below which a change of stiffness is complete
 
 
 def integrate(value, dt, error, cut, gains):
     """
     Return the integral of the error, an acceleration, after `dt` seconds.
 
-    What the limits take from the torque is fed back through the inertia of the arm,
-        i' = Ki e + M^-1 (sent - wanted) / Tt,    Tt = sqrt(Kd / Ki),
-    so that the integral runs to where the limit is just met (back-calculation; Astrom and
-    Hagglund, PID Controllers, 3.5). cut: M^-1 (sent - wanted). Joints without Ki have none.
+    Anti-windup by back-calculation through the inertia of the arm (Astrom and Hagglund, PID
+    Controllers, 3.5),
+        i' = Ki e + M^-1 (sent - desired) / Tt,    Tt = sqrt(Kd / Ki):
+    the integral settles where the limit is just met. cut: M^-1 (sent - desired). Joints without
+    Ki have no integral.
     """
     result = []
     for i, e, c, ki, kd in zip(value, error, cut, gains.ki, gains.kd):
@@ -28,16 +29,16 @@ def integrate(value, dt, error, cut, gains):
 
 
 def stiffness_memory(dimension):
-    """Return the block of a stiffness on its way, with so many springs."""
+    """Return the block of a stiffness that may change, of given dimension."""
     unit = 'N m/rad'
 
     @block
     class Springs:
-        value: list = numbers(dimension, unit, 'Stiffness that counts.')
-        target: list = numbers(dimension, unit, 'Stiffness that was asked for.')
-        rate: list = numbers(dimension, f'{unit} 1/s', 'Fastest change.')
-        energy: float = scalar('J', 'Content of the tank.')
-        change: float = scalar('', 'Number of the change that is under way.')
+        value: list = numbers(dimension, unit, 'Stiffness in effect.')
+        target: list = numbers(dimension, unit, 'Requested stiffness.')
+        rate: list = numbers(dimension, f'{unit} 1/s', 'Largest rate of change.')
+        energy: float = scalar('J', 'Energy in the tank.')
+        change: float = scalar('', 'Number of the last change.')
 
     return Springs
 
@@ -47,30 +48,30 @@ TaskSprings = stiffness_memory('task')
 
 
 def requested(m, change, target, duration):
-    """Return the springs that go over to another stiffness, if it is a new change."""
+    """Return the springs with a new target stiffness, if the change is a new one."""
     new = no(equal(change, m.change))
     rate = [absolute(t - v) / maximum(duration, 1e-9) for t, v in zip(target, m.value)]
     return type(m)(m.value, when(new, target, m.target), when(new, rate, m.rate), m.energy,
                    change)
 
 
-def arrived(m, flag_):
-    """Return springs that have the stiffness asked for, where a flag holds."""
+def completed(m, flag_):
+    """Return the springs with the requested stiffness in effect, where a flag holds."""
     return type(m)(when(flag_, m.target, m.value), m.target, m.rate, m.energy, m.change)
 
 
 def refilled(m, tank, flag_):
-    """Return springs with a full tank, where a flag holds."""
+    """Return the springs with a full tank, where a flag holds."""
     return type(m)(m.value, m.target, m.rate, when(flag_, tank, m.energy), m.change)
 
 
-def soften_or_stiffen(m, dt, error, dissipated, tank):
+def update_stiffness(m, dt, error, dissipated, tank):
     """
     Return the springs after `dt` seconds.
 
-    A spring that is made stiffer while it is deflected gains 1/2 dK e^2. That is taken from a
-    tank, into which goes what dampers dissipate and softer springs release; where it is empty,
-    the stiffness waits (Ferraguti, Secchi, Fantuzzi 2013).
+    Stiffening a deflected spring by dK adds the energy 1/2 dK e^2. It is taken from a tank, which
+    is fed with the energy that dampers dissipate and softened springs release; while the tank is
+    empty, the stiffness does not increase (Ferraguti, Secchi, Fantuzzi 2013).
     """
     energy = minimum(m.energy + maximum(dissipated, 0.0) * dt, tank)
     step = [minimum(maximum(t - v, -r * dt), r * dt)

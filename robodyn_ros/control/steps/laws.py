@@ -1,7 +1,8 @@
 """
-The laws as a table of functions of one signature, each compiled alone.
+The laws as a table of functions of one signature, each compiled separately.
 
-Row 0 floats; the others follow a reference. A law gets `INPUTS` and returns the rows of `Term`.
+Row 0 is gravity compensation; the others follow a reference. A law takes `INPUTS` and returns the
+rows of `Term`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from robodyn_ros.dynamics.jit.nested import flatten
 
 NAMES = ('gravity_compensation', *TRACKING)
 ROWS = {name: float(k) for k, name in enumerate(NAMES)}
-OWN = float(len(NAMES))  # the row of a law of the user
+OWN = float(len(NAMES))  # row of the user's own law
 INTEGRATE, SPRING, SHAPE, ADAPT, CARTESIAN = (
     tuple(name for name in TRACKING if getattr(TRACKING[name], each))
     for each in ('integrates', 'springs', 'shapes', 'adapts', 'cartesian'))
-_COASTING = 20.0  # rad/s, of the error while no state comes
+_COASTING = 20.0  # rad/s, natural frequency of the error during silence
 COASTING_RATES = 2.0 * _COASTING, 0.5 * _COASTING
-# after the runtime: state, reference, and torques and accelerations from elsewhere
+# state and reference of a law; then torques and accelerations computed elsewhere
 MOTION = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'effort')
 ARRAYS = (*MOTION, 'external', 'integral', 'disturbance', 'contact')
 INPUTS = ('runtime', 'arrays', 'gains', 'task', 'share', 'limit')
@@ -41,24 +42,24 @@ def sizes(dimensions) -> tuple[int, ...]:
 
 
 def output_size(dimensions) -> int:
-    """Return how many numbers a law returns: its terms, then the report of a Cartesian one."""
+    """Return the number of outputs of a law: its terms, then the report of a Cartesian law."""
     return dimensions['terms'] + REPORT
 
 
 def quantities(arrays, gains, dimensions):
-    """Return state, reference, what comes from elsewhere, and gains by their names."""
+    """Return the inputs of a law and its gains by name."""
     n = dimensions['joints']
     rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(ARRAYS)}
     return SimpleNamespace(**vars(unpack(Gains, gains, dimensions)), **rows)
 
 
 def motion_of(x):
-    """Return state and reference of a law, one after the other."""
+    """Return state and reference of a law as one list."""
     return flatten([getattr(x, each) for each in MOTION])
 
 
 def with_motion(x, arrays):
-    """Return what a law is given, with another state and reference."""
+    """Return the inputs of a law with another state and reference."""
     n = len(x.q)
     return SimpleNamespace(**{**vars(x), **{
         each: arrays[k * n:(k + 1) * n] for k, each in enumerate(MOTION)}})
@@ -81,11 +82,11 @@ def body_of(name, tree, frame, dimensions):
     return law
 
 
-def answer(laws, row, body, x, gains, task, share, limit):
+def evaluate(laws, row, body, x, gains, task, share, limit):
     """
-    Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian one.
+    Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian law.
 
-    x: state, reference and what comes from elsewhere, by the names of `ARRAYS`.
+    x: inputs by the names of `ARRAYS`.
     """
     n = body.nv
     values = call(laws, row, body.runtime, [getattr(x, each) for each in ARRAYS],
@@ -94,14 +95,14 @@ def answer(laws, row, body, x, gains, task, share, limit):
 
 
 def one_of(row, names):
-    """Return whether the law of a row is one of these."""
+    """Return whether the law in a row has one of these names."""
     return any_of([equal(row, ROWS[name]) for name in names])
 
 
 def coasting(gains, silent):
-    """Return the gains that count: those of the law, or softer ones while no state comes."""
+    """Return the gains in effect: those of the law, or softer ones during silence."""
     n = gains.kp
     return replace(
         gains, kp=when(silent, [_COASTING ** 2 for _ in n], gains.kp),
         kd=when(silent, [2.0 * _COASTING for _ in n], gains.kd),
-        gravity_scale=when(silent, gains.weight_scale, gains.gravity_scale))
+        gravity_scale=when(silent, gains.safe_gravity_scale, gains.gravity_scale))

@@ -1,4 +1,4 @@
-"""Learning of a payload by the adaptive law, on top of the payloads that are known."""
+"""Payload estimation by the adaptive law, on top of the known payloads."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from robodyn_ros.dynamics.jit.flow import call, choose
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import minimum
 
-_LONGEST = 0.02  # s that a step may count for: a pause is no evidence
+_LONGEST = 0.02  # s, longest step: a pause is no evidence
 
 
 @block
 class Program:
     change: float = scalar('', 'Number of the last change of these numbers.')
-    forget: float = scalar('', 'Number of the last request to begin anew.')
+    forget: float = scalar('', 'Number of the last request to restart from zero.')
     rate: float = scalar('kg s/(N m rad)', 'Rate of the adaptation.')
     dead_zone: float = scalar('rad/s', 'Norm of s below which nothing is learned.')
-    largest_mass: float = scalar('kg', 'Bound of the estimate.')
-    size: float = scalar('m', 'Length over which the payload extends.')
+    largest_mass: float = scalar('kg', 'Largest estimated mass.')
+    size: float = scalar('m', 'Extent of the payload.')
 
 
 @block
 class Memory:
-    change: float = scalar('', 'Last change that was looked at.')
-    forget: float = scalar('', 'Last request to begin anew that was looked at.')
+    change: float = scalar('', 'Last change that was handled.')
+    forget: float = scalar('', 'Last restart that was handled.')
     estimate: list = numbers('pseudo_inertia', 'kg m^2, kg m, kg', 'Pseudo-inertia of the '
                              'payload in the axes of its link, row by row.')
-    active: float = scalar('', 'Flag: the last cycle could have changed it.')
+    active: float = scalar('', 'Flag: the estimate was updated in the last cycle.')
 
 
 def sizes(dimensions):
@@ -48,11 +48,11 @@ def body_of(tree, frame, n):
     return learn
 
 
-def advance(functions, body, m, p, dt, state, learned, slot):
+def update(functions, body, m, p, dt, state, learned, slot):
     """
-    Return the memory after `dt` seconds, and the parameters that all payload slots learned.
+    Return the memory after `dt` seconds, and the estimated parameters of all payload slots.
 
-    state: rows by the names of `STATE`. slot: place of the ten numbers in the runtime.
+    state: rows by the names of `STATE`. slot: index of the ten numbers in the runtime.
     """
     answer = call(functions, 0.0, body.runtime, flatten(state), m.estimate,
                   [p.rate * minimum(dt, _LONGEST), p.dead_zone, p.largest_mass, p.size],
@@ -65,10 +65,10 @@ def advance(functions, body, m, p, dt, state, learned, slot):
 
 
 def bounded(functions, body, m, p, learned, slot):
-    """Return memory and parameters as `advance`, within the bounds of a new program."""
+    """Return memory and parameters as `update` does, within the bounds of a new program."""
     kept = replace(m, change=p.change), learned
     if slot is None:
         return kept
     rows = [[0.0] * body.nv for _ in STATE]
     return choose(no(equal(m.change, p.change)), [
-        lambda: kept, lambda: advance(functions, body, kept[0], p, 0.0, rows, learned, slot)])
+        lambda: kept, lambda: update(functions, body, kept[0], p, 0.0, rows, learned, slot)])

@@ -1,8 +1,8 @@
 """
 Limits of the torque: brakes at position limits, rate and effort limits, the finite check.
 
-Whatever the law returns, what is sent is finite, within the effort limits, and no further from the
-last torque than the rate allows.
+The torque sent is always finite, within the effort limits, and within the rate limit of the last
+one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
-_BORNE = 1.6       # of that times the distance of torques, and delay; from 2 on it shakes
-_CALM = 4.0        # of that times the time to the limit, from which on it does not overshoot
-_TIME = 0.1        # s in which a joint that is moved by hand may reach its limit
-_SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake sets in
+_BORNE = 1.6       # of that times interval and delay of the torques; unstable from 2 on
+_CALM = 4.0        # of that times the time to the limit, above which it does not overshoot
+_TIME = 0.1        # s to the limit at which the brake of a hand-guided joint begins
+_SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake is faded in
 _ROUNDING = 1e-9   # of the effort limit
-_ANY = 1e9         # N m
-_LONGEST = 0.05    # s that the rate limit credits: a pause permits no jump
+_ANY = 1e9         # N m, no rate limit
+_LONGEST = 0.05    # s, longest interval for the rate limit: a pause permits no jump
 
 
 @block
@@ -31,9 +31,9 @@ class Program:
 
 def brake_speed(q, qd, lower, upper, time):
     """
-    Return the speed that a joint is to lose in front of its limit, pointing inwards.
+    Return the excess speed of a joint in front of its limit, pointing inwards.
 
-    A joint may approach a limit at distance / time; what is faster is excess. Excess below
+    A joint may approach a limit at distance / time; speed beyond that is excess. Excess below
     `_SOFTNESS` is rounded off as a parabola, so that the torque has no kink.
     """
     headed = q + time * qd
@@ -45,17 +45,17 @@ def brake_speed(q, qd, lower, upper, time):
 
 
 def brake_damping(gap, delay):
-    """Return the decay (1/s) that a brake may have: `gap` of the torques, `delay` of `qd`, s."""
+    """Return the admissible decay of a brake, 1/s; gap: of the torques, delay: of `qd`, in s."""
     return minimum(_DAMPING, _BORNE / positive(gap + delay))
 
 
 def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
     """
-    Return the torque with what stops joints in front of their position limits, or walls beyond.
+    Return the torque plus brakes in front of position limits, or of walls beyond them.
 
-    The inertia is that of the joint in its present pose while the others are free, 1 over the
-    diagonal of M^-1. Where something else than the reference moves the arm, or the brake has to be
-    soft, it begins earlier.
+    The inertia is that of the joint in the present pose while the others are free, 1 over the
+    diagonal of M^-1. The brake begins earlier for an externally driven arm, and if it must be
+    soft.
     """
     time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CALM / damping)
     speeds = [brake_speed(*each, time) for each in zip(
@@ -71,24 +71,23 @@ def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
 
 @block
 class Verdict:
-    """What supervision did to the torque of a cycle."""
+    """Changes of the torque of a cycle by supervision."""
 
     saturated: list = joints('', 'Flag: cut to the effort limit.')
-    rate_limited: list = joints('', 'Flag: held back by the rate limit.')
+    rate_limited: list = joints('', 'Flag: limited by the rate limit.')
     not_finite: float = scalar('', 'Torque that was not finite: 0 none; 1 law; 2 law and '
-                               'fallback, so that the last torque was sent again.')
+                               'fallback: the last torque was sent again.')
     joint: float = scalar('', 'Joint whose torque was not finite.')
-    value: float = scalar('N m', 'That torque.')
+    value: float = scalar('N m', 'Torque of that joint.')
 
 
 def supervise(desired, fallback, sent, dt, p, at_once=0.0):
     """
-    Return the torque to send, and what was done to it.
+    Return the torque to send, and the changes.
 
     desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
-    then; a period that is not above 0 keeps the last torque. A torque above an effort limit that
-    was lowered comes down no faster than the rate allows. at_once: flag of a torque that no other
-    follows, and that the rate does not hold back.
+    then; a period that is not above 0 keeps the last torque. A torque above a lowered effort
+    limit decreases within the rate limit. at_once: flag of a final torque, without rate limit.
     """
     good, second = all_finite(desired), all_finite(fallback)
     torque = when(good, desired, when(second, fallback, sent))
@@ -105,6 +104,6 @@ def supervise(desired, fallback, sent, dt, p, at_once=0.0):
 
 
 def _changed(before, after, p):
-    """Return which torques were changed by more than rounding."""
+    """Return flags of the torques changed by more than rounding."""
     return [above(absolute(b - a), _ROUNDING * most)
             for a, b, most in zip(before, after, p.effort)]

@@ -1,8 +1,8 @@
 """
 Loads: gravity and payloads, blended from one set to the next.
 
-The numbers between two physical payloads are those of a physical payload, so that the model is
-sound on the way. What the adaptive law has learned comes on top.
+Interpolating between two physical payloads yields physical payloads. The payload estimated by the
+adaptive law is added.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from robodyn_ros.dynamics.jit.flags import above, equal, no, when
 
 @block
 class Program:
-    change: float = scalar('', 'Number of the change that leads to these numbers.')
+    change: float = scalar('', 'Number of the last change.')
     duration: float = scalar('s', 'Time in which they are blended in.')
     target: list = numbers('runtime', 'SI', 'Gravity, then ten parameters for each payload.')
 
 
 @block
 class Memory:
-    change: float = scalar('', 'Change that is under way, or made.')
-    elapsed: float = scalar('s', 'Time since it began; below 0: it is made.')
-    duration: float = scalar('s', 'Time that it takes.')
-    start: list = numbers('runtime', 'SI', 'Numbers from which it began.')
-    known: list = numbers('runtime', 'SI', 'Numbers now, without what is learned.')
-    learned: list = numbers('runtime', 'SI', 'What is learned, on top of the known.')
+    change: float = scalar('', 'Last change that was begun.')
+    elapsed: float = scalar('s', 'Time since it began; below 0: it is complete.')
+    duration: float = scalar('s', 'Duration of it.')
+    start: list = numbers('runtime', 'SI', 'Numbers at its start.')
+    known: list = numbers('runtime', 'SI', 'Present numbers, without the estimate.')
+    learned: list = numbers('runtime', 'SI', 'Estimate of the adaptive law, in addition.')
 
 
 def requested(m, p, forgets):
     """
-    Return the memory in which a new change has begun, if the program has one.
+    Return the memory after the start of a new change, if the program has one.
 
-    forgets: flag that what was learned counts as known, so that the change blends it out.
+    forgets: flag that the estimate is merged into the known loads, so that the change removes it
+    smoothly.
     """
     known = when(forgets, runtime(m), m.known)
     m = replace(m, known=known, learned=when(forgets, [0.0 for _ in known], m.learned))
@@ -44,23 +45,23 @@ def requested(m, p, forgets):
     return _moved(when(new, begun, m), p, 0.0, new)
 
 
-def advance(m, p, dt):
+def update(m, p, dt):
     """Return the memory after `dt` seconds."""
     return _moved(m, p, dt, no(above(0.0, m.duration)))
 
 
-def finished(m, p, flag_):
-    """Return the memory in which a change under way is made at once, where a flag holds."""
-    return when(flag_, advance(m, p, m.duration), m)
+def completed(m, p, flag_):
+    """Return the memory with a change under way completed at once, where a flag holds."""
+    return when(flag_, update(m, p, m.duration), m)
 
 
 def settled(m):
-    """Return whether the last change is made."""
+    """Return whether the last change is complete."""
     return no(above(m.duration, m.elapsed))
 
 
 def runtime(m):
-    """Return gravity and payload parameters as kernels take them."""
+    """Return gravity and payload parameters in the order of the kernels."""
     return [a + b for a, b in zip(m.known, m.learned)]
 
 

@@ -1,4 +1,4 @@
-"""Mean of the torques that the arm was given from one state to the next."""
+"""Mean of the torques sent between two states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robodyn_ros.dynamics.jit.trace import maximum
 
 @block
 class Memory:
-    impulse: list = joints('N m s', 'Integral of the torques sent while no state came.')
+    impulse: list = joints('N m s', 'Integral of the torques sent since the last state.')
     elapsed: float = scalar('s', 'Time that it covers.')
 
 

@@ -1,9 +1,9 @@
 """
-What is asked of the joints: the modes of an arm under control, and what leads to the next.
+Modes and reference of an arm under control: the state machine.
 
-There is one state machine, in two tables. `decide` looks at requests, at the measured state and at
-collisions, before the reference moves on; `conclude` looks at how far the reference has come. The
-first row counts whose condition holds.
+There is one state machine, in two tables. `decide` evaluates requests, the measured state and
+collisions before the reference is updated; `conclude` evaluates the progress of the reference. The
+first row whose condition holds applies.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
 INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY = map(float, range(8))
-# what a row of a table does to the reference
+# action of a row on the reference
 (KEEP, RELEASE, RELEASE_AT_STATE, STOP_FROM_REFERENCE, STOP_FROM_STATE, FOLLOW, AIM) = map(
     float, range(7))
 # requests
-(NO_REQUEST, TO_REST, TO_FLOAT, TO_FOLLOW, TO_TAKE_OVER, TO_GIVE_UP, TO_RESUME,
+(NO_REQUEST, TO_REST, TO_FLOAT, TO_FOLLOW, TO_TAKE_OVER, TO_DEACTIVATE, TO_RESUME,
  TO_REACH) = map(float, range(8))
-# results of a trajectory, as in control_msgs; RUNNING: none yet, or something else ended it
+# results of a trajectory, as in control_msgs; RUNNING: none yet, or not ended by itself
 RUNNING = 1.0
 SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
 
 
-(SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, GIVEN_UP, UNUSABLE,
+(SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, INTERRUPTED, UNUSABLE,
  LAW_NOT_FINITE, TORQUE_NOT_FINITE, COLLIDED, AT_POSE, OUT_OF_REACH, NO_LINEAR_FEEDBACK,
  OWN_LAW, UNATTENDED) = map(float, range(1, 17))
-REQUESTED = 1000.0  # codes from here on name texts of the requests
-_FASTEST = 2.0      # times the velocity limit that a joint may be fast; more is an outlier
+REQUESTED = 1000.0  # first code of the texts of requests
+_FASTEST = 2.0      # times the velocity limit, above which a velocity is an outlier
 
 
 @block
@@ -54,8 +54,8 @@ class Program:
     code: float = scalar('', 'Code of its text.')
     disables: float = scalar('', 'External laws that it disables: 0 none, 1 linear feedback, '
                              '2 all.')
-    floats: float = scalar('', 'Flag: an arm that is taken over floats.')
-    fault: float = scalar('', 'Number of the last fault found elsewhere.')
+    floats: float = scalar('', 'Flag: activation enters FLOAT.')
+    fault: float = scalar('', 'Number of the last fault detected outside of the cycle.')
     fault_code: float = scalar('', 'Code of its text.')
     reset: float = scalar('', 'Number of the last reset of faults.')
     current: path.Path = part(path.Path)
@@ -71,11 +71,11 @@ class Memory:
     message: Event = part(Event)
     result: float = scalar('', 'Result of the last trajectory.')
     fault: Event = part(Event)
-    interruptions: float = scalar('', 'Motions broken off, or forbidden to begin.')
-    request: float = scalar('', 'Last request that was looked at.')
-    fault_request: float = scalar('', 'Last fault from elsewhere that was looked at.')
-    reset: float = scalar('', 'Last reset that was looked at.')
-    dropped: float = scalar('', 'Last trajectory that does not begin any more.')
+    interruptions: float = scalar('', 'Motions interrupted, or dropped before their start.')
+    request: float = scalar('', 'Last request that was handled.')
+    fault_request: float = scalar('', 'Last fault from outside that was handled.')
+    reset: float = scalar('', 'Last reset that was handled.')
+    dropped: float = scalar('', 'Last trajectory that must not begin any more.')
     reference: Reference = part(Reference)
     path: path.Memory = part(path.Memory)
     stop: stop_profile.Memory = part(stop_profile.Memory)
@@ -83,13 +83,13 @@ class Memory:
     shutdown: shutdown.Memory = part(shutdown.Memory)
 
 
-def free(m):
-    """Return whether nothing is asked of the joints."""
+def no_reference(m):
+    """Return whether the joints have no reference."""
     return any_of([equal(m.mode, FLOAT), equal(m.mode, INACTIVE), equal(m.mode, CARRY)])
 
 
 def externally_driven(m):
-    """Return whether something else than the reference moves the arm: a hand, linear feedback."""
+    """Return whether the arm is moved by hand or by linear feedback, not by the reference."""
     return either(equal(m.mode, FLOAT), equal(m.mode, LINEAR))
 
 
@@ -99,51 +99,52 @@ def pending(m, p):
 
 
 def moves(m, p):
-    """Return whether a motion is under way, or about to begin, that a stop would end."""
+    """Return whether a motion that a stop would end is under way, or about to begin."""
     return any_of([equal(m.mode, TRACK), equal(m.mode, REACH), externally_driven(m),
                    pending(m, p)])
 
 
-def decide(m, p, what):
+def decide(m, p, flags):
     """
-    Return the next mode before the reference moves on: mode, action, message.
+    Return the next mode before the reference is updated: mode, action, message.
 
-    what: flags and events of this cycle, see `cycle`.
+    flags: flags and events of this cycle, see `requests.judge`.
     """
     new = no(equal(p.request, m.request))
 
-    def asked(kind):
+    def requested(kind):
         return both(new, equal(p.kind, kind))
 
     inactive, healthy = equal(m.mode, INACTIVE), no(m.fault.code)
-    text = event(p.code)
+    text, no_process = event(p.code), event(UNATTENDED)
     moving = moves(m, p)
-    led = both(moving, no(equal(m.mode, FLOAT)))
-    begins = all_of([pending(m, p), healthy, at_least(what.now, p.upcoming.moment)])
-    given_up = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(GIVEN_UP),
-                    m.message)
+    floating, carrying = equal(m.mode, FLOAT), equal(m.mode, CARRY)
+    stoppable = both(moving, no(floating))
+    begins = all_of([pending(m, p), healthy, at_least(flags.now, p.upcoming.moment)])
+    interrupted = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(INTERRUPTED),
+                       m.message)
     return first_of(
-        # condition                              mode      action               message
-        (both(asked(TO_TAKE_OVER), p.floats),    FLOAT,    RELEASE_AT_STATE,    NOTHING),
-        (asked(TO_TAKE_OVER),                    STOP,     STOP_FROM_STATE,     NOTHING),
-        (asked(TO_GIVE_UP),                      INACTIVE, RELEASE,             m.message),
-        (inactive,                               INACTIVE, KEEP,                m.message),
-        (what.too_fast,                          STOP,     STOP_FROM_STATE,     what.failure),
-        (both(what.fails, moving),               STOP,     STOP_FROM_REFERENCE, what.failure),
-        (both(what.resumes, equal(m.mode, FLOAT)), FLOAT,  KEEP,                m.message),
-        (both(what.resumes, equal(m.mode, CARRY)), CARRY,  KEEP,                m.message),
-        (what.resumes,                           STOP,     STOP_FROM_STATE,     given_up),
-        (asked(TO_REST),                         STOP,     STOP_FROM_REFERENCE, text),
-        (asked(TO_FLOAT),                        FLOAT,    RELEASE,             text),
-        (both(what.silent, moving),              STOP,     STOP_FROM_REFERENCE, what.silence),
-        (both(what.unattended, led),             STOP,     STOP_FROM_REFERENCE, event(UNATTENDED)),
-        (both(what.hit, what.hit_floats),        FLOAT,    RELEASE_AT_STATE,    what.collision),
-        (what.hit,                               STOP,     STOP_FROM_STATE,     what.collision),
-        (what.swings,                            STOP,     STOP_FROM_STATE,     m.message),
-        (what.settled,                           CARRY,    RELEASE,             m.message),
-        (both(asked(TO_REACH), healthy),         REACH,    AIM,                 NOTHING),
-        (begins,                                 TRACK,    FOLLOW,              NOTHING),
-        otherwise=(m.mode, KEEP, when(asked(TO_FOLLOW), NOTHING, m.message)))
+        # condition                               mode      action               message
+        (both(requested(TO_TAKE_OVER), p.floats), FLOAT,    RELEASE_AT_STATE,    NOTHING),
+        (requested(TO_TAKE_OVER),                 STOP,     STOP_FROM_STATE,     NOTHING),
+        (requested(TO_DEACTIVATE),                INACTIVE, RELEASE,             m.message),
+        (inactive,                                INACTIVE, KEEP,                m.message),
+        (flags.too_fast,                          STOP,     STOP_FROM_STATE,     flags.failure),
+        (both(flags.fails, moving),               STOP,     STOP_FROM_REFERENCE, flags.failure),
+        (both(flags.resumes, floating),           FLOAT,    KEEP,                m.message),
+        (both(flags.resumes, carrying),           CARRY,    KEEP,                m.message),
+        (flags.resumes,                           STOP,     STOP_FROM_STATE,     interrupted),
+        (requested(TO_REST),                      STOP,     STOP_FROM_REFERENCE, text),
+        (requested(TO_FLOAT),                     FLOAT,    RELEASE,             text),
+        (both(flags.silent, moving),              STOP,     STOP_FROM_REFERENCE, flags.silence),
+        (both(flags.unattended, stoppable),       STOP,     STOP_FROM_REFERENCE, no_process),
+        (both(flags.hit, flags.hit_floats),       FLOAT,    RELEASE_AT_STATE,    flags.collision),
+        (flags.hit,                               STOP,     STOP_FROM_STATE,     flags.collision),
+        (flags.swings,                            STOP,     STOP_FROM_STATE,     m.message),
+        (flags.settled,                           CARRY,    RELEASE,             m.message),
+        (both(requested(TO_REACH), healthy),      REACH,    AIM,                 NOTHING),
+        (begins,                                  TRACK,    FOLLOW,              NOTHING),
+        otherwise=(m.mode, KEEP, when(requested(TO_FOLLOW), NOTHING, m.message)))
 
 
 def off(outcome, position, velocity):
@@ -153,12 +154,12 @@ def off(outcome, position, velocity):
 
 
 def off_goal(outcome):
-    """Return the event of a tolerance at the goal that is not met."""
+    """Return the event of a goal tolerance that is not met."""
     return off(outcome, OFF_GOAL, OFF_GOAL_SPEED)
 
 
 def conclude(m, p, outcome):
-    """Return the next mode once the reference has moved on: mode, action, message, result."""
+    """Return the next mode after the reference was updated: mode, action, message, result."""
     track, reach = equal(m.mode, TRACK), equal(m.mode, REACH)
     rests = at_least(m.stop.elapsed, m.stop.duration)
     return first_of(
@@ -180,49 +181,49 @@ def conclude(m, p, outcome):
 
 
 def act(robot, m, p, mode, action, message, q, qd):
-    """Return the memory after a row of a table has done what it does to the reference."""
-    reaching, measured = equal(m.mode, REACH), either(free(m), externally_driven(m))
+    """Return the memory after the action of a row on the reference."""
+    reaching, measured = equal(m.mode, REACH), either(no_reference(m), externally_driven(m))
     m = replace(m, mode=mode, message=message)
-    here = Reference(q, qd, zeros(q), zeros(q))
+    measured_state = Reference(q, qd, zeros(q), zeros(q))
 
-    def broken_off(reference):
+    def interrupted_at(reference):
         return replace(m, interruptions=m.interruptions + 1.0, reference=reference,
                        dropped=p.upcoming.number, path=path.Memory(0.0, 0.0, 0.0))
 
     def stopped(reference, measured):
-        # a stop from an outlier of the measured velocity would lead the arm far away
+        # a stop from an outlier of the measured velocity would move the arm far away
         qd = [when(both(measured, above(absolute(v), _FASTEST * most)), 0.0, v)
               for v, most in zip(reference.qd, robot.speeds)]
         reference = replace(reference, qd=qd)
-        return replace(broken_off(reference), stop=stop_profile.plan(
+        return replace(interrupted_at(reference), stop=stop_profile.plan(
             reference, p.deceleration, robot.lower, robot.upper))
 
     def followed():
         return replace(m, result=RUNNING, path=path.started(p.upcoming))
 
     def aimed():
-        after = replace(broken_off(m.reference), result=RUNNING)
-        goes_on = both(reaching, no(pending(m, p)))
-        after = when(goes_on, replace(m, result=RUNNING), after)
+        after = replace(interrupted_at(m.reference), result=RUNNING)
+        continues = both(reaching, no(pending(m, p)))
+        after = when(continues, replace(m, result=RUNNING), after)
         return replace(after, pose=pose_motion.aimed(math.inf))
 
     return choose(action, [
         lambda: m,
-        lambda: broken_off(m.reference),
-        lambda: broken_off(here),
+        lambda: interrupted_at(m.reference),
+        lambda: interrupted_at(measured_state),
         lambda: stopped(m.reference, measured),
-        lambda: stopped(here, 1.0),
+        lambda: stopped(measured_state, 1.0),
         followed,
         aimed])
 
 
-def advance(body, reach, table, m, p, now, dt, q, qd):
-    """Return the memory with the reference moved on, and how a trajectory stands."""
+def update(body, reach, table, m, p, now, dt, q, qd):
+    """Return the memory with the updated reference, and the outcome of a trajectory."""
     chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming, p.current)
     running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def tracked():
-        state = path.advance(m.path, now, body.robot.longest_pause)
+        state = path.update(m.path, now, body.robot.longest_pause)
         reference = Reference(*path.sample(table, chosen, state.elapsed))
         return (replace(m, path=state, reference=reference),
                 path.judge(state, chosen, reference, q, qd))
@@ -232,7 +233,7 @@ def advance(body, reach, table, m, p, now, dt, q, qd):
         return replace(m, stop=stop, reference=Reference(*stop_profile.sample(stop))), running
 
     def reaching():
-        rows, pose = pose_motion.advance(body, m.reference, q, p.pose, m.pose, reach, dt)
+        rows, pose = pose_motion.update(body, m.reference, q, p.pose, m.pose, reach, dt)
         return replace(m, pose=pose, reference=Reference(*rows)), running
 
     def driven():
@@ -244,8 +245,8 @@ def advance(body, reach, table, m, p, now, dt, q, qd):
                            lambda: nothing, driven])
 
 
-def seen(m, p):
-    """Return the memory in which all requests of the program have been looked at."""
+def acknowledged(m, p):
+    """Return the memory with all requests of the program marked as handled."""
     new = no(equal(p.request, m.request))
     follows = both(new, equal(p.kind, TO_FOLLOW))
     return replace(m, request=p.request, fault_request=p.fault, reset=p.reset,
@@ -253,11 +254,11 @@ def seen(m, p):
 
 
 def torque_failure(verdict):
-    """Return the event of a torque that was not finite, see `limits.Verdict`."""
+    """Return the event of a torque that is not finite, see `limits.Verdict`."""
     code = when(above(verdict.not_finite, 1.5), TORQUE_NOT_FINITE, LAW_NOT_FINITE)
     return Event(code, verdict.joint, verdict.value, 0.0, 0.0)
 
 
 def latched(m, fails, failure):
-    """Return the memory with a fault latched, where one has happened; the first stays."""
+    """Return the memory with a fault latched, where a flag holds; an earlier fault is kept."""
     return replace(m, fault=when(both(fails, no(flag(m.fault.code))), failure, m.fault))

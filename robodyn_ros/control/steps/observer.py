@@ -1,4 +1,4 @@
-"""External torque as the momentum observer sees it, and what of it is unexplained."""
+"""External torque estimated by the momentum observer, and its unexplained part."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ from robodyn_ros.dynamics.jit.flags import all_finite, both, either, equal, fini
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 
-_GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity', 'armature', 'weight_scale',
+_GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity', 'armature', 'safe_gravity_scale',
           'disturbance_observer')
 
 
 @block
 class Program:
-    measured: float = scalar('', 'Flag: the torque is that which the motors report.')
-    model_error: float = scalar('', 'Part of the torques of motion in which the model may err.')
-    limit: list = joints('N m', 'Largest torque against disturbances.')
+    measured: float = scalar('', 'Flag: the motor torque is the measured effort.')
+    model_error: float = scalar('', 'Relative model error of the torques of the motion.')
+    limit: list = joints('N m', 'Largest torque that compensates disturbances.')
 
 
 @block
 class Memory:
     begins: float = scalar('', 'Flag: the next state is the first.')
-    blending: float = scalar('', 'Flag: loads were being changed at the last state.')
+    blending: float = scalar('', 'Flag: loads were changing at the last state.')
     change: float = scalar('', 'Change of the loads at the last state.')
     q: list = joints('rad', 'Position at the last state.')
     qd: list = joints('rad/s', 'Velocity at the last state.')
     momentum: list = joints('N m s', 'Generalised momentum M qd.')
     drift: list = joints('N m', 'C^T qd - g - friction.')
     external: list = joints('N m', 'External torque.')
-    unknown: list = joints('N m', 'External torque without what is known.')
-    allowance: list = joints('N m', 'What a model error may put into the external torque.')
-    excess: list = joints('N m', 'Size of the unknown beyond the allowance.')
-    against: list = joints('N m', 'Torque against disturbances.')
+    unknown: list = joints('N m', 'External torque without its known part.')
+    allowance: list = joints('N m', 'Allowance of the external torque for model errors.')
+    excess: list = joints('N m', 'Magnitude of the unknown part beyond the allowance.')
+    compensation: list = joints('N m', 'Torque that compensates disturbances.')
 
 
 def _rows(m):
-    return [m.momentum, m.drift, m.external, m.unknown, m.allowance, m.excess, m.against]
+    return [m.momentum, m.drift, m.external, m.unknown, m.allowance, m.excess, m.compensation]
 
 
 def restarted(m, flag_):
-    """Return the memory of an observer that begins anew, where a flag holds."""
+    """Return the memory of a restarted observer, where a flag holds."""
     rows = [when(flag_, zeros(row), row) for row in _rows(m)]
     return Memory(either(flag(m.begins), flag_), m.blending, m.change, m.q, m.qd, *rows)
 
 
-def advance(body, m, p, dt, state, torque, known, terms, changed):
+def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
     """
     Return the memory after a state.
 
     dt: seconds since the last state. state: of the cycle. torque: mean torque sent since then.
-    known: external torque that is known. terms: rows of the last law, see `Term`. changed: (flag
-    that the loads are being changed, number of their change).
+    known: known external torque. terms: rows of the last law, see `Term`. change_of_loads: (flag
+    that the loads are changing, number of their change).
     """
-    blending, change = changed
-    take_up = either(either(flag(m.blending), blending), no(equal(change, m.change)))
+    blending, change = change_of_loads
+    switches = either(either(flag(m.blending), blending), no(equal(change, m.change)))
     motors = [when(both(p.measured, finite(e)), e, t) for e, t in zip(state.effort, torque)]
     g, nothing = body.gains, zeros(torque)
     gains = [getattr(g, name) for name in _GAINS]
@@ -65,42 +65,42 @@ def advance(body, m, p, dt, state, torque, known, terms, changed):
         return body.rows('observe', q, qd, torque, known, motion, p.limit, [bandwidth, *gains],
                          step, rows)
 
-    def taken_up(q, qd):
-        # without bandwidth what is known stays
+    def initialised(q, qd):
+        # without bandwidth the estimates are kept
         return observed(q, qd, nothing, nothing, nothing, [0.0, 0.0], _rows(m))
 
-    def followed(rows):
+    def step_from(rows):
         return observed(state.q, state.qd, motors, known, g.observer_bandwidth,
                         [dt, p.model_error], rows)
 
-    # a change of the model is no momentum: the state before is reckoned with the new one
-    before = choose(both(take_up, no(m.begins)), [
-        lambda: _rows(m), lambda: taken_up(m.q, m.qd)])
-    rows = choose(m.begins, [lambda: followed(before), lambda: taken_up(state.q, state.qd)])
+    # a change of the model is no change of momentum: recompute the last state with the new model
+    before = choose(both(switches, no(m.begins)), [
+        lambda: _rows(m), lambda: initialised(m.q, m.qd)])
+    rows = choose(m.begins, [lambda: step_from(before), lambda: initialised(state.q, state.qd)])
     good = all_finite(rows)
     return Memory(no(good), blending, change, state.q, state.qd,
                   *when(good, rows, [nothing for _ in rows]))
 
 
 def stable_external(body, q, external, stiffness):
-    """Return the part of the external torque that a law which shapes inertia may feed back."""
+    """Return the part of the external torque that a law with inertia shaping may feed back."""
     g = body.gains
     damping = [d + 2.0 * z * sqrt(k * m) for d, z, k, m in zip(
         g.joint_damping, g.impedance_ratio, stiffness, g.apparent_inertia)]
-    slowest = _least([d / m for d, m in zip(damping, g.apparent_inertia)])
-    fastest = _most(g.observer_bandwidth)
+    slowest = _smallest([d / m for d, m in zip(damping, g.apparent_inertia)])
+    fastest = _largest(g.observer_bandwidth)
     part, = body.part('stable_part', q, g.armature, g.apparent_inertia, [slowest / fastest])
     return [part * each for each in external]
 
 
-def _least(values):
+def _smallest(values):
     result = values[0]
     for each in values[1:]:
         result = minimum(each, result)
     return result
 
 
-def _most(values):
+def _largest(values):
     result = values[0]
     for each in values[1:]:
         result = maximum(each, result)

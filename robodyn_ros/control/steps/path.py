@@ -1,8 +1,8 @@
 """
 Trajectories: the reference on a path of quintic segments, and the tolerances about it.
 
-Segments are rows of a table: the time of their begin, then six coefficients of rising powers for
-position, velocity, acceleration and effort of each joint.
+Segments are rows of a table: the time at which they begin, then six coefficients of rising powers
+for position, velocity, acceleration and effort of each joint.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Path:
     moment: float = scalar('s', 'Time of the law at which it begins.')
     row: float = scalar('', 'First of its segments in the table.')
     rows: float = scalar('', 'Number of its segments.')
-    first: float = scalar('s', 'Time of its first point, since its begin.')
-    last: float = scalar('s', 'Time of its last point, since its begin.')
+    first: float = scalar('s', 'Time of its first point after its start.')
+    last: float = scalar('s', 'Time of its last point after its start.')
     first_q: list = joints('rad', 'Position until the first point.')
     first_effort: list = joints('N m', 'Added effort until the first point.')
     last_q: list = joints('rad', 'Position from the last point on.')
@@ -43,8 +43,8 @@ class Path:
 
 @block
 class Memory:
-    number: float = scalar('', 'Trajectory that is followed, or was followed last; 0: none.')
-    elapsed: float = scalar('s', 'Time since its begin, as far as the reference has come.')
+    number: float = scalar('', 'Present or last trajectory; 0: none.')
+    elapsed: float = scalar('s', 'Time of the reference along it, since its start.')
     before: float = scalar('s', 'Time of the law at the last cycle.')
 
 
@@ -53,14 +53,14 @@ NOT_ENDED, REACHED, PATH_VIOLATED, GOAL_VIOLATED = 0.0, 1.0, 2.0, 3.0
 
 @block
 class Outcome:
-    """How a trajectory ended, if it did, and what shows it."""
+    """Outcome of a trajectory, and its evidence."""
 
     kind: float = scalar('', 'Outcome: 0 not ended, 1 reached, 2 path, 3 goal tolerance violated.')
-    velocity: float = scalar('', 'Flag: it was the velocity, not the position.')
+    velocity: float = scalar('', 'Flag: a velocity tolerance is violated, not one of position.')
     joint: float = scalar('', 'Joint beyond its tolerance.')
-    error: float = scalar('rad', 'Its distance from the reference.')
+    error: float = scalar('rad', 'Its deviation from the reference.')
     tolerance: float = scalar('rad', 'Its tolerance.')
-    time: float = scalar('s', 'Time since the begin while moving, since the last point after.')
+    time: float = scalar('s', 'Time since the start, or since the last point after it.')
 
 
 def started(path):
@@ -68,8 +68,8 @@ def started(path):
     return Memory(path.number, 0.0, path.moment)
 
 
-def advance(m, now, longest_step):
-    """Return the memory at a time; the reference neither jumps nor goes back."""
+def update(m, now, longest_step):
+    """Return the memory at a time; the reference neither jumps nor moves back."""
     ahead = now - m.before
     known = finite(ahead)
     step = minimum(maximum(ahead, 0.0), longest_step)
@@ -78,7 +78,7 @@ def advance(m, now, longest_step):
 
 
 def sample(table, path, t):
-    """Return position, velocity, acceleration and effort at `t` seconds since the begin."""
+    """Return position, velocity, acceleration and effort at `t` seconds since the start."""
     nv = len(path.first_q)
     row = last_not_after(table, t, count=path.rows, first=path.row)
     begin, *values = lookup(table, row, range(columns(nv)))
@@ -92,14 +92,14 @@ def sample(table, path, t):
                 value = value * s + values[(power * KINDS + k) * nv + j]
             result[k].append(value)
     after, before = at_least(t, path.last), no(at_least(t, path.first))
-    still = zeros(path.first_q)
-    ends = [path.last_q, still, still, path.last_effort]
-    begins = [path.first_q, still, still, path.first_effort]
+    zero = zeros(path.first_q)
+    ends = [path.last_q, zero, zero, path.last_effort]
+    begins = [path.first_q, zero, zero, path.first_effort]
     return when(after, ends, when(before, begins, result))
 
 
 def judge(m, path, reference, q, qd):
-    """Return how the trajectory stands, for a measured state."""
+    """Return the outcome of the trajectory for a measured state."""
     late = m.elapsed - path.last
     moving = below(late, 0.0)
     errors = [*magnitudes(difference(reference.q, q)), *magnitudes(difference(reference.qd, qd))]

@@ -1,11 +1,11 @@
 """
-Permission to send torques: what a controller makes of the words of its guard.
+Permission to send torques, from the states that the guard publishes.
 
-A process that was held up cannot know what happened meanwhile: its guard may have taken over. So
-it asks, with a heartbeat of its own stamp, and commands again when the answer of the guard echoes
-that stamp: no message from before the pause can be mistaken for it.
+A process that was held up cannot know whether its guard has taken over meanwhile. It publishes a
+heartbeat of phase ASKING, and commands again when a state of the guard echoes the stamp of that
+heartbeat: no message from before the pause can be mistaken for this confirmation.
 
-Stamps are those of the heartbeats, in s since some time; infinite where there is none.
+Stamps are those of the heartbeats, in s since an arbitrary time; infinite where there is none.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from robodyn_ros.dynamics.jit.trace import maximum
 from robodyn_ros.safety.guarding import GuardState, HELD_UP
 
 NEVER = math.inf
-WORDS = tuple(GuardState)
+GUARD_STATES = tuple(GuardState)
 ACTIVE, ASKING, STANDBY = 0.0, 1.0, 2.0  # phases of `safety.Phase`
-_COMMANDING, _GONE = (float(WORDS.index(each) + 1) for each in (
+_COMMANDING, _GONE = (float(GUARD_STATES.index(each) + 1) for each in (
     GuardState.COMMANDING, GuardState.GONE))
 
 
 @block
 class Program:
-    timeout: float = scalar('s', 'Time without a word of the guard after which it is silent.')
+    timeout: float = scalar('s', 'Time without a message of the guard after which it is silent.')
 
 
 @block
@@ -36,70 +36,70 @@ class Turn:
     now: float = scalar('s', 'Time of the steady clock.')
     commands: float = scalar('', 'Flag: torques are sent.')
     stamp: float = scalar('s', 'Stamp of the heartbeat that is sent.')
-    word: float = scalar('', 'State of the guard, from 1 on in the order of `GuardState`.')
-    echo: float = scalar('s', 'Stamp of the newest heartbeat that it had received.')
+    guard_state: float = scalar('', 'State of the guard, from 1 on in the order of `GuardState`.')
+    echo: float = scalar('s', 'Stamp of the newest heartbeat that the guard had received.')
 
 
 @block
 class Memory:
-    word: float = scalar('', 'Last state of the guard; 0: none was received.')
-    heard: float = scalar('s', 'Time at which it was received.')
-    turned: float = scalar('s', 'Time of the last turn of this process.')
-    asking: float = scalar('', 'Flag: an answer of the guard is waited for.')
-    asked: float = scalar('s', 'Time since when.')
-    question: float = scalar('s', 'Stamp of the heartbeat that asks.')
-    first: float = scalar('s', 'Stamp of the first heartbeat.')
-    met: float = scalar('', 'Flag: the guard has received that one.')
-    deferring: float = scalar('', 'Flag: the guard commands the arm.')
-    silent: float = scalar('', 'Flag: a guard that was there is silent.')
+    guard_state: float = scalar('', 'Last state of the guard; 0: none was received.')
+    received: float = scalar('s', 'Time at which it was received.')
+    last_turn: float = scalar('s', 'Time of the last turn of the loop.')
+    pending: float = scalar('', 'Flag: a confirmation of the guard is awaited.')
+    pending_since: float = scalar('s', 'Time since which it is awaited.')
+    request_stamp: float = scalar('s', 'Stamp of the heartbeat that requests it.')
+    first_stamp: float = scalar('s', 'Stamp of the first heartbeat.')
+    first_received: float = scalar('', 'Flag: the guard has received the first heartbeat.')
+    guard_commands: float = scalar('', 'Flag: the guard commands the arm.')
+    silent: float = scalar('', 'Flag: a known guard is silent.')
 
 
-def begun():
+def initial():
     """Return the memory before the first turn."""
     return Memory(0.0, -NEVER, -NEVER, 0.0, 0.0, NEVER, NEVER, 0.0, 0.0, 0.0)
 
 
 def known(m):
-    """Return whether there is, or was, a guard that did not end in good order."""
-    return both(flag(m.word), no(equal(m.word, _GONE)))
+    """Return whether a guard is known that did not shut down in good order."""
+    return both(flag(m.guard_state), no(equal(m.guard_state, _GONE)))
 
 
 def silent(m, p):
-    """Return whether a guard that was there is silent."""
-    return both(known(m), above(m.turned - m.heard, p.timeout))
+    """Return whether a known guard is silent."""
+    return both(known(m), above(m.last_turn - m.received, p.timeout))
 
 
 def paused(m, now):
-    """Return whether this process was held up within its turn: a permission is out of date."""
-    passed = now - m.turned
+    """Return whether the process was held up within this turn: its permission is out of date."""
+    passed = now - m.last_turn
     return all_of([known(m), above(passed, HELD_UP), finite(passed)])
 
 
-def hear(turn, m, p):
-    """Return the memory after a word of the guard; nothing besides."""
-    # a guard that was started anew has received nothing yet
-    answered = both(finite(m.question), at_least(turn.echo, m.question))
-    return replace(m, word=turn.word, heard=turn.now, silent=0.0,
-                   met=both(finite(m.first), at_least(turn.echo, m.first)),
-                   asking=both(m.asking, no(answered)),
-                   question=when(answered, NEVER, m.question)), 0.0
+def receive(turn, m, p):
+    """Return the memory after a message of the guard, and 0."""
+    # a restarted guard has not received any heartbeat yet
+    confirmed = both(finite(m.request_stamp), at_least(turn.echo, m.request_stamp))
+    return replace(m, guard_state=turn.guard_state, received=turn.now, silent=0.0,
+                   first_received=both(finite(m.first_stamp), at_least(turn.echo, m.first_stamp)),
+                   pending=both(m.pending, no(confirmed)),
+                   request_stamp=when(confirmed, NEVER, m.request_stamp)), 0.0
 
 
 def begin(turn, m, p):
-    """Return the memory at the begin of a turn, and whether torques may be sent in it."""
+    """Return the memory at the beginning of a turn, and whether torques may be sent in it."""
     now = turn.now
     was_paused = paused(m, now)
-    # the pause was this process's own: the words of the guard from meanwhile are still to be
-    # read, and one that missed the heartbeat may have said that there is no controller
+    # this process itself was paused: messages of the guard from meanwhile are not read yet, and a
+    # guard that missed the heartbeat may have reported that there is no controller
     m = when(was_paused, replace(
-        m, turned=now, heard=maximum(m.heard, now), asking=1.0, asked=now, question=NEVER,
-        first=NEVER, met=0.0), replace(m, turned=now))
-    in_vain = both(m.asking, either(no(known(m)), above(now - m.asked, p.timeout)))
-    m = replace(m, asking=both(m.asking, no(in_vain)),
-                question=when(in_vain, NEVER, m.question))
+        m, last_turn=now, received=maximum(m.received, now), pending=1.0, pending_since=now,
+        request_stamp=NEVER, first_stamp=NEVER, first_received=0.0), replace(m, last_turn=now))
+    expired = both(m.pending, either(no(known(m)), above(now - m.pending_since, p.timeout)))
+    m = replace(m, pending=both(m.pending, no(expired)),
+                request_stamp=when(expired, NEVER, m.request_stamp))
     m = replace(m, silent=silent(m, p))
-    m = replace(m, deferring=both(equal(m.word, _COMMANDING), no(m.silent)))
-    return m, no(either(m.asking, m.deferring))
+    m = replace(m, guard_commands=both(equal(m.guard_state, _COMMANDING), no(m.silent)))
+    return m, no(either(m.pending, m.guard_commands))
 
 
 def check(turn, m, p):
@@ -107,10 +107,11 @@ def check(turn, m, p):
     return m, paused(m, turn.now)
 
 
-def beat(turn, m, p):
-    """Return the memory after a heartbeat with a stamp, and the phase that it names."""
-    phase = when(either(m.asking, paused(m, turn.now)), ASKING,
+def heartbeat_sent(turn, m, p):
+    """Return the memory after a heartbeat was sent, and the phase that it must carry."""
+    phase = when(either(m.pending, paused(m, turn.now)), ASKING,
                  when(turn.commands, ACTIVE, STANDBY))
-    first = when(finite(m.first), m.first, turn.stamp)
-    asks = both(m.asking, no(finite(m.question)))
-    return replace(m, first=first, question=when(asks, turn.stamp, m.question)), phase
+    first_stamp = when(finite(m.first_stamp), m.first_stamp, turn.stamp)
+    requests = both(m.pending, no(finite(m.request_stamp)))
+    return replace(m, first_stamp=first_stamp,
+                   request_stamp=when(requests, turn.stamp, m.request_stamp)), phase

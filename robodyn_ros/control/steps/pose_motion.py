@@ -1,4 +1,4 @@
-"""Motion of the reference to a pose of a link: a step of `resolved_rate`, and its end."""
+"""Motion of the reference to a pose of a link: steps of `resolved_rate`, and their end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from robodyn_ros.dynamics.jit.trace import floor, maximum
 
 _STEP = 2e-3        # s, at most
 _SMOOTHING = 5e-3   # s: time constant of accelerations
-_FADING = 0.1       # s: time constant with which the effort of a trajectory is let go
+_FADING = 0.1       # s: time constant with which the effort of a trajectory fades
 _ARRIVED = 1e-5     # m and rad
 _STILL = 2e-4       # rad/s or m/s
-_WINDOW = 0.5       # s in which there has to be progress,
-_PROGRESS = 0.05    # of what was asked for
+_WINDOW = 0.5       # s, interval between checks of the progress,
+_PROGRESS = 0.05    # and its smallest part of the planned one
 ON_THE_WAY, REACHED, OUT_OF_REACH = 0.0, 1.0, 2.0
 
 
@@ -22,29 +22,29 @@ ON_THE_WAY, REACHED, OUT_OF_REACH = 0.0, 1.0, 2.0
 class Program:
     target: list = numbers('pose', '1, m', 'Rotation matrix by rows, and position, in the base.')
     pace: list = numbers('task', 'm/s, rad/s, m/s^2, rad/s^2, m, rad', 'Largest velocity and '
-                         'acceleration of the link, and distance of the arm from the reference '
-                         'at which that waits.')
+                         'acceleration of the link, and largest distance between arm and '
+                         'reference.')
     acceleration: list = joints('rad/s^2', 'Largest acceleration of the joints.')
 
 
 @block
 class Memory:
-    nudging: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
-    nudged: float = scalar('', 'Flag: that has been tried.')
-    begin: float = scalar('s', 'Distance at the begin of the window.')
-    asked: float = scalar('s', 'Way that was asked for since then.')
+    is_bending: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
+    bent: float = scalar('', 'Flag: this was tried.')
+    begin: float = scalar('s', 'Distance at the start of the interval.')
+    planned: float = scalar('s', 'Planned progress since then.')
     since: float = scalar('s', 'Time since then.')
-    linear: float = scalar('m', 'Distance that is left.')
-    angular: float = scalar('rad', 'Angle that is left.')
+    linear: float = scalar('m', 'Remaining distance.')
+    angular: float = scalar('rad', 'Remaining angle.')
     outcome: float = scalar('', 'Outcome: 0 on the way, 1 reached, 2 out of reach.')
 
 
 def aimed(far):
-    """Return the memory of a motion that begins."""
+    """Return the memory at the start of a motion."""
     return Memory(0.0, 0.0, far, 0.0, 0.0, 0.0, 0.0, ON_THE_WAY)
 
 
-def advance(body, reference, measured, p, m, reach, dt):
+def update(body, reference, measured, p, m, reach, dt):
     """Return position, velocity, acceleration and effort of the reference, and the memory."""
     robot = body.robot
     steps = maximum(-floor(-(dt / _STEP - 1e-9)), 1.0)
@@ -54,7 +54,7 @@ def advance(body, reference, measured, p, m, reach, dt):
 
     def step(state):
         (q, qd, qdd), m = state
-        pace = [*p.pace, flag(m.nudging), h, smoothing]
+        pace = [*p.pace, flag(m.is_bending), h, smoothing]
         result = body.part(
             'reach', q, qd, qdd, measured, p.target, reach,
             [robot.reach_lower, robot.reach_upper, robot.speeds, p.acceleration], pace)
@@ -73,21 +73,21 @@ def advance(body, reference, measured, p, m, reach, dt):
 
 
 def judged(m, h, qd, linear, angular, distance, speed):
-    """Return the memory after a step: on the way, at the target, or without progress."""
+    """Return the memory after a step, with its outcome."""
     arrived = all_of([below(linear, _ARRIVED), below(angular, _ARRIVED),
                       no(any_above(magnitudes(qd), _STILL))])
-    asked, since = m.asked + h * speed, m.since + h
-    bending = flag(m.nudging)
-    nudging = when(bending, m.nudging - h, m.nudging)
-    begin = when(bending, distance, m.begin)
-    asked, since = when(bending, 0.0, asked), when(bending, 0.0, since)
-    looks = no(below(since, _WINDOW))
-    stuck = all_of([looks, above(asked, 0.0), below(begin - distance, _PROGRESS * asked)])
-    lost = both(stuck, flag(m.nudged))
-    tries = both(stuck, no(flag(m.nudged)))
-    outcome = when(arrived, REACHED, when(lost, OUT_OF_REACH, ON_THE_WAY))
-    after = Memory(when(tries, _WINDOW, nudging), when(tries, 1.0, m.nudged),
-                   when(looks, distance, begin), when(looks, 0.0, asked),
-                   when(looks, 0.0, since), linear, angular, outcome)
-    return when(arrived, Memory(m.nudging, m.nudged, m.begin, m.asked, m.since, linear, angular,
+    planned, since = m.planned + h * speed, m.since + h
+    is_bending = flag(m.is_bending)
+    is_bending = when(is_bending, m.is_bending - h, m.is_bending)
+    begin = when(is_bending, distance, m.begin)
+    planned, since = when(is_bending, 0.0, planned), when(is_bending, 0.0, since)
+    checks = no(below(since, _WINDOW))
+    stuck = all_of([checks, above(planned, 0.0), below(begin - distance, _PROGRESS * planned)])
+    out_of_reach = both(stuck, flag(m.bent))
+    bends = both(stuck, no(flag(m.bent)))
+    outcome = when(arrived, REACHED, when(out_of_reach, OUT_OF_REACH, ON_THE_WAY))
+    after = Memory(when(bends, _WINDOW, is_bending), when(bends, 1.0, m.bent),
+                   when(checks, distance, begin), when(checks, 0.0, planned),
+                   when(checks, 0.0, since), linear, angular, outcome)
+    return when(arrived, Memory(m.is_bending, m.bent, m.begin, m.planned, m.since, linear, angular,
                                 REACHED), after)

@@ -1,4 +1,4 @@
-"""Prediction of the state where none came: the model, moved by the torques that were sent."""
+"""Prediction of the state where none was received: forward dynamics under the torques sent."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum, sqrt
 
 _STEP = 2e-3    # s, at most
-_LONGEST = 0.2  # s for which one torque determines where an arm is
-_FAR = 0.3      # rad or m from the reference; an arm that was followed is nearer
+_LONGEST = 0.2  # s for which one torque determines the state
+_FAR = 0.3      # rad or m from the reference; a tracking arm is closer
 _CREEP = 1e-3   # rad/s or m/s below which dry friction counts as viscous
 
 
 @block
 class Memory:
-    q: list = joints('rad', 'Predicted position; measured where a state came.')
-    qd: list = joints('rad/s', 'Predicted velocity.')
+    q: list = joints('rad', 'Position: predicted, or measured where a state was received.')
+    qd: list = joints('rad/s', 'Velocity, likewise.')
 
 
-def advance(body, m, torque, dt, longest_pause):
+def update(body, m, torque, dt, longest_pause):
     """Return the state after a torque has acted for `dt` seconds."""
     g = body.gains
     count = -floor(-dt / _STEP)
@@ -29,7 +29,7 @@ def advance(body, m, torque, dt, longest_pause):
 
     def step(state):
         return body.rows('predict', *state, torque, g.viscous, g.coulomb, g.armature,
-                         g.weight_scale, [h])
+                         g.safe_gravity_scale, [h])
 
     q, qd = iterate(count, step, [m.q, m.qd], limit=int(longest_pause / _STEP) + 1)
     return Memory(q, qd)
@@ -37,23 +37,24 @@ def advance(body, m, torque, dt, longest_pause):
 
 def plausible(m, dt, reference):
     """
-    Return whether the arm may well be there, after a step of `dt`.
+    Return whether a prediction is plausible, after a step of `dt`.
 
-    The torque does not determine for long where an arm is, least of all far from its reference:
-    brakes may hold it. A joint that moves no mass in the model gives no finite numbers.
+    The torque determines the state for a short time only, least of all far from the reference,
+    where brakes may hold the arm. A joint that moves no mass in the model yields no finite
+    numbers.
     """
     near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
     return all_of([no(above(dt, _LONGEST)), *near, all_finite(m.qd)])
 
 
-def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, weight_scale, dt):
+def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):
     """Return position and velocity after a step, as in `simulation.integrators.midpoint`."""
     every, h = range(tree.nv), dt[0]
     middle = [q[i] + 0.5 * h * qd[i] for i in every]
     g = gravity(tree, runtime, middle)
     drag = [viscous[i] + coulomb[i] / sqrt(qd[i] * qd[i] + _CREEP * _CREEP) for i in every]
-    # what the controller leaves out of the weight, the driver carries
-    force = [torque[i] + (1.0 - weight_scale[i]) * g[i] - drag[i] * qd[i] for i in every]
+    # the driver compensates the part of gravity that the controller leaves out
+    force = [torque[i] + (1.0 - safe_gravity_scale[i]) * g[i] - drag[i] * qd[i] for i in every]
     # friction at the end of the step: stable for any
     inertia = [armature[i] + h * drag[i] for i in every]
     first = forward_dynamics(tree, runtime, middle, qd, force, inertia)

@@ -1,4 +1,4 @@
-"""From what was received to the kind of cycle: `acceptance`, as a function compiled alone."""
+"""Kind of cycle from what was received: `acceptance`, as a function compiled separately."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ def body_of(dimensions):
 
 def receive(functions, state, m, p):
     """
-    Return state and memory of the cycle that follows, and what the absence of states means.
+    Return state and memory of the cycle that follows, and the effect of missing states.
 
-    That is: flag that the arm was out of control, flag of a fault, event of the silence or of
-    what is not plausible.
+    The effect: flag that the arm was out of control, flag of a fault, event of the silence or of
+    an implausible state.
     """
     inactive = equal(m.motion.mode, motion.INACTIVE)
     raw = above(state.kind, REQUESTS)
     kept = flatten(m.acceptance)
-    seen = unflatten(m.acceptance, choose(raw, [lambda: kept, lambda: call(
+    accepted = unflatten(m.acceptance, choose(raw, [lambda: kept, lambda: call(
         functions.accept, 0.0, flatten(state), kept, flatten(p.acceptance),
         [inactive, *m.sent], outputs=len(kept))]))
     kind, now, q, qd, effort = when(
-        raw, [seen.kind, seen.now, seen.q, seen.qd, seen.effort],
+        raw, [accepted.kind, accepted.now, accepted.q, accepted.qd, accepted.effort],
         [state.kind, state.now, state.q, state.qd, state.effort])
     state = replace(state, kind=kind, now=now, q=q, qd=qd, effort=effort)
-    asked = Event(motion.SILENT, 0.0, state.cause, 0.0, state.now)
-    why = when(flag(seen.problem.code), seen.problem, seen.remark)
-    silence = when(raw, replace(why, bound=when(
-        flag(seen.problem.code), why.bound, state.cause), time=seen.age), asked)
-    implausible = all_of([raw, flag(seen.plausibility.fault.code), no(inactive),
+    requested = Event(motion.SILENT, 0.0, state.cause, 0.0, state.now)
+    cause = when(flag(accepted.problem.code), accepted.problem, accepted.remark)
+    silence = when(raw, replace(cause, bound=when(
+        flag(accepted.problem.code), cause.bound, state.cause), time=accepted.age), requested)
+    implausible = all_of([raw, flag(accepted.plausibility.fault.code), no(inactive),
                           state.permitted])
-    return (state, replace(m, acceptance=seen), both(raw, seen.resumes),
-            either(both(raw, seen.fails), implausible),
-            when(implausible, seen.plausibility.fault, silence))
+    return (state, replace(m, acceptance=accepted), both(raw, accepted.resumes),
+            either(both(raw, accepted.fails), implausible),
+            when(implausible, accepted.plausibility.fault, silence))

@@ -1,4 +1,4 @@
-"""Where the arm is, measured or predicted, and what is asked of its joints."""
+"""State of the arm, measured or predicted, and reference of its joints."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from robodyn_ros.dynamics.jit.flags import both, either, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 
 
-def locate(robot, body, external, seen, state, m):
-    """Return where the arm is, measured or predicted, and -J^T w of the known wrenches there."""
-    pushed = wrenches.torque(body, when(seen.fresh, state.q, m.guess.q), external.wrench)
-    guess = choose(seen.fresh, [
-        lambda: predict.advance(body, m.guess, when(
-            seen.silent, difference(m.sent, pushed), added(m.sent, m.observer.external)),
-            seen.dt, robot.longest_pause),
+def locate(robot, body, external, flags, state, m):
+    """Return the measured or predicted state, and -J^T w of the known wrenches there."""
+    wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
+                                    external.wrench)
+    predicted = choose(flags.fresh, [
+        lambda: predict.update(body, m.predicted, when(
+            flags.silent, difference(m.sent, wrench_torque), added(m.sent, m.observer.external)),
+            flags.dt, robot.longest_pause),
         lambda: predict.Memory(state.q, state.qd)])
-    near = predict.plausible(guess, seen.dt, m.q)
-    return when(either(near, no(seen.between)), guess, predict.Memory(m.q, m.qd)), pushed
+    near = predict.plausible(predicted, flags.dt, m.q)
+    return (when(either(near, no(flags.between)), predicted, predict.Memory(m.q, m.qd)),
+            wrench_torque)
 
 
-def move(robot, body, table, seen, guess, m, p):
-    """Return what is asked of the joints, and where the arm is: near that, if it is silent."""
+def move(robot, body, table, flags, predicted, m, p):
+    """Return the memory of the motion, and the state: close to the reference during silence."""
     reference = m.motion.reference
-    q, qd = when(seen.silent, [reference.q, reference.qd], [guess.q, guess.qd])
-    what, outcome = motion.advance(body, p.task.reach, table, m.motion, p.motion, seen.now,
-                                   seen.dt, q, qd)
-    mode, action, message, result = motion.conclude(what, p.motion, outcome)
-    what = replace(motion.act(robot, what, p.motion, mode, action, message, q, qd),
-                   result=result)
-    near = predict.plausible(guess, seen.dt, what.reference.q)
-    lost = both(seen.silent, no(near))
-    return what, when(lost, predict.Memory(what.reference.q, what.reference.qd), guess)
+    q, qd = when(flags.silent, [reference.q, reference.qd], [predicted.q, predicted.qd])
+    motion_, outcome = motion.update(body, p.task.reach, table, m.motion, p.motion, flags.now,
+                                     flags.dt, q, qd)
+    mode, action, message, result = motion.conclude(motion_, p.motion, outcome)
+    motion_ = replace(motion.act(robot, motion_, p.motion, mode, action, message, q, qd),
+                      result=result)
+    near = predict.plausible(predicted, flags.dt, motion_.reference.q)
+    diverged = both(flags.silent, no(near))
+    at_reference = predict.Memory(motion_.reference.q, motion_.reference.qd)
+    return motion_, when(diverged, at_reference, predicted)

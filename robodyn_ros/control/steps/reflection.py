@@ -1,5 +1,5 @@
 """
-Torque reflection: the hand that moves a floating arm feels what another arm feels.
+Force reflection: the external torque of another arm, reflected to the hand that guides this one.
 
 tau = g(q) - D qd + gain tau_ext of the other arm (Lawrence 1993, the force channel).
 """
@@ -18,7 +18,7 @@ _TIME_CONSTANT = 0.02  # s of the filter
 class Program:
     number: float = scalar('', 'Number of the torque that was received last.')
     torque: list = joints('N m', 'External torque of the other arm.')
-    end: float = scalar('s', 'Time of the law until which it counts.')
+    end: float = scalar('s', 'Time of the law until which it is valid.')
     gain: list = joints('', 'Part of it that is reflected.')
     limit: list = joints('N m', 'Largest reflected torque.')
 
@@ -26,10 +26,10 @@ class Program:
 @block
 class Memory:
     torque: list = joints('N m', 'Reflected torque.')
-    dropped: float = scalar('', 'Number of the last torque that does not count any more.')
+    dropped: float = scalar('', 'Number of the last torque that is not valid any more.')
 
 
-def advance(m, p, now, dt):
+def update(m, p, now, dt):
     """Return the memory of a floating arm after `dt` seconds; the torque never steps."""
     counts = both(above(p.end, now), above(p.number, m.dropped))
     wanted = when(counts, product(p.gain, p.torque), zeros(p.torque))
@@ -39,5 +39,5 @@ def advance(m, p, now, dt):
 
 
 def cleared(m, p):
-    """Return the memory of an arm that no hand moves."""
+    """Return the memory of an arm that is not hand-guided."""
     return Memory(zeros(m.torque), p.number)

@@ -1,4 +1,4 @@
-"""What the program asks for, and what that and the state of the arm make the cycle do."""
+"""Requests of the program, and their effect on mode and memory."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from robodyn_ros.safety import ABSURD
 
 
 class Requests:
-    """What the program asks for that the memory has not seen yet, as flags."""
+    """New requests of the program, as flags."""
 
     def __init__(self, state, m, p, resumes):
         new = no(equal(p.motion.request, m.motion.request))
         to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
             ('rest', motion.TO_REST), ('float', motion.TO_FLOAT), ('follow', motion.TO_FOLLOW),
-            ('take_over', motion.TO_TAKE_OVER), ('give_up', motion.TO_GIVE_UP),
+            ('take_over', motion.TO_TAKE_OVER), ('deactivate', motion.TO_DEACTIVATE),
             ('resume', motion.TO_RESUME), ('reach', motion.TO_REACH))}
         self.to = SimpleNamespace(**to)
         # an arm that is not under control is not resumed
@@ -41,22 +41,22 @@ class Requests:
         self.start = no(equal(p.start, m.start))
 
 
-def take_over(robot, functions, asked, state, m, p):
-    """Return the memory of an arm that is taken over, or found again, or given a torque."""
-    located, begins = asked.located, asked.to.take_over
+def take_over(robot, functions, requests, state, m, p):
+    """Return the memory of an arm that is taken over, resumed, or given a start torque."""
+    located, begins = requests.located, requests.to.take_over
     q, qd = when(located, [state.q, state.qd], [m.q, m.qd])
     now = when(located, state.now, m.before)
     forgets = no(equal(p.learning.forget, m.learning.forget))
     loads_ = loads.requested(m.loads, p.loads, forgets)
-    # an arm that floats goes on floating
-    anew = either(begins, both(asked.resumes, no(motion.free(m.motion))))
+    # an arm in gravity compensation stays in it
+    restarts = either(begins, both(requests.resumes, no(motion.no_reference(m.motion))))
     springs = law_state.requested(m.springs, p.springs, p.gains.stiffness,
                                   p.transition.duration)
-    springs = law_state.refilled(law_state.arrived(springs, anew), p.tank, anew)
+    springs = law_state.refilled(law_state.completed(springs, restarts), p.tank, restarts)
     task = law_state.requested(m.task_springs, p.task_springs, p.task.stiffness,
                                p.transition.duration)
-    task = law_state.refilled(law_state.arrived(task, anew), p.tank, anew)
-    guest = external_law.released(external_law.requested(
+    task = law_state.refilled(law_state.completed(task, restarts), p.tank, restarts)
+    ext_law = external_law.released(external_law.requested(
         m.external_law, p.external_law, begins), located)
     body = Body(robot, functions, loads.runtime(loads_), p.gains)
     learned = replace(m.learning, forget=p.learning.forget, estimate=when(
@@ -64,58 +64,59 @@ def take_over(robot, functions, asked, state, m, p):
     learned, parameters = learning.bounded(
         functions.learning, body, learned, p.learning, loads_.learned, robot.slot)
     loads_ = replace(loads_, learned=parameters)
-    weight = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
-    begun = when(begins, weight, p.start_torque)
-    begun = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
-             for t, most in zip(begun, p.limits.effort)]
-    back = both(located, above(m.share.since, now))  # the clock was set back
-    share = feedback_share.growing(m.share, now, either(anew, back))
+    gravity_torque = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
+    start = when(begins, gravity_torque, p.start_torque)
+    start = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
+             for t, most in zip(start, p.limits.effort)]
+    time_set_back = both(located, above(m.share.since, now))  # the clock was set back
+    share = feedback_share.growing(m.share, now, either(restarts, time_set_back))
     return replace(
-        m, acceptance=acceptance.begun(m.acceptance, state, begins), before=now, q=q,
+        m, acceptance=acceptance.reset(m.acceptance, state, begins), before=now, q=q,
         qd=qd, coasting=when(located, 0.0, m.coasting),
-        guess=when(located, predict.Memory(q, qd), m.guess), loads=loads_,
+        predicted=when(located, predict.Memory(q, qd), m.predicted), loads=loads_,
         external=wrenches.requested(m.external, p.external),
         target=wrenches.requested(m.target, p.target),
         learning=learned,
-        external_law=guest, task_springs=task,
+        external_law=ext_law, task_springs=task,
         reflection=when(begins, reflection.cleared(m.reflection, p.reflection), m.reflection),
         observer=observer.restarted(m.observer, located),
         collision=collision.reset(m.collision, begins),
         share=feedback_share.restarted(share, begins),
-        # of joints without Ki nothing stays
-        integral=[when(both(flag(ki), no(anew)), i, 0.0)
+        # no integral on joints without Ki
+        integral=[when(both(flag(ki), no(restarts)), i, 0.0)
                   for ki, i in zip(p.gains.ki, m.integral)], springs=springs,
-        sent=when(either(begins, asked.start), begun, m.sent), start=p.start,
-        walls=walls.found(robot, m.walls, p.walls, q, located))
+        sent=when(either(begins, requests.start), start, m.sent), start=p.start,
+        walls=walls.reset(robot, m.walls, p.walls, q, located))
 
 
-def judge(robot, state, m, p, asked, stops, silence):
+def judge(robot, state, m, p, requests, stops, silence):
     """
-    Return what kind of cycle it is, and what is wrong with the state, as flags.
+    Return the kind of cycle and problems of the state, as a namespace of flags.
 
-    stops: flag of a fault of what is measured, or of its absence. silence: event of that.
+    stops: flag that implausible or missing states are a fault. silence: event of it.
     """
     measured = equal(state.kind, FROM_STATE)
     usable, unusable = acceptance.usable(state, motion.UNUSABLE)
     due = no(equal(state.kind, REQUESTS))
     now = when(due, state.now, m.before)
-    spoiled = both(measured, no(usable))
-    # what is left is carried, whatever is measured of it
+    invalid = both(measured, no(usable))
+    # gravity compensation at the end of a shutdown continues with any measurement
     stops = both(stops, no(equal(m.motion.mode, motion.CARRY)))
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
-        silent=either(equal(state.kind, SILENT), spoiled), resumes=asked.resumes,
+        silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
-        fails=any_of([asked.fault, spoiled, stops]),
-        failure=when(asked.fault, motion.event(p.motion.fault_code), when(
-            spoiled, unusable, silence)), silence=silence)
+        fails=any_of([requests.fault, invalid, stops]),
+        failure=when(requests.fault, motion.event(p.motion.fault_code), when(
+            invalid, unusable, silence)), silence=silence)
 
 
-def end(asked, seen, state, m, p):
-    """Return the memory of a shutdown, and add to `seen` what it makes the arm do, as flags."""
-    off = any_of([asked.to.take_over, asked.to.give_up, equal(m.motion.mode, motion.INACTIVE)])
+def end(requests, flags, state, m, p):
+    """Return the memory of a shutdown, and add its flags `settled` and `swings` to `flags`."""
+    off = any_of([requests.to.take_over, requests.to.deactivate,
+                  equal(m.motion.mode, motion.INACTIVE)])
     before = shutdown.requested(m.motion.shutdown, p.motion.shutdown, off)
 
     def idle():
@@ -123,57 +124,58 @@ def end(asked, seen, state, m, p):
 
     def ending():
         mode = m.motion.mode
-        rests = either(equal(mode, motion.HOLD), equal(mode, motion.FLOAT))
-        moves = both(seen.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
-        carries = equal(mode, motion.CARRY)
-        after = shutdown.advance(before, seen.dt, rests, carries, moves,
-                                 transition.under_way(m.transition),
-                                 any_of(m.verdict.rate_limited))
-        settled = both(no(carries), shutdown.has_settled(
-            after, rests, seen.silent, m.motion.stop.duration))
+        at_rest = either(equal(mode, motion.HOLD), equal(mode, motion.FLOAT))
+        moves = both(flags.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
+        at_gravity = equal(mode, motion.CARRY)
+        after = shutdown.update(before, flags.dt, at_rest, at_gravity, moves,
+                                transition.under_way(m.transition),
+                                any_of(m.verdict.rate_limited))
+        settled = both(no(at_gravity), shutdown.has_settled(
+            after, at_rest, flags.silent, m.motion.stop.duration))
         swings = shutdown.swings(before, after, moves)
-        return shutdown.entered(after, settled, swings), settled, swings
+        return shutdown.next_stage(after, settled, swings), settled, swings
 
-    after, seen.settled, seen.swings = choose(flag(before.attempt), [idle, ending])
+    after, flags.settled, flags.swings = choose(flag(before.attempt), [idle, ending])
     return after
 
 
-def decide(robot, asked, seen, state, m, p):
-    """Return the memory in the mode that requests, state and collisions ask for."""
+def decide(robot, requests, flags, state, m, p):
+    """Return the memory with the next mode, by requests, state and collisions."""
     before = m.motion
-    cleared = either(asked.reset, asked.to.take_over)
-    ending = end(asked, seen, state, m, p)
-    what = replace(before, shutdown=ending, fault=when(cleared, motion.NOTHING, before.fault),
-                   message=when(asked.reset, motion.NOTHING, before.message))
-    what = motion.latched(what, seen.fails, seen.failure)
-    touched = m.collision.joint
-    seen.collision = motion.Event(motion.COLLIDED, touched, m.collision.torque,
-                                  element(p.collision.threshold, touched), 0.0)
-    what = motion.latched(what, seen.hit, seen.collision)
-    seen.hit_floats = equal(p.collision.reaction, collision.FLOAT)
-    mode, action, message = motion.decide(what, p.motion, seen)
-    q, qd = when(seen.fresh, [state.q, state.qd], [m.q, m.qd])
-    after = motion.seen(motion.act(robot, what, p.motion, mode, action, message, q, qd),
-                        p.motion)
-    # what was asked for before a fault does not begin after it
+    cleared = either(requests.reset, requests.to.take_over)
+    ending = end(requests, flags, state, m, p)
+    motion_ = replace(before, shutdown=ending, fault=when(cleared, motion.NOTHING, before.fault),
+                      message=when(requests.reset, motion.NOTHING, before.message))
+    motion_ = motion.latched(motion_, flags.fails, flags.failure)
+    joint = m.collision.joint
+    flags.collision = motion.Event(motion.COLLIDED, joint, m.collision.torque,
+                                   element(p.collision.threshold, joint), 0.0)
+    motion_ = motion.latched(motion_, flags.hit, flags.collision)
+    flags.hit_floats = equal(p.collision.reaction, collision.FLOAT)
+    mode, action, message = motion.decide(motion_, p.motion, flags)
+    q, qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
+    after = motion.acknowledged(motion.act(robot, motion_, p.motion, mode, action, message, q, qd),
+                                p.motion)
+    # a trajectory that was requested before a fault does not begin after it
     after = replace(after, dropped=when(
         flag(after.fault.code), p.motion.upcoming.number, after.dropped))
     floats = equal(before.mode, motion.FLOAT)
-    others = any_of([
-        asked.to.take_over, both(asked.to.float, no(floats)),
-        both(asked.to.follow, floats),
-        both(asked.to.reach, motion.externally_driven(before)), both(seen.silent, no(m.coasting)),
-        seen.settled, seen.swings,
+    blends = any_of([
+        requests.to.take_over, both(requests.to.float, no(floats)),
+        both(requests.to.follow, floats),
+        both(requests.to.reach, motion.externally_driven(before)),
+        both(flags.silent, no(m.coasting)),
+        flags.settled, flags.swings,
         both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
-    cancelled = either(seen.hit, both(asked.resumes, no(motion.free(before))))
-    blended = transition.begin(m.transition, p.transition, either(asked.switch, others),
-                               both(m.followed, no(others)))
-    guest = external_law.disabled(m.external_law, either(seen.fails, asked.disables_all),
-                                  when(seen.fails, seen.failure.code, p.motion.code))
-    linear = equal(guest.chosen, external_law.LINEAR)
-    guest = external_law.disabled(guest, both(asked.disables_linear, linear), p.motion.code)
-    guest = external_law.disabled(guest, seen.hit, motion.COLLIDED)
-    guest = external_law.released(guest, either(seen.hit, seen.silent))
-    return replace(m, motion=after, switch=p.switch, external_law=guest,
+    cancelled = either(flags.hit, both(requests.resumes, no(motion.no_reference(before))))
+    blended = transition.begin(m.transition, p.transition, either(requests.switch, blends),
+                               both(m.followed, no(blends)))
+    ext_law = external_law.disabled(m.external_law, either(flags.fails, requests.disables_all),
+                                    when(flags.fails, flags.failure.code, p.motion.code))
+    linear = equal(ext_law.chosen, external_law.LINEAR)
+    ext_law = external_law.disabled(ext_law, both(requests.disables_linear, linear), p.motion.code)
+    ext_law = external_law.disabled(ext_law, flags.hit, motion.COLLIDED)
+    ext_law = external_law.released(ext_law, either(flags.hit, flags.silent))
+    return replace(m, motion=after, switch=p.switch, external_law=ext_law,
                    transition=transition.cancel(blended, cancelled),
-                   loads=loads.finished(m.loads, p.loads, asked.to.give_up))
+                   loads=loads.completed(m.loads, p.loads, requests.to.deactivate))

@@ -1,4 +1,4 @@
-"""Gain schedule: factors on the natural frequency that depend on where the arm is."""
+"""Gain schedule: factors on the natural frequency that depend on the configuration."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from robodyn_ros.control.steps.vectors import exponential
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, nearest
 
 _TURN = 6.283185307179586
-_FASTEST = 1.0  # 1/s: of a factor
-# gains, and with which power of the natural frequency they go
+_FASTEST = 1.0  # 1/s, largest rate of a factor
+# gains, and the power of the natural frequency to which they are proportional
 _POWERS = {'kp': 2, 'kd': 1, 'pd_kp': 2, 'pd_kd': 1, 'sliding_damping': 1}
 
 
 def wanted(schedule, q):
-    """Return the factors that belong to a configuration: means, weighted by nearness."""
+    """Return the factors for a configuration: means, weighted by proximity."""
     exponents = []
     for row in schedule.rows:
         away = [a - b for a, b in zip(row, q)]
@@ -30,8 +30,8 @@ def wanted(schedule, q):
             for j in range(len(q))]
 
 
-def advance(schedule, factor, gains, dt, q):
-    """Return the factors after `dt` seconds; they change slowly, and slower than the error."""
+def update(schedule, factor, gains, dt, q):
+    """Return the factors after `dt` seconds; they change more slowly than the error decays."""
     if not schedule.rows:
         return factor
     result = []
@@ -42,7 +42,7 @@ def advance(schedule, factor, gains, dt, q):
 
 
 def scaled(schedule, factor, gains):
-    """Return the gains that count for these factors."""
+    """Return the gains for these factors."""
     if not schedule.rows:
         return gains
     powers = {1: factor, 2: [f * f for f in factor]}

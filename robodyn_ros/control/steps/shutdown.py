@@ -1,9 +1,9 @@
 """
-Shutdown: how control of an arm ends.
+Shutdown: controlled end of the control of an arm.
 
-The arm comes to rest. Then feedback gives way to the weight, in the mode CARRY; an arm that swings
-without feedback is brought to rest once more. The last torque is the weight, or nothing once that
-has faded away.
+The arm comes to rest. Then feedback is blended out, leaving the gravity torque (mode CARRY); an
+arm that swings without feedback is brought to rest once more. The last torque is the gravity
+torque, or zero after that has been faded out.
 """
 
 from __future__ import annotations
@@ -17,81 +17,83 @@ from robodyn_ros.dynamics.jit.flags import (
 from robodyn_ros.dynamics.jit.trace import maximum
 
 STILL = 0.02    # rad/s or m/s below which a joint is at rest,
-_DWELL = 0.1    # and s for which it must stay so: what swings is still for a moment, too
-_SETTLE = 1.0   # s in which the arm may follow its reference to rest
-_LONGEST = 3.0  # s in which the torque may become the weight, if it may only change slowly
+_DWELL = 0.1    # and s for which it must stay so: a swinging joint is at rest for a moment, too
+_SETTLE = 1.0   # s for the arm to follow its reference to rest
+_LONGEST = 3.0  # s for the torque to become the gravity torque under a low rate limit
 _ATTEMPTS = 2.0
 
 
 @block
 class Program:
     number: float = scalar('', 'Number of the last shutdown.')
-    releases: float = scalar('', 'Flag: the weight fades away at the end.')
-    release: float = scalar('s', 'Time in which it does.')
+    releases: float = scalar('', 'Flag: the gravity torque is faded out at the end.')
+    release: float = scalar('s', 'Duration of the fade.')
 
 
 @block
 class Memory:
-    number: float = scalar('', 'Last shutdown that was looked at.')
-    attempt: float = scalar('', 'Attempt to come to rest, from 1 on; 0: control does not end.')
-    elapsed: float = scalar('s', 'Time since the attempt began, or the weight is carried.')
+    number: float = scalar('', 'Last shutdown that was handled.')
+    attempt: float = scalar('', 'Attempt to come to rest, from 1 on; 0: no shutdown.')
+    elapsed: float = scalar('s', 'Time since the attempt, or mode CARRY, began.')
     still: float = scalar('s', 'Time for which the arm has been at rest.')
-    carried: float = scalar('s', 'Time for which the torque has been the weight.')
+    gravity_time: float = scalar('s', 'Time for which the torque has been the gravity '
+                                 'torque.')
 
 
 def requested(m, p, off):
-    """Return the memory after requests; off: flag of an arm that is not under control."""
+    """Return the memory after requests; off: flag that the arm is not under control."""
     begins, none = no(equal(p.number, m.number)), Memory(p.number, 0.0, 0.0, 0.0, 0.0)
     return when(off, none, when(begins, replace(none, attempt=1.0), m))
 
 
-def advance(m, dt, rests, carries, moves, blends, limited):
+def update(m, dt, at_rest, at_gravity, moves, blends, limited):
     """
     Return the memory after `dt` seconds.
 
-    Flags: the reference is at rest; the weight is carried; the arm is seen to move; the torque
-    goes over to the weight; it is held back by the rate limit.
+    Flags: the reference is at rest; the mode is CARRY; the measured velocity is not zero; a
+    transition of the torque is under way; the rate limit is active.
     """
     elapsed = m.elapsed + dt
-    waits = both(flag(m.attempt), either(rests, carries))
-    # no part of the weight is taken off before the torque has followed
-    counts = either(at_least(elapsed - m.carried, _LONGEST), both(
-        no(limited), either(no(blends), at_least(m.carried, _DWELL))))
-    carried = when(counts, m.carried + dt, m.carried)
+    waits = both(flag(m.attempt), either(at_rest, at_gravity))
+    # the fade begins when the torque has become the gravity torque
+    counts = either(at_least(elapsed - m.gravity_time, _LONGEST), both(
+        no(limited), either(no(blends), at_least(m.gravity_time, _DWELL))))
+    gravity_time = when(counts, m.gravity_time + dt, m.gravity_time)
     return replace(m, elapsed=elapsed,
                    still=when(both(waits, no(moves)), m.still + dt, 0.0),
-                   carried=when(both(waits, carries), carried, 0.0))
+                   gravity_time=when(both(waits, at_gravity), gravity_time, 0.0))
 
 
-def has_settled(m, rests, silent, duration):
+def has_settled(m, at_rest, silent, duration):
     """
-    Return whether the weight is to be carried: the arm rests, or has had its time.
+    Return whether to enter CARRY: at rest, or out of time.
 
-    duration: of the stop, in s. Where states come only now and then each begins another stop.
+    duration: of the stop, in s. With sparse states each of them begins another stop.
     """
     return both(flag(m.attempt), either(at_least(m.elapsed, duration + _SETTLE), both(
-        rests, either(silent, at_least(m.still, _DWELL)))))
+        at_rest, either(silent, at_least(m.still, _DWELL)))))
 
 
 def swings(before, m, moves):
-    """Return whether the arm moves with its weight alone, and is to be brought to rest again."""
-    return all_of([moves, below(before.carried, _DWELL), at_least(m.carried, _DWELL),
+    """Return whether the arm moves under the gravity torque alone."""
+    return all_of([moves, below(before.gravity_time, _DWELL), at_least(m.gravity_time, _DWELL),
                    below(m.attempt, _ATTEMPTS)])
 
 
-def entered(m, carries, swings_):
-    """Return the memory at the begin of the next stage, where one of the flags holds."""
-    return when(either(carries, swings_), replace(
-        m, attempt=m.attempt + when(swings_, 1.0, 0.0), elapsed=0.0, still=0.0, carried=0.0), m)
+def next_stage(m, at_gravity, swings_):
+    """Return the memory at the start of the next stage, where a flag holds."""
+    return when(either(at_gravity, swings_), replace(
+        m, attempt=m.attempt + when(swings_, 1.0, 0.0), elapsed=0.0, still=0.0,
+        gravity_time=0.0), m)
 
 
-def part(m, p):
-    """Return the part of the weight that is sent."""
-    faded = (m.carried - _DWELL) / positive(p.release)
+def gravity_part(m, p):
+    """Return the part of the gravity torque that is sent."""
+    faded = (m.gravity_time - _DWELL) / positive(p.release)
     return when(p.releases, 1.0 - when(above(faded, 1.0), 1.0, maximum(faded, 0.0)), 1.0)
 
 
 def over(m, p):
-    """Return whether the last torque is sent."""
-    return all_of([flag(m.attempt), at_least(m.carried, _DWELL),
-                   at_least(m.carried, _DWELL + when(p.releases, p.release, 0.0))])
+    """Return whether the torque is the last one."""
+    return all_of([flag(m.attempt), at_least(m.gravity_time, _DWELL),
+                   at_least(m.gravity_time, _DWELL + when(p.releases, p.release, 0.0))])

@@ -1,10 +1,10 @@
 """
-Coming to rest from any motion, all joints in one common time.
+Stop from any motion, all joints in a common time.
 
-Each joint's velocity falls from V to 0 along 1 - 3 x^2 + 2 x^3, whose steepest slope is 1.5 V / T.
-The acceleration that the reference has at that moment dies out on top of it along
-(1 - t / fade)^2, so that the torque has no step. A joint with too little room to its position
-limit stops sooner than the others, and if need be harder.
+The velocity of each joint falls from V to 0 along 1 - 3 x^2 + 2 x^3, whose steepest slope is
+1.5 V / T. The acceleration of the reference at the start decays on top of it along
+(1 - t / fade)^2, so that the torque has no step. A joint with too little distance to its position
+limit stops sooner than the others and, if necessary, with a larger deceleration.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ from robodyn_ros.control.steps.vectors import clipped, positive, smooth_step
 from robodyn_ros.dynamics.jit.flags import above, at_least, both, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
-_FADE = 0.05      # s in which the present acceleration dies out
-_SHORTEST = 0.05  # s that a joint takes at least
+_FADE = 0.05      # s in which the initial acceleration decays
+_SHORTEST = 0.05  # s, shortest stop of a joint
 
 
 @block
 class Memory:
     elapsed: float = scalar('s', 'Time since the stop began.')
-    duration: float = scalar('s', 'Time until all joints rest.')
-    q: list = joints('rad', 'Position at its begin.')
-    effort: list = joints('N m', 'Added effort at its begin, which fades.')
-    velocity: list = joints('rad/s', 'Velocity that dies out along the cubic.')
-    time: list = joints('s', 'Time in which it does.')
-    acceleration: list = joints('rad/s^2', 'Acceleration that dies out on top of it.')
+    duration: float = scalar('s', 'Time until all joints are at rest.')
+    q: list = joints('rad', 'Position at its start.')
+    effort: list = joints('N m', 'Added effort at its start, which fades.')
+    velocity: list = joints('rad/s', 'Velocity that decays along the cubic.')
+    time: list = joints('s', 'Duration of that decay.')
+    acceleration: list = joints('rad/s^2', 'Acceleration that decays on top of it.')
 
 
 def plan(reference, deceleration, lower, upper):
-    """Return the profile that leaves from a reference."""
+    """Return the profile that starts from a reference."""
     qd, q = reference.qd, reference.q
     acceleration = clipped(reference.qdd, [-x for x in deceleration], deceleration)
     velocity = [v + a * _FADE / 3.0 for v, a in zip(qd, acceleration)]
     fastest = [maximum(absolute(v), absolute(w)) for v, w in zip(qd, velocity)]
-    # while the fade takes at most half the time, both accelerations together stay within the
-    # larger of them
+    # if the fade takes at most half the time, both accelerations together stay within the larger
     duration = max(2.0 * _FADE, _SHORTEST)
     for speed, most in zip(fastest, deceleration):
         duration = maximum(1.5 * speed / most, duration)
@@ -46,7 +45,7 @@ def plan(reference, deceleration, lower, upper):
 
 
 def _joint(q, qd, velocity, acceleration, lower, upper, duration):
-    """Return velocity, time and acceleration of a joint, with the room that it has."""
+    """Return velocity, time and acceleration of a joint, within its distance to the limit."""
     ahead, behind = upper - q, q - lower
     reach = 0.5 * duration * absolute(velocity) + absolute(acceleration) * _FADE ** 2 / 12.0
     tight = no(at_least(minimum(ahead, behind), reach))

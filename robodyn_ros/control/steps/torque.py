@@ -1,4 +1,4 @@
-"""Who gives the torque: a built-in law, or one from outside; and what the laws keep."""
+"""Torque of the built-in law or an external law, and the memory of the laws."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
 
-def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p):
-    """Return which law from outside has the arm, the rows of its torque, and the memory."""
-    guest, what = m.external_law, m.motion
-    at_rest = equal(what.mode, motion.HOLD)
-    who = external_law.candidate(guest, p.external_law, now, ready, at_rest)
-    reference, nothing = what.reference, zeros(q)
+def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
+    """Return the state of the external laws, the rows of their torque, and the memory."""
+    ext_law, motion_ = m.external_law, m.motion
+    at_rest = equal(motion_.mode, motion.HOLD)
+    active_law = external_law.candidate(ext_law, p.external_law, now, ready, at_rest)
+    reference, nothing = motion_.reference, zeros(q)
     x = SimpleNamespace(
         q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
-        effort=reference.effort, external=pushed, integral=nothing, disturbance=nothing,
+        effort=reference.effort, external=wrench_torque, integral=nothing, disturbance=nothing,
         contact=nothing)
     none = [nothing for _ in Term], 0.0
 
     def own():
-        rows_, report = laws.answer(functions.laws, laws.OWN, body, x, p.gains, p.task, 1.0,
-                                    p.limits.effort)
+        rows_, report = laws.evaluate(functions.laws, laws.OWN, body, x, p.gains, p.task, 1.0,
+                                      p.limits.effort)
         return rows_, report[0]
 
     def linear():
@@ -39,54 +39,55 @@ def ask_outside(robot, functions, body, now, ready, follows, q, qd, pushed, m, p
         rows_[Term.FEEDBACK] = external_law.linear_torque(p.external_law, q, qd)
         return rows_, 0.0
 
-    rows_, problem = choose(who, [lambda: none, own, linear])
+    rows_, problem = choose(active_law, [lambda: none, own, linear])
     failed = flag(problem)
-    what = motion.latched(what, failed, motion.event(problem))
-    # that is one more motion broken off, besides the one that the law made
-    broken = when(both(failed, motion.moves(what, p.motion)), 1.0, 0.0)
-    what = replace(what, interruptions=what.interruptions + broken)
-    guest = external_law.disabled(guest, failed, problem)
-    who = when(failed, external_law.NONE, who)
-    changes = both(follows, no(equal(who, guest.active)))
-    takes = both(changes, equal(who, external_law.LINEAR))
-    leaves = all_of([changes, no(takes), either(
-        equal(guest.active, external_law.LINEAR), flag(guest.disabled))])
-    silence = when(equal(guest.chosen, external_law.LINEAR), motion.NO_LINEAR_FEEDBACK, 0.0)
-    reason = motion.event(when(guest.disabled, guest.reason, silence))
-    # a fault has more to show than its code
-    reason = when(equal(reason.code, what.fault.code), what.fault, reason)
-    what = motion.act(
-        robot, what, p.motion,
-        when(takes, motion.LINEAR, when(leaves, motion.STOP, what.mode)),
-        when(takes, motion.RELEASE, when(leaves, motion.STOP_FROM_STATE, motion.KEEP)),
-        when(takes, motion.NOTHING, when(leaves, reason, what.message)), q, qd)
-    driven = both(follows, equal(who, external_law.LINEAR))
-    what = replace(what, reference=when(
-        driven, motion.Reference(q, qd, nothing, nothing), what.reference))
-    guest = replace(guest, active=when(follows, who, external_law.NONE),
-                    disabled=when(either(changes, no(follows)), 0.0, guest.disabled))
-    return guest, rows_, replace(
-        m, motion=what, transition=transition.begin(m.transition, p.transition, changes))
+    motion_ = motion.latched(motion_, failed, motion.event(problem))
+    # an interrupted motion in addition to that of the law itself
+    interrupted = when(both(failed, motion.moves(motion_, p.motion)), 1.0, 0.0)
+    motion_ = replace(motion_, interruptions=motion_.interruptions + interrupted)
+    ext_law = external_law.disabled(ext_law, failed, problem)
+    active_law = when(failed, external_law.NONE, active_law)
+    changes = both(follows, no(equal(active_law, ext_law.active)))
+    takes_over = both(changes, equal(active_law, external_law.LINEAR))
+    ends = all_of([changes, no(takes_over), either(
+        equal(ext_law.active, external_law.LINEAR), flag(ext_law.disabled))])
+    silence = when(equal(ext_law.chosen, external_law.LINEAR), motion.NO_LINEAR_FEEDBACK, 0.0)
+    reason = motion.event(when(ext_law.disabled, ext_law.reason, silence))
+    # a fault has more evidence than its code
+    reason = when(equal(reason.code, motion_.fault.code), motion_.fault, reason)
+    motion_ = motion.act(
+        robot, motion_, p.motion,
+        when(takes_over, motion.LINEAR, when(ends, motion.STOP, motion_.mode)),
+        when(takes_over, motion.RELEASE, when(ends, motion.STOP_FROM_STATE, motion.KEEP)),
+        when(takes_over, motion.NOTHING, when(ends, reason, motion_.message)), q, qd)
+    driven = both(follows, equal(active_law, external_law.LINEAR))
+    motion_ = replace(motion_, reference=when(
+        driven, motion.Reference(q, qd, nothing, nothing), motion_.reference))
+    ext_law = replace(ext_law, active=when(follows, active_law, external_law.NONE),
+                      disabled=when(either(changes, no(follows)), 0.0, ext_law.disabled))
+    return ext_law, rows_, replace(
+        m, motion=motion_, transition=transition.begin(m.transition, p.transition, changes))
 
 
-def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
+def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque, feedback_scale, m,
+                 p):
     """
-    Return the memory, the terms of the built-in law, and the report of a Cartesian one.
+    Return memory, terms of the built-in law, report of a Cartesian law, and drift.
 
-    Last, what state and reference have changed in its torque since the last cycle, where that is
-    asked for by a change of the law or its gains, see `transition`.
+    The drift is the change of its torque since the last cycle due to state and reference; it is
+    computed where the law or its gains change, see `transition`.
     """
-    silent, reference = seen.silent, m.motion.reference
+    silent, reference = flags.silent, m.motion.reference
     floats = both(no(follows), no(silent))
-    reflected = when(floats, reflection.advance(m.reflection, p.reflection, now, dt),
+    reflected = when(floats, reflection.update(m.reflection, p.reflection, now, dt),
                      when(silent, m.reflection, reflection.cleared(m.reflection, p.reflection)))
     cartesian = both(follows, laws.one_of(p.law, laws.CARTESIAN))
-    presses = both(cartesian, no(m.external_law.active))
-    target = when(presses, wrenches.advance(m.target, p.target, now, dt),
-                  wrenches.dropped(m.target))
-    pressed = choose(presses, [
+    has_target = both(cartesian, no(m.external_law.active))
+    target = when(has_target, wrenches.update(m.target, p.target, now, dt),
+                  wrenches.cleared(m.target))
+    target_torque = choose(has_target, [
         lambda: zeros(q), lambda: wrenches.torque(body, q, target.wrench)])
-    yields = both(flag(p.collision.reaction), collision.present(m.collision, p.collision))
+    released = both(flag(p.collision.reaction), collision.present(m.collision, p.collision))
     nothing = zeros(q)
     contact = choose(both(follows, laws.one_of(p.law, laws.SHAPE)), [
         lambda: nothing, lambda: observer.stable_external(
@@ -94,48 +95,49 @@ def ask(functions, body, seen, follows, now, dt, q, qd, pushed, part_, m, p):
     x = SimpleNamespace(
         q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=when(floats, reflected.torque, reference.effort),
-        external=when(floats, nothing, added(pushed, pressed)),
+        external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
-        disturbance=when(either(silent, yields), nothing, m.observer.against), contact=contact)
+        disturbance=when(either(silent, released), nothing, m.observer.compensation),
+        contact=contact)
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
-    used = schedule.scaled(body.robot.schedule, m.schedule,
-                           replace(p.gains, stiffness=m.springs.value))
-    # what was learned may be an inertia that is not there
-    used, task, light = light_joints.borne(replace(body, runtime=m.loads.known), m.light, row, q,
-                                           used, p.task, m.share.gap
-                                           + 2.0 * m.acceptance.plausibility.delay)
+    gains = schedule.scaled(body.robot.schedule, m.schedule,
+                            replace(p.gains, stiffness=m.springs.value))
+    # without the estimated payload, whose inertia may be too large
+    gains, task, light = light_joints.reduced(
+        replace(body, runtime=m.loads.known), m.light, row, q, gains, p.task,
+        m.share.gap + 2.0 * m.acceptance.plausibility.delay)
     task = replace(task, stiffness=m.task_springs.value)
 
-    def answer(x):
-        return laws.answer(functions.laws, row, body, x, laws.coasting(used, silent), task, part_,
-                           p.limits.effort)
+    def evaluate(x):
+        return laws.evaluate(functions.laws, row, body, x, laws.coasting(gains, silent), task,
+                             feedback_scale, p.limits.effort)
 
-    def since():
-        past, _ = answer(laws.with_motion(x, m.followed_motion))
+    def change_of_torque():
+        past, _ = evaluate(laws.with_motion(x, m.followed_motion))
         change = difference(terms[Term.TOTAL], past[Term.TOTAL])
         return choose(all_finite(change), [lambda: nothing, lambda: change])
 
-    terms, report = answer(x)
+    terms, report = evaluate(x)
     drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
-        lambda: nothing, since])
+        lambda: nothing, change_of_torque])
     after = replace(
         m, reflection=reflected, target=target, light=light, followed_motion=laws.motion_of(x),
         followed=both(follows, no(m.external_law.active)))
     return after, terms, when(cartesian, report, m.report), drift
 
 
-def carry(body, q, terms, m, p):
-    """Return the terms, which are those of the weight alone at the end of a shutdown."""
-    part_ = shutdown.part(m.shutdown, p.motion.shutdown)
+def shutdown_terms(body, q, terms, m, p):
+    """Return the terms; at the end of a shutdown those of gravity compensation alone."""
+    gravity_part = shutdown.gravity_part(m.shutdown, p.motion.shutdown)
     return choose(equal(m.mode, motion.CARRY), [lambda: terms, lambda: compose(
-        body.nv, {Term.GRAVITY: scaled(part_, body.safe_gravity(q))}, p.limits.effort)])
+        body.nv, {Term.GRAVITY: scaled(gravity_part, body.safe_gravity(q))}, p.limits.effort)])
 
 
 def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
-    """Return the memory with what the laws keep; as it was after a cycle of silence."""
+    """Return the memory after updating the state of the laws; unchanged in a cycle of silence."""
     reference = m.motion.reference
     error = difference(reference.q, q)
-    integrates, springs_on, adapts, cartesian = (
+    integrates, has_springs, adapts, cartesian = (
         both(flags.follows, laws.one_of(p.law, names))
         for names in (laws.INTEGRATE, laws.SPRING, laws.ADAPT, laws.CARTESIAN))
 
@@ -148,37 +150,37 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
         lambda: zeros(q), lambda: choose(flags.undisturbed, [
             lambda: m.integral, integrated])])
 
-    def moved():
+    def stiffness_changed():
         feedback = terms[Term.FEEDBACK]
-        pulled = choose(laws.one_of(p.law, laws.SHAPE), [lambda: feedback, lambda: product(
+        spring_torque = choose(laws.one_of(p.law, laws.SHAPE), [lambda: feedback, lambda: product(
             p.gains.apparent_inertia, body.response(q, feedback))])
-        damping = difference(pulled, product(m.springs.value, error))
+        damping = difference(spring_torque, product(m.springs.value, error))
         power = sum(d * (r - v) for d, r, v in zip(damping, reference.qd, qd))
-        return law_state.soften_or_stiffen(m.springs, dt, error, power, p.tank)
+        return law_state.update_stiffness(m.springs, dt, error, power, p.tank)
 
-    springs = choose(springs_on, [
-        lambda: law_state.arrived(m.springs, 1.0),
-        lambda: choose(flags.undisturbed, [lambda: m.springs, moved])])
+    springs = choose(has_springs, [
+        lambda: law_state.completed(m.springs, 1.0),
+        lambda: choose(flags.undisturbed, [lambda: m.springs, stiffness_changed])])
     task = choose(cartesian, [
-        lambda: law_state.arrived(m.task_springs, 1.0),
+        lambda: law_state.completed(m.task_springs, 1.0),
         lambda: choose(flags.undisturbed, [
-            lambda: m.task_springs, lambda: law_state.soften_or_stiffen(
+            lambda: m.task_springs, lambda: law_state.update_stiffness(
                 m.task_springs, dt, report[:6], report[19], p.tank)])])
     learns = all_of([
         adapts, flags.undisturbed, flags.healthy,
         *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)
           for x in terms[term]],
-        # the error has to be that of the whole weight
+        # the error must be that of full gravity compensation
         *[equal(x, 1.0) for x in p.gains.gravity_scale],
-        # and what is learned of a joint that hardly follows could be anything
-        *[at_least(x, 0.9) for x in m.light.borne]])
+        # an estimate from a joint with strongly reduced gains is not reliable
+        *[at_least(x, 0.9) for x in m.light.scale]])
     kept = replace(m.learning, active=learns), m.loads.learned
     learned, parameters = kept if robot.slot is None else choose(learns, [
-        lambda: kept, lambda: learning.advance(
+        lambda: kept, lambda: learning.update(
             functions.learning, body, kept[0], p.learning, dt,
             [q, qd, reference.q, reference.qd, reference.qdd,
              p.gains.sliding], kept[1], robot.slot)])
-    factor = schedule.advance(robot.schedule, m.schedule, p.gains, dt, q)
+    factor = schedule.update(robot.schedule, m.schedule, p.gains, dt, q)
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
                     loads=replace(m.loads, learned=parameters), schedule=factor)
     idle = replace(m, learning=replace(m.learning, active=0.0))

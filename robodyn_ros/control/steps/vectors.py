@@ -30,7 +30,7 @@ def scaled(factor, a):
 
 
 def zeros(a):
-    """Return as many zeros."""
+    """Return a list of zeros of the same length."""
     return [0.0 for _ in a]
 
 
@@ -62,12 +62,12 @@ def exponential(x, halvings=4):
 
 
 def positive(x):
-    """Return a number that may be divided by: `x` where it is above 0."""
+    """Return `x` where it is above 0, else a tiny number that can be divided by."""
     return maximum(x, _TINY)
 
 
 def largest(values):
-    """Return the number of the largest element, the first of several, as a scalar."""
+    """Return the index of the largest element, the first of several, as a scalar."""
     index, best = 0.0, values[0]
     for k, value in enumerate(values[1:], start=1):
         more = above(value, best)
@@ -76,7 +76,7 @@ def largest(values):
 
 
 def first_where(flags):
-    """Return the number of the first flag that holds, as a scalar; 0 if none does."""
+    """Return the index of the first flag that holds, as a scalar; 0 if none does."""
     index = 0.0
     for k in reversed(range(1, len(flags))):
         index = when(flags[k], float(k), index)
@@ -84,7 +84,7 @@ def first_where(flags):
 
 
 def element(values, index):
-    """Return the element with a number that is a scalar."""
+    """Return the element at an index that is a scalar."""
     result = values[0]
     for k, value in enumerate(values[1:], start=1):
         result = when(both(above(index, k - 0.5), no(above(index, k + 0.5))), value, result)

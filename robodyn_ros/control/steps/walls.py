@@ -1,11 +1,11 @@
 """
-Walls: how far out a joint may be, at a position limit or beyond it.
+Walls: outermost permitted position of a joint, at a position limit or beyond it.
 
-A joint is found beyond its limit after a fall, or a push. Its wall is then where it is, and moves
-inwards with it until it is the limit again. Brakes act at the wall, so that nothing pushes in a
-joint that rests. The reference stays behind a wall beyond a limit. Within the tolerance that
-is all. Further out the joint is in recovery: torque above the weight acts outwards only as far as
-the joint moves inwards, to damp that.
+A joint may be beyond its limit after a fall or a push. Its wall is then at its position, and
+moves inwards with it up to the limit. Brakes act at the wall, so that a joint at rest is not
+pushed. The reference stays inside of a wall beyond a limit. Within the tolerance this is all.
+Further out the joint is in recovery: torque beyond gravity compensation may act outwards only to
+damp an inward motion.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from robodyn_ros.dynamics.jit.flags import above, any_of, both, either, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
-_SLACK = 1e-3     # rad or m that the wall stays outside of the joint: noise does not move it
+_SLACK = 1e-3     # rad or m between joint and wall, so that noise does not move it
 
 
 @block
 class Program:
     tolerance: float = scalar('rad', 'Distance beyond a limit that counts as inside.')
-    furthest: float = scalar('rad', 'Largest distance beyond a limit of a wall.')
+    furthest: float = scalar('rad', 'Largest distance of a wall beyond a limit.')
     speed: float = scalar('rad/s', 'Largest speed of a wall.')
 
 
@@ -34,15 +34,15 @@ class Memory:
     upper: list = joints('rad', 'Upper wall.')
 
 
-def found(robot, m, p, q, located):
-    """Return the walls of an arm that is found at `q`, where a flag holds."""
+def reset(robot, m, p, q, located):
+    """Return the walls of an arm that is located at `q`, where a flag holds."""
     return when(located, Memory(
         [maximum(minimum(x, low), low - p.furthest) for x, low in zip(q, robot.lower)],
         [minimum(maximum(x, high), high + p.furthest) for x, high in zip(q, robot.upper)]), m)
 
 
-def advance(robot, m, p, q, dt, fresh):
-    """Return the walls after `dt` seconds, for a measured position; they move inwards only."""
+def update(robot, m, p, q, dt, fresh):
+    """Return the walls after `dt` seconds for a measured position; they move inwards only."""
     step = p.speed * dt
     after = Memory(
         [minimum(low, minimum(wall + step, maximum(wall, x - _SLACK)))
@@ -63,30 +63,30 @@ def any_recovering(robot, m, p):
     return any_of(sum(recovering(robot, m, p), []))
 
 
-def confined(robot, m, reference):
-    """Return the reference behind the walls that are beyond a limit."""
-    rows = [_confined(*each) for each in zip(
+def confine(robot, m, reference):
+    """Return the reference inside of the walls that are beyond a limit."""
+    rows = [_confine(*each) for each in zip(
         reference.q, reference.qd, reference.qdd, robot.lower, m.lower, robot.upper, m.upper)]
     q, qd, qdd = (list(column) for column in zip(*rows))
     return replace(reference, q=q, qd=qd, qdd=qdd)
 
 
-def _confined(q, qd, qdd, low, lower, high, upper):
+def _confine(q, qd, qdd, low, lower, high, upper):
     past = either(both(above(low, lower), above(lower, q)),
                   both(above(upper, high), above(q, upper)))
     return when(past, (minimum(maximum(q, lower), upper), 0.0, 0.0), (q, qd, qdd))
 
 
-def inwards(body, torque, q, qd, m, p, decay):
-    """Return the torque that does not push joints in recovery outwards, but damps by `decay`."""
+def limit_outward(body, torque, q, qd, m, p, decay):
+    """Return the torque without outward parts on joints in recovery, except damping by `decay`."""
     below, beyond = recovering(body.robot, m, p)
 
     def bounded():
-        weight = body.safe_gravity(q)
+        gravity_torque = body.safe_gravity(q)
         inertia = body.part('apparent_inertia', q, body.gains.armature)
         damping = [decay * i * v for i, v in zip(inertia, qd)]
-        least = [w - maximum(d, 0.0) for w, d in zip(weight, damping)]
-        most = difference(weight, [minimum(d, 0.0) for d in damping])
+        least = [w - maximum(d, 0.0) for w, d in zip(gravity_torque, damping)]
+        most = difference(gravity_torque, [minimum(d, 0.0) for d in damping])
         return [when(low, maximum(t, a), when(high, minimum(t, b), t))
                 for t, a, b, low, high in zip(torque, least, most, below, beyond)]
 

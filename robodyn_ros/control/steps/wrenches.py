@@ -1,4 +1,4 @@
-"""External wrenches that are known: low-pass filtered, and taken off the motors."""
+"""Known external wrenches: low-pass filtered, and compensated."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
 
 _TIME_CONSTANT = 0.02  # s of the filter
-_NEGLIGIBLE = 1e-6     # N or N m below which a wrench that has ended is over
+_NEGLIGIBLE = 1e-6     # N or N m below which a wrench that timed out is removed
 
 
 @block
 class Program:
     wrench: list = numbers('wrenches', 'N, N m', 'Force and moment on each body at its origin, in '
                            'its axes.')
-    end: list = numbers('bodies', 's', 'Time of the law until which each counts.')
-    clear: float = scalar('', 'Number of the last request to drop all of them at once.')
+    end: list = numbers('bodies', 's', 'Time of the law until which each is valid.')
+    clear: float = scalar('', 'Number of the last request to remove all of them at once.')
 
 
 @block
 class Memory:
-    wrench: list = numbers('wrenches', 'N, N m', 'The same, low-pass filtered.')
-    clear: float = scalar('', 'Last request to drop them that was looked at.')
+    wrench: list = numbers('wrenches', 'N, N m', 'Wrenches, low-pass filtered.')
+    clear: float = scalar('', 'Last removal that was handled.')
 
 
 def requested(m, p):
-    """Return the memory in which the requests of the program have been looked at."""
+    """Return the memory after the requests of the program."""
     new = no(equal(m.clear, p.clear))
     return Memory(when(new, zeros(m.wrench), m.wrench), p.clear)
 
 
-def dropped(m):
-    """Return the memory of an arm that wrenches do not count for."""
+def cleared(m):
+    """Return the memory without wrenches."""
     return Memory(zeros(m.wrench), m.clear)
 
 
 def present(p, now):
-    """Return the wrenches that count at a time, and whether there is one."""
+    """Return the wrenches that are valid at a time, and whether there is one."""
     counts = [above(end, now) for end in p.end]
     wrenches = [when(flag, p.wrench[6 * i:6 * i + 6], [0.0] * 6)
                 for i, flag in enumerate(counts)]
     return [x for row in wrenches for x in row], any_of(counts)
 
 
-def advance(m, p, now, dt):
+def update(m, p, now, dt):
     """Return the filtered wrenches after `dt` seconds."""
     target, some = present(p, now)
     rate = minimum(dt / _TIME_CONSTANT, 1.0)
@@ -55,12 +55,12 @@ def advance(m, p, now, dt):
 
 
 def torque(body, q, wrenches):
-    """Return -sum J^T w: what wrenches leave to the joints."""
+    """Return -sum J^T w: the joint torques that compensate wrenches."""
     some = any_above(magnitudes(wrenches), 0.0)
-    return choose(some, [lambda: zeros(q), lambda: body.part('carried', q, wrenches)])
+    return choose(some, [lambda: zeros(q), lambda: body.part('wrench_torques', q, wrenches)])
 
 
 def known_torque(body, q, p, since):
-    """Return J^T w of the wrenches that counted since a time, without filter."""
+    """Return J^T w of the wrenches that were valid since a time, without filter."""
     wrenches, _ = present(p, since)
     return [-each for each in torque(body, q, wrenches)]

@@ -11,7 +11,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.permission import Deference
+from robodyn_ros.control.permission import CommandPermission
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
@@ -46,7 +46,7 @@ class GuardLink:
         Of the guard, with its namespace.
     heartbeat : Heartbeat
         What it listens to.
-    deference : Deference
+    deference : CommandPermission
         What is known of it.
 
     """
@@ -56,7 +56,7 @@ class GuardLink:
         self._words = _words(node, values.name)  # may be refused
         self.name = self._words.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
-        self.deference = Deference(
+        self.deference = CommandPermission(
             values.required, values.timeout,
             expected=values.expected or values.required)
         self._commands: PolledSubscription | None = None
@@ -72,12 +72,12 @@ class GuardLink:
     @property
     def commands(self) -> bool:
         """Whether the guard commands the arm."""
-        return self.deference.deferring
+        return self.deference.guard_commands
 
     @property
     def complaint(self) -> str:
         """Return why the arm must not move; empty if it may."""
-        return self.deference.complaint
+        return self.deference.problem
 
     @property
     def refusal(self) -> str:
@@ -95,7 +95,7 @@ class GuardLink:
         deference = self.deference
         if deference.silent:
             return 'silent'
-        return 'none' if deference.word is None else deference.word.value
+        return 'none' if deference.guard_state is None else deference.guard_state.value
 
     def may_command(self) -> bool:
         """Return whether the controller may command; to be called every turn."""
@@ -114,11 +114,12 @@ class GuardLink:
     def beat(self, commands: bool) -> None:
         """Let the guard know that the controller lives, and whether it commands."""
         stamp = self.heartbeat.next_stamp()
-        self.heartbeat.send(stamp, self.deference.beat(time.monotonic(), commands, stamp))
+        phase = self.deference.heartbeat_sent(time.monotonic(), commands, stamp)
+        self.heartbeat.send(stamp, phase)
 
     def handed_over(self) -> np.ndarray | None:
         """Return the last torque of a guard that gives the arm back, once; None if none does."""
-        if self._commands is None or self.deference.deferring:
+        if self._commands is None or self.deference.guard_commands:
             return None
         message = self._commands.take()
         self._stop_listening()
@@ -148,11 +149,11 @@ class GuardLink:
     def _look(self, now: float) -> None:
         message = self._words.take()
         if message is not None and message.frame_id in _WORDS:
-            self.deference.told(now, _WORDS[message.frame_id], nanoseconds(message.stamp))
+            self.deference.receive(now, _WORDS[message.frame_id], nanoseconds(message.stamp))
         self._listen()
 
     def _listen(self) -> None:
-        if self.deference.word is GuardState.COMMANDING and self._commands is None:
+        if self.deference.guard_state is GuardState.COMMANDING and self._commands is None:
             self._commands = PolledSubscription(
                 self._node, Float64MultiArray, self._topic, qos.newest())
 

@@ -19,7 +19,8 @@ def places_of(words: Sequence[str]) -> dict[str, int]:
 # words of the controller's loop
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
-             'forget_error', 'clock_gettime', 'usleep', 'hear', 'begin', 'check', 'beat', 'cycle')
+             'forget_error', 'clock_gettime', 'usleep', 'receive', 'begin', 'check',
+             'heartbeat_sent', 'cycle')
 WORDS = (
     # Python sets them before the loop begins
     *FUNCTIONS, 'wait_set', 'wake', 'states', 'words', 'torques', 'heartbeats',

@@ -144,10 +144,10 @@ def _hear(w: _Writer, _functions) -> None:
             differs = w.variable()
             w.compare(text, b.add(data, I64(_TEXT)), size, differs)
             with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
-                w.write('turn', 'word', b.sitofp(b.add(index, I64(1)), F64))
+                w.write('turn', 'guard_state', b.sitofp(b.add(index, I64(1)), F64))
                 w.write('turn', 'echo', w.since(w.nanoseconds(*w.stamp(data, STAMP))))
                 w.write('turn', 'now', w.now())
-                w.step('hear')
+                w.step('receive')
 
 
 def _send(w: _Writer, _functions) -> None:
@@ -186,7 +186,7 @@ def _beat(w: _Writer, _functions) -> None:
     w.write('turn', 'stamp', w.since(stamp))
     now = w.now()
     w.write('turn', 'now', now)
-    phase = b.fptosi(w.step('beat'), I64)
+    phase = b.fptosi(w.step('heartbeat_sent'), I64)
     due = b.or_(b.icmp_signed('!=', phase, w.word('beat_phase')), b.fcmp_ordered(
         '>=', b.fsub(now, w.number('beat_time')), F64(SPACING)))
     alive = b.and_(b.icmp_signed('!=', w.word('heard'), I64(0)),
@@ -258,7 +258,7 @@ def _turn(w: _Writer, functions: Mapping) -> None:
     # who may act
     w.write('turn', 'now', now)
     permitted = b.not_(w.is_(w.step('begin'), 0.0))
-    with b.if_then(b.not_(w.is_(w.read('permission', 'deferring'), 0.0))):
+    with b.if_then(b.not_(w.is_(w.read('permission', 'guard_commands'), 0.0))):
         for name, value in (('commands', 0), ('lost', 1), ('failures', 0)):
             w.put(name, value)
     permitted = b.and_(permitted, b.icmp_signed('==', w.word('lost'), I64(0)))

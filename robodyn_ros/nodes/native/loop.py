@@ -13,7 +13,7 @@ from rclpy.node import Node
 from robodyn_ros.control import blocks
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.permission import Deference, PHASES
+from robodyn_ros.control.permission import CommandPermission, PHASES
 from robodyn_ros.control.state import State
 from robodyn_ros.control.steps import permission
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
@@ -93,7 +93,7 @@ class NativeLoop:
     ----------
     host : Host
         Memory and program of the arm.
-    deference : Deference
+    deference : CommandPermission
         What is known of the guard.
     wires : Wires
         Where states come from and torques go.
@@ -116,7 +116,7 @@ class NativeLoop:
 
     """
 
-    def __init__(self, host: Host, deference: Deference, wires: Wires, simulated: bool,
+    def __init__(self, host: Host, deference: CommandPermission, wires: Wires, simulated: bool,
                  period: float, patience: float):
         check_platform()
         self._host, self._deference, self._wires = host, deference, wires
@@ -165,7 +165,7 @@ class NativeLoop:
 
     # --- what it works on -------------------------------------------------------------------
 
-    def _arrays(self, host: Host, deference: Deference) -> None:
+    def _arrays(self, host: Host, deference: CommandPermission) -> None:
         block, bound = self.block, host.bound
         self._state, self._memory, self._before, self._torque = (
             np.zeros_like(each) for each in (
@@ -208,7 +208,8 @@ class NativeLoop:
             *(made.message(each) for each in (*beats, self._torque_bytes)))
         block['heartbeat_messages'] = ctypes.addressof(messages)
         block['torque_message'] = ctypes.addressof(messages[3])
-        texts = [np.frombuffer(_text(word.value), dtype=np.uint8) for word in permission.WORDS]
+        texts = [np.frombuffer(_text(state.value), dtype=np.uint8)
+                 for state in permission.GUARD_STATES]
         table = np.array([(each.ctypes.data, each.size) for each in texts], dtype=np.int64)
         block['word_table'], block['word_count'] = table.ctypes.data, len(texts)
         self._kept = beats, messages, texts, table

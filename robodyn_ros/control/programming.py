@@ -15,7 +15,7 @@ from robodyn_ros.control.steps import external_law, laws
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
-from robodyn_ros.safety import judged_speeds
+from robodyn_ros.safety import finite_velocity_limits
 
 EXTERNAL_LAWS = {'own_law': external_law.OWN, Mode.LINEAR_FEEDBACK.value: external_law.LINEAR}
 
@@ -68,7 +68,7 @@ def write_constants(program: SimpleNamespace, settings: CycleSettings, model: Ro
                         ('overspeed_time', plausible.overspeed_time),
                         ('speed', speeds(model)), ('torque', _SHOWN * bounds.usable)):
         getattr(judges, name)[...] = value
-    accepts.limit[:] = judged_speeds(model.velocity_limit)
+    accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
     accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration

@@ -11,7 +11,7 @@ from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 _LARGE = 0.1         # rad or m, from which on distances are not in thousandths
 _STILL = 0.05        # rad/s or m/s; what moves is held by more than its weight
@@ -20,9 +20,9 @@ _STILL = 0.05        # rad/s or m/s; what moves is held by more than its weight
 def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) -> str:
     """Return which joint's state is not a number, and how; empty if none."""
     for name, x, v in zip(joint_names, q, qd):
-        if not (abs(x) < ABSURD and abs(v) < ABSURD):
+        if not (abs(x) < MAX_PLAUSIBLE_VALUE and abs(v) < MAX_PLAUSIBLE_VALUE):
             return (f"joint '{name}' reports position {x}, velocity {v}; both must be finite "
-                    f'numbers below {ABSURD:g}')
+                    f'numbers below {MAX_PLAUSIBLE_VALUE:g}')
     return ''
 
 

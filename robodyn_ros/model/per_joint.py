@@ -1,4 +1,4 @@
-"""Numbers that are given for all joints at once, or for each."""
+"""Numbers given once for all joints, or once per joint."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.model.robot_model import RobotModel
 
-_USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
+_USUAL_SPEED = 2.0  # rad/s or m/s, for a joint without velocity limit
 
 
 def per_joint(name: str, value, joint_names: Sequence[str]) -> np.ndarray:
     """
-    Return a value as one number per joint, (nv,); one number is for all.
+    Return a value as one number per joint, (nv,); a single number applies to all.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Otherwise; the message names the joint.
+        A value is negative or not finite; the message names the joint.
 
     """
     values = per_joint(name, value, model.joint_names)
@@ -51,13 +51,13 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
 
 
 def speeds(model: RobotModel) -> np.ndarray:
-    """Return the velocity limits, or what is usual where there is none, in rad/s or m/s; (nv,)."""
+    """Return the velocity limits, (nv,), or a usual speed where there is none, rad/s or m/s."""
     limit = model.velocity_limit
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, _USUAL_SPEED)
 
 
 def numbers(name: str, value) -> np.ndarray:
-    """Return what was given as an array, of any shape; raise `ParameterError` if it is none."""
+    """Return a value as an array of any shape; raise `ParameterError` if it is not numeric."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

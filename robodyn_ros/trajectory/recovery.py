@@ -1,4 +1,4 @@
-"""Motion of joints that are beyond their position limits: inwards, and slowly."""
+"""Check of the recovery motion of joints beyond their position limits."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from robodyn_ros.trajectory.checks import apart, ROUNDING
 from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import Trajectory
 
-_OUTWARDS = 1e-4  # rad or m that a spline may turn back between two points
+_OUTWARDS = 1e-4  # rad or m, largest outward motion of a spline between two points
 
 
 def check_recovery(model, trajectory: Trajectory, side, tolerance: float, speed: float) -> None:
     """
-    Raise unless joints in recovery move inwards only, slowly, until they are inside.
+    Raise unless joints in recovery move inwards only and slowly, until they are inside.
 
     Parameters
     ----------
     model : RobotModel
-        Its joint_names, lower and upper are used.
+        Robot model; joint_names, lower and upper are used.
     trajectory : Trajectory
-        From where the joints are asked to be.
+        Trajectory from the current reference.
     side : (nv,)
         1 for a joint beyond its upper limit, -1 below its lower limit, 0 for all others.
     tolerance : float
         Distance beyond a limit that counts as inside, in rad or m.
     speed : float
-        Largest speed outside, in rad/s or m/s.
+        Largest speed beyond a limit, in rad/s or m/s.
 
     Raises
     ------
     TrajectoryError
-        With evidence: joint, time, value, limit.
+        The motion is outwards or too fast; with evidence joint, time, value, limit.
 
     """
     path = trajectory.dense()

@@ -138,7 +138,8 @@ class ArmController:
         learning_link = settings.adaptation.link or model.tip
         made = CompiledCycle(
             dynamics, task_gains.link, learning_link,
-            self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
+            self.loads.parameter_index(learning_link)
+            if self.loads.has_slot(learning_link) else None,
             settings.longest_pause, self._schedule.table)
         made.prepare(settings.tracking)
         if isinstance(own_law, CompiledLaw):
@@ -832,10 +833,11 @@ class ArmController:
 
     def _use_loads(self, payloads, gravity, what: str, forget: bool = False) -> None:
         active = self.mode is not Mode.INACTIVE
-        target = self.loads.planned(payloads, gravity)
+        target = self.loads.runtime_parameters(payloads, gravity)
         if active:
             learned = 0.0 if forget else self._m.loads.learned
-            problem = self._unbearable(self.loads.weight(self._m.q, target + learned), self.bounds)
+            problem = self._unbearable(
+                self.loads.gravity_torque(self._m.q, target + learned), self.bounds)
             if problem:
                 raise ModelError(f'{what}: {problem}; check the number and its unit')
         self.loads.payloads, self.loads.gravity = payloads, np.array(gravity, dtype=float)

@@ -94,7 +94,7 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
         return 'the joint states carry no effort'
     # a weight of 1 kg at the tip pulls with m g
     load = -dynamics.jacobian(q, model.tip)[:3].T @ model.gravity
-    arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_weights(q),
+    arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_gravity_torques(q),
                      load, model.tip, tolerance)
     problem = contradiction(arm, driver_compensates_gravity)
     if problem:

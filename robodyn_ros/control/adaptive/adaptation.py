@@ -92,7 +92,7 @@ class Adaptation:
 
     def require(self) -> None:
         """Raise `ModelError` if nothing can be learned: the link does not move, or has no slot."""
-        self._loads.carrier(self.link)
+        self._loads.slot_body(self.link)
 
     def change(self, settings: AdaptationSettings) -> None:
         """Learn by other settings from the next cycle on; the link stays."""

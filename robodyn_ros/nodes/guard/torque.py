@@ -167,13 +167,14 @@ class GuardTorque:
         check_gravity(gravity)
         armature = not_negative('armature', armature, self._model)
         for load in payloads:
-            self.loads.carrier(load.link)
+            self.loads.slot_body(load.link)
             check_body(load)
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
         self.armature[:] = armature
 
     def _take(self, payloads, gravity) -> None:
-        weight = self._own * self.loads.weight(self._q, self.loads.planned(payloads, gravity))
+        weight = self._own * self.loads.gravity_torque(
+            self._q, self.loads.runtime_parameters(payloads, gravity))
         excess = np.abs(weight) - self._usable
         j = int(np.argmax(excess))
         if excess[j] > 0.0:

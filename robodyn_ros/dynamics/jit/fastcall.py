@@ -185,7 +185,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
                   *text.load(f'data{k}', f'%arg{k}', DATA)]
     if finite:
         data = [(f'%data{k}', size) for k, size in enumerate(sizes)]
-        lines += [*text.finite('given', data, 'sound', 'slow'), 'sound:']
+        lines += [*text.finite('given', data, 'tested', 'slow'), 'tested:']
     if of_link:
         lines += _kernel_of_link(text, count)
     lines += _result(text, shape)
@@ -204,12 +204,12 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
 def _review(text: Text, size: int) -> list[str]:
     """Return the call of `review` for a result that is not finite."""
     release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
-    return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
+    return [*text.finite('found', [('%dataout', size)], 'passed', 'notfinite'), 'notfinite:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
             '  br i1 %raised, label %refused, label %allowed', 'refused:',
             '  call void %drop(i64 %result)', '  br label %failed',
-            'allowed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
+            'allowed:', '  call void %drop(i64 %verdict)', '  br label %passed', 'passed:']
 
 
 def _kernel_of_link(text: Text, count: int) -> list[str]:

@@ -16,8 +16,7 @@ class RobodynError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, with names and values, and the remedy; stored as one `printable`
-        line.
+        Error with names, values and the remedy; stored as one `printable` line.
     **evidence
         Names and values of the message, stored in the attribute ``evidence``.
 

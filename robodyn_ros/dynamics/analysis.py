@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
 from robodyn_ros.dynamics.compiled import as_builtin, LARGEST_FUSED
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
 from robodyn_ros.dynamics.jit.kernel import as_doubles
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.exceptions import ArgumentError
 
 
@@ -124,13 +124,13 @@ class Analysis:
             n = self.nv
             _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
             if singular:
-                refuse_singular(M, self.model.joint_names)
+                raise_if_singular(M, self.model.joint_names)
                 x[:] = np.nan
             return np.moveaxis(x.reshape(n, 3, n), 1, 0)
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
-            refuse_singular(M, self.model.joint_names)
+            raise_if_singular(M, self.model.joint_names)
             inverse = np.full_like(M, np.nan)
         return np.stack([-inverse @ by_q, -inverse @ by_qd, inverse])
 

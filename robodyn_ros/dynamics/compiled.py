@@ -23,7 +23,7 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.rollout import Rollout
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
@@ -321,7 +321,7 @@ class CompiledMethods:
         return getattr(self, _REVIEWS[name]) if name in _REVIEWS else None
 
     def _review_acceleration(self, q, qd, tau, out=None) -> None:
-        refuse_singular(self._call('mass_matrix', q), self.model.joint_names)
+        raise_if_singular(self._call('mass_matrix', q), self.model.joint_names)
 
     def _review_center_of_mass(self, q, out=None) -> None:
         if not self.model.mass.any() and not self._runtime[3::algorithms.PAYLOAD_SIZE].any():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.exceptions import ArgumentError, shown
 
 ROWS = {'linear': (0, 1, 2), 'angular': (3, 4, 5), 'all': (0, 1, 2, 3, 4, 5)}
@@ -49,7 +49,7 @@ def effective_mass(M: NDArray, J: NDArray, immovable: float,
     """
     if not np.isfinite(M).all():
         raise ArgumentError('there is no effective mass: q is not finite')
-    refuse_singular(M, joint_names)
+    raise_if_singular(M, joint_names)
     # with M = L L^T and X = L^-1 J^T, J M^-1 J^T = X^T X: the singular values of X have twice
     # as many correct digits as the eigenvalues of the product
     X = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J, -1, -2))

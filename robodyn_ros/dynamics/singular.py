@@ -13,7 +13,7 @@ _SINGULAR = 1e-13  # least eigenvalue of a regular M scaled to unit diagonal: so
 _INVOLVED = 0.1    # least component of an involved joint, relative to the largest one
 
 
-def refuse_singular(M: NDArray, joint_names: Sequence[str]) -> None:
+def raise_if_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     """
     Raise if a mass matrix, or one of a batch, is finite and singular.
 

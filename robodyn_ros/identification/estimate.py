@@ -17,9 +17,9 @@ from robodyn_ros.identification.payload import (
     initial_payload, mass_deviation, payload_derivative, payload_numbers)
 from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
 
-QUANTILE = 1.96      # of the normal distribution: intervals of 95 %
+QUANTILE = 1.96       # quantile of the normal distribution for intervals of 95 %
 _UNIDENTIFIED = 0.3   # ratio of posterior and prior deviation above which data is uninformative
-_MIN_EQUATIONS = 30   # of a joint
+_MIN_EQUATIONS = 30   # least number of equations of a joint
 _SIGNIFICANT = 5.0    # standard deviations of its mass at which a payload counts as present
 
 

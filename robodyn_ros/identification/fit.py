@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS
 from robodyn_ros.identification.unknowns import Physical, Unknowns
 
-_ROUNDS = 3              # of reweighting
+_ROUNDS = 3              # number of reweightings
 _SMALLEST_ERROR = 1e-6   # least deviation of a joint, relative to its torque, for noise-free data
 _TERMS = len(JOINT_TERMS)
 # Levenberg-Marquardt: most steps, first and largest damping, least decrease of the cost
@@ -38,7 +38,7 @@ class Fit(NamedTuple):
     unknowns : Unknowns
         Unknown parameters.
     z : (p,) array
-        Their values.
+        Values of the unknowns.
     covariance : (p, p) array
         Posterior covariance of z.
     spread : (p,) array

@@ -29,7 +29,7 @@ from robodyn_ros.model.inertia import pseudo_inertia
 
 SIZE = 10
 # m: least half-width of a body; URDFs have point masses, at infinite entropic distance from others
-THINNEST = 3e-3
+MIN_HALF_WIDTH = 3e-3
 _ROWS, _COLUMNS = np.triu_indices(4, 1)
 # weights of theta in the entropic distance
 WEIGHTS = np.sqrt(np.array([2.0] * 4 + [1.0] * 6))
@@ -55,7 +55,7 @@ class LogCholesky:
     Parameters
     ----------
     nominal : (10,) array
-        Nominal parameters. Mass at a point, on a line or in a plane is spread by `THINNEST`.
+        Nominal parameters. Mass at a point, on a line or in a plane is spread by `MIN_HALF_WIDTH`.
     name : str
         Name for messages.
 
@@ -74,7 +74,7 @@ class LogCholesky:
         P = to_matrix(np.asarray(nominal, dtype=float))
         com = P[:3, 3] / mass
         spread, axes = np.linalg.eigh(P[:3, :3] / mass - np.outer(com, com))
-        sides = np.sqrt(np.maximum(spread, THINNEST ** 2))
+        sides = np.sqrt(np.maximum(spread, MIN_HALF_WIDTH ** 2))
         # P = L L^T from centre c and principal half-widths: accurate also for a thin body
         self._L = np.zeros((4, 4))
         self._L[:3, :3], self._L[:3, 3], self._L[3, 3] = axes * sides, com, 1.0

@@ -28,7 +28,7 @@ _MAX_CUTOFF = 0.2        # highest cutoff, relative to the sample rate
 _WORK = 20.0             # samples of the regressor per period of the position cutoff
 _KEPT = 2.5              # equations per period of their cutoff: nearly independent of each other
 _EDGE = 2.0              # periods of the equation cutoff dropped at either end of a segment
-_BRIEF = 1.0             # s, least duration of a segment
+_MIN_DURATION = 1.0      # s, least duration of a segment
 _POWER = 0.995           # part of the velocity's power within the motion's bandwidth
 _CLEAR = 4.0             # ratio to the noise above which a signal is motion
 
@@ -75,7 +75,7 @@ class Filters:
     @property
     def shortest(self) -> float:
         """Seconds that a segment must last at least."""
-        return max(_BRIEF, 3.0 * self.edge)
+        return max(_MIN_DURATION, 3.0 * self.edge)
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ def _check_groups(groups: Collection[str], payload: bool) -> None:
                             + ', or a payload')
     if 'inertia' in groups and payload:
         raise ArgumentError(
-            'the inertia of a link and that of a payload on it cannot be told apart: find the '
+            'the inertia of a link and that of a payload on it cannot be distinguished: find the '
             'inertia without the payload first, then the payload with the URDF that results')
     if 'inertia' in groups and 'scale' in groups:
         raise ArgumentError(

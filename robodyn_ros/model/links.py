@@ -78,7 +78,7 @@ def _review_inertia(name: str, tensor: NDArray, warnings: WarningList) -> str:
     if negative_share(moments) > ROUNDING:
         return (f'link {name!r}: inertia has a negative principal moment, they are {printed} '
                 'kg m^2; no real body has that: check the signs and sizes of ixx .. izz (URDF '
-                'wants tensor elements, so ixy = -integral of x y dm)')
+                'has tensor elements, so ixy = -integral of x y dm)')
     if triangle_excess(moments) > ROUNDING:
         warnings.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
                      'inequality (the largest exceeds the sum of the others), no real body has '

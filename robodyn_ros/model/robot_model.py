@@ -51,7 +51,7 @@ class RobotModel:
     damping, friction : (nv,) array
         Viscous and Coulomb friction, including that of followers.
     continuous : (nv,) array of bool
-        Where q and q + 2 pi are the same pose.
+        Whether q and q + 2 pi are the same pose.
     gravity : (3,) array
         Gravity in the base frame (m/s^2).
     body_names, body_joints : tuple of str

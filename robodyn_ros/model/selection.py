@@ -12,7 +12,7 @@ from robodyn_ros.model.mimic import resolve_mimics
 from robodyn_ros.model.tree import Children, descend, joints_below
 from robodyn_ros.model.warning_list import WarningList
 
-OUTSIDE = 1e-9  # tolerance of a locked position outside the limits, for rounding
+LOCK_TOLERANCE = 1e-9  # tolerance of a locked position outside the limits, for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _checked_position(joint: Joint, value: object) -> float:
     if not joint.moves and position != 0.0:
         raise ModelError(f'locked joint {joint.name!r} is {joint.kind}; it can only be locked '
                          f'at 0, not at {position:g}', joint=joint.name, position=position)
-    if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
+    if not joint.lower - LOCK_TOLERANCE <= position <= joint.upper + LOCK_TOLERANCE:
         raise ModelError(
             f'locked joint {joint.name!r}: position {position:g} is outside its limits '
             f'{joint.lower:g} .. {joint.upper:g}; lock it inside them (rad or m)',
@@ -160,7 +160,7 @@ def _lock_followers(description: Description, joints: list[Joint], mimics: dict[
         position = positions[joint.name] = mimic.multiplier * leader + mimic.offset
         warnings.add(f'joint is locked, because it mimics {mimic.joint!r}, which does not move',
                      joint.name)
-        if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
+        if not joint.lower - LOCK_TOLERANCE <= position <= joint.upper + LOCK_TOLERANCE:
             warnings.add(f'joint is locked at {position:g}, outside its limits '
                          f'{joint.lower:g} .. {joint.upper:g}', joint.name)
 

@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.source import read_source
 from robodyn_ros.model.warning_list import WarningList
 
-MAX_ELEMENTS = 500_000  # of all kinds; each takes about 1 us
+MAX_ELEMENTS = 500_000  # elements of all kinds; each takes about 1 us
 MAX_KEPT = 50_000  # links, joints and their children
 
 CHILDREN = {

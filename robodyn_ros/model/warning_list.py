@@ -1,6 +1,6 @@
 """List of warnings about a robot."""
 
-MOST_NAMES = 3
+MAX_NAMES = 3
 MAX_WARNINGS = 200
 
 
@@ -31,5 +31,5 @@ class WarningList:
 def _line(text: str, names: list[str]) -> str:
     if not names:
         return text
-    more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''
-    return f'{text} ({", ".join(names[:MOST_NAMES])}{more})'
+    more = f' and {len(names) - MAX_NAMES} more' if len(names) > MAX_NAMES else ''
+    return f'{text} ({", ".join(names[:MAX_NAMES])}{more})'

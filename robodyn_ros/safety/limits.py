@@ -56,7 +56,7 @@ def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray,
     return limits
 
 
-def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
+def check_not_raised(joint_names: Sequence[str], requested: Sequence[np.ndarray],
                      configured: Sequence[np.ndarray]) -> None:
     """
     Raise if a torque limit is above its value at configuration.
@@ -65,7 +65,7 @@ def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
     ----------
     joint_names : sequence of str
         Names for messages.
-    wanted, configured : pair of (nv,) array
+    requested, configured : pair of (nv,) array
         Usable effort (effort limit times margin) and rate limit.
 
     Raises
@@ -74,7 +74,7 @@ def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
         A limit would be raised; the message names the joint.
 
     """
-    for name, values, most in zip(_LIMITS, wanted, configured):
+    for name, values, most in zip(_LIMITS, requested, configured):
         above = values > most * (1.0 + _ROUNDING)
         if above.any():
             j = int(np.argmax(above))

@@ -63,8 +63,7 @@ class StaleMonitor:
     Monitors the age of a source's data.
 
     A message counts only if its stamp is newer than the one before it and
-    within `max_skew` of the clock; others leave the age growing. A zero stamp
-    is judged by arrival alone.
+    within `max_skew` of the clock. For a zero stamp only the arrival counts.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class StaleMonitor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all messages, as before the first."""
+        """Return to the state before the first message."""
         self._measured = -math.inf
         self._stamp = 0.0
         self._remark = 'nothing received yet'

@@ -151,11 +151,11 @@ class Supervisor:
     def _usable(self, desired, fallback):
         if self._is_finite(desired):
             return desired
-        self._verdict.fault = f'desired torque: {self._complaint(desired)}; sent gravity + damping'
+        self._verdict.fault = f'desired torque: {self._describe(desired)}; sent gravity + damping'
         if self._is_finite(fallback):
             return fallback
-        self._verdict.fault = (f'desired torque: {self._complaint(desired)}; gravity + damping: '
-                               f'{self._complaint(fallback)}; sent the last torque again')
+        self._verdict.fault = (f'desired torque: {self._describe(desired)}; gravity + damping: '
+                               f'{self._describe(fallback)}; sent the last torque again')
         return self._last
 
     def _is_finite(self, torque) -> bool:
@@ -163,7 +163,7 @@ class Supervisor:
             return False
         return np.count_nonzero(np.isfinite(torque, out=self._finite)) == torque.size
 
-    def _complaint(self, torque) -> str:
+    def _describe(self, torque) -> str:
         if torque.shape != self._last.shape:
             return f'{torque.shape} values for {self._last.size} joints'
         j = int(np.argmin(np.isfinite(torque)))

@@ -31,7 +31,8 @@ class PlausibleVelocity:
     Parameters
     ----------
     velocity_limit : (nv,) array
-        In rad/s or m/s. Of joints without one, or with one of zero, only zeros are replaced.
+        Velocity limits, in rad/s or m/s. For joints without one, or with one of zero, only
+        reported zeros are replaced.
 
     """
 

@@ -15,7 +15,7 @@ from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import Trajectory
 
 # Replaces a limit of zero in the ratio of torque and limit, N m.
-SMALLEST_LIMIT = 1e-9
+MIN_LIMIT = 1e-9
 
 
 def check_feasibility(
@@ -53,7 +53,7 @@ def check_feasibility(
     path = trajectory.dense(step, max_samples)
     q, qd, qdd = (np.ascontiguousarray(part) for part in (path.q, path.qd, path.qdd))
     needed = inverse_dynamics(q, qd, qdd) + path.effort
-    limit = np.maximum(np.asarray(effort_limit, dtype=float), SMALLEST_LIMIT)
+    limit = np.maximum(np.asarray(effort_limit, dtype=float), MIN_LIMIT)
     share = np.abs(needed) / limit
     # a torque that is not finite is never available
     share[~np.isfinite(needed)] = np.inf

@@ -43,8 +43,8 @@ def join(times: np.ndarray, rows, start: Reference) -> list:
     share = -times[k - 1] / (times[k] - times[k - 1])
     now = [None if row is None else row[k - 1] + share * (row[k] - row[k - 1])
            for row in rows[:3]]
-    away = [np.zeros_like(start.q) if planned is None else asked - planned
-            for asked, planned in zip(start.arrays, now)]
+    away = [np.zeros_like(start.q) if planned is None else current - planned
+            for current, planned in zip(start.arrays, now)]
     if np.abs(away[0]).max() > _LARGEST:
         return rows
     ends = (np.stack((begin, np.zeros_like(begin))) for begin in away)

@@ -18,7 +18,7 @@ from robodyn_ros.trajectory.result import ResultCode
 
 FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'acceleration',
           'efforts': 'effort'}
-_MOST_POINTS = 20_000  # three minutes at 100 per second; the check of more takes seconds
+_MAX_POINTS = 20_000  # three minutes at 100 per second; the check of more takes seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     columns = _columns(joint_names, model_names, partial=held is not None)
     if not points:
         raise _invalid('the trajectory has no points; send at least one')
-    if len(points) > _MOST_POINTS:
-        raise _invalid(f'the trajectory has {len(points)} points, more than {_MOST_POINTS}; send '
-                       'it in parts', value=len(points), limit=_MOST_POINTS)
+    if len(points) > _MAX_POINTS:
+        raise _invalid(f'the trajectory has {len(points)} points, more than {_MAX_POINTS}; send '
+                       'it in parts', value=len(points), limit=_MAX_POINTS)
     times = _times(points)
     count, nv = len(points), len(model_names)
     arranged = []

@@ -39,10 +39,10 @@ def check_recovery(model, trajectory: Trajectory, side, tolerance: float, speed:
     for j in np.flatnonzero(side):
         limit = float(model.upper[j] if side[j] > 0.0 else model.lower[j])
         # outwards is positive
-        beyond, rate = side[j] * (path.q[:, j] - limit), side[j] * path.qd[:, j]
-        innermost = np.minimum.accumulate(beyond)
-        back = np.flatnonzero((beyond > tolerance) & (beyond > innermost + _OUTWARDS))
-        which = (f"joint '{model.joint_names[j]}' is {beyond[0]:.4f} rad or m beyond its "
+        excess, rate = side[j] * (path.q[:, j] - limit), side[j] * path.qd[:, j]
+        innermost = np.minimum.accumulate(excess)
+        back = np.flatnonzero((excess > tolerance) & (excess > innermost + _OUTWARDS))
+        which = (f"joint '{model.joint_names[j]}' is {excess[0]:.4f} rad or m beyond its "
                  f'{"upper" if side[j] > 0.0 else "lower"} limit {limit:g}, and in recovery: ')
         if back.size:
             i = back[0]
@@ -50,7 +50,7 @@ def check_recovery(model, trajectory: Trajectory, side, tolerance: float, speed:
             _refuse(f'{which}it may only move inwards, here it would go from {nearest} to {value} '
                     f'at {path.times[i]:.3f} s; let its points go inwards one by one, or move it '
                     'inside by hand', model.joint_names[j], path.times[i], path.q[i, j], limit)
-        fast = np.flatnonzero((beyond > tolerance) & (-rate > speed * (1.0 + 1e-3) + ROUNDING))
+        fast = np.flatnonzero((excess > tolerance) & (-rate > speed * (1.0 + 1e-3) + ROUNDING))
         if fast.size:
             i = fast[np.argmax(-rate[fast])]
             _refuse(f'{which}it may move at {speed:g} at most, here at {-rate[i]:.4g} at '

@@ -57,7 +57,7 @@ class Body:
     block : str
         Label of the current block.
     active : str
-        For vectors, mask of the lanes for which the current region is executed; empty: all.
+        Mask of the lanes for which the current region is executed, for vectors; empty: all.
 
     """
 

@@ -64,7 +64,7 @@ class PackedBody(VectorBody):
 
     def _joined(self, index: int) -> str:
         """Write the conjunction or disjunction of several conditions."""
-        word = LOGICAL[self.program.graph.nodes[index][0]]
+        operator = LOGICAL[self.program.graph.nodes[index][0]]
         lanes: dict[Pack, set[int]] = {}
         parts = []
         for each in self.packs.leaves[index]:
@@ -77,18 +77,18 @@ class PackedBody(VectorBody):
         for pack, own in lanes.items():
             kind, key, vector = vector_kind(pack.width), (pack.width, *sorted(own)), (
                 self.vector_of(pack))
-            merged[key] = self.write(f'{word} {kind.mask} {merged[key]}, {vector}') if (
+            merged[key] = self.write(f'{operator} {kind.mask} {merged[key]}, {vector}') if (
                 key in merged) else vector
         for (width, *own), vector in merged.items():
             bits, mask = f'i{width}', sum(1 << lane for lane in own)
             mask = mask - (1 << width) if mask >> (width - 1) else mask
             name = self.write(f'bitcast {vector_kind(width).mask} {vector} to {bits}')
             name = self.write(f'and {bits} {name}, {mask}')
-            parts.append(self.write(f'icmp eq {bits} {name}, {mask}' if word == 'and'
+            parts.append(self.write(f'icmp eq {bits} {name}, {mask}' if operator == 'and'
                                     else f'icmp ne {bits} {name}, 0'))
         name = parts[0]
         for each in parts[1:]:
-            name = self.write(f'{word} i1 {name}, {each}')
+            name = self.write(f'{operator} i1 {name}, {each}')
         return name
 
     # --- choices and loops ------------------------------------------------------------------

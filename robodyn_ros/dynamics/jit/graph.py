@@ -77,7 +77,7 @@ class Region:
     outer : Region or None
         The enclosing region; None for the whole program.
     known : dict
-        Its nodes, by operation and operands.
+        Nodes of the region, by operation and operands.
     variables : list of Symbol or None
         Loop variables, if it is the body of a loop.
 

@@ -158,7 +158,7 @@ def source_digest(function: Callable | None = None, others: Sequence[str] = ()) 
     Parameters
     ----------
     function : callable, optional
-        Its package is included.
+        Function whose package is included.
     others : sequence of str
         Other packages of robodyn_ros that are included.
 

@@ -31,7 +31,7 @@ class Value(NamedTuple):
 
 
 class BaseValue(NamedTuple):
-    """Base parameter: name, value in the URDF, estimate, half of its 95 % interval, validity."""
+    """Base parameter: URDF value, estimate, half of its 95 % interval, whether identified."""
 
     name: str
     urdf: float

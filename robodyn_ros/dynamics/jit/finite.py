@@ -1,4 +1,4 @@
-"""LLVM IR that tests whether numbers are finite: 0 x is 0 for these, else NaN."""
+"""LLVM IR that tests whether numbers x are finite: 0 x is then 0, else NaN."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@ The graph recorded by a trace, and the symbols of its nodes.
 
 Nodes are tuples `(operation, operand, ...)`, in the order of creation, which is a valid order of
 evaluation. Operands are floats, or indices of earlier nodes wrapped in `Symbol`. The nodes of a
-case of a branch or of the body of a loop are recorded in a `Region`: common subexpressions are
-shared with the enclosing regions, but not with nodes outside.
+case of a branch or of the body of a loop are recorded in a `Region`, which reuses nodes of the
+enclosing regions; nodes outside a region do not use its nodes.
 """
 
 from __future__ import annotations

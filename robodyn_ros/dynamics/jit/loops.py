@@ -82,7 +82,7 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
               f'  %marked = load double, {pointer} %notfinite',
               '  %answer = fptosi double %marked to i64', '  ret i64 %answer', '}']
     return module_ir([program], [*lines, *vector_function('body', program, pointer),
-                                 *_turns(pointer)], pointer)
+                                 *_gather_and_scatter(pointer)], pointer)
 
 
 def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
@@ -135,7 +135,7 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     lines += _move('scatter', '%astate', state, size, 'after')
     lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
     return module_ir([program], [*lines, *vector_function('step', program, pointer),
-                                 *_turns(pointer)], pointer)
+                                 *_gather_and_scatter(pointer)], pointer)
 
 
 def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
@@ -240,7 +240,7 @@ def _move(function: str, array: str, starts: list[str], size: int, buffer: str) 
     return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
 
 
-def _turns(pointer: str) -> list[str]:
+def _gather_and_scatter(pointer: str) -> list[str]:
     """Return `gather` and `scatter`, which copy four rows to a buffer of vectors, and back."""
     vectors = vector_pointer_type(pointer)
     starts = ', '.join(f'i64 %s{lane}' for lane in _LANES)

@@ -153,7 +153,7 @@ def compile_ir(ir: Ir) -> bytes:
 
 def source_digest(function: Callable | None = None, others: Sequence[str] = ()) -> str:
     """
-    Return a digest of this package's source, and of everything that a function may depend on.
+    Return a digest of the source of `dynamics`, and of other packages that code depends on.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class ObjectCache:
     """
     Entries of a folder by name, for the duration of a `with` block.
 
-    If the folder cannot be used, is a link, or is not owned and written by this user alone,
-    nothing is read or written.
+    Nothing is read or written if the folder cannot be used, is a link, belongs to another user,
+    or can be written to by others.
 
     Parameters
     ----------

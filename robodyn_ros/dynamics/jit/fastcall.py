@@ -204,12 +204,12 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
 def _review(text: Text, size: int) -> list[str]:
     """Return the call of `review` for a result that is not finite."""
     release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
-    return [*text.finite('found', [('%dataout', size)], 'passed', 'notfinite'), 'notfinite:',
+    return [*text.finite('found', [('%dataout', size)], 'accepted', 'notfinite'), 'notfinite:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
             '  br i1 %raised, label %refused, label %allowed', 'refused:',
             '  call void %drop(i64 %result)', '  br label %failed',
-            'allowed:', '  call void %drop(i64 %verdict)', '  br label %passed', 'passed:']
+            'allowed:', '  call void %drop(i64 %verdict)', '  br label %accepted', 'accepted:']
 
 
 def _kernel_of_link(text: Text, count: int) -> list[str]:

@@ -157,9 +157,9 @@ class Swing:
         loop, controller = self.loop, self.loop.controller
         runs = loop.start(HOME, Spread(), 1, range(ARMS))
         program = controller.taken_over()
-        loop.advance(runs, program, controller.table_values(), self.hold)
+        loop.run(runs, program, controller.table_values(), self.hold)
         programs, rows = controller.following(program, runs.memory, self.plan)
-        loop.advance(runs, programs, controller.table_values(rows), self.swing, True)
+        loop.run(runs, programs, controller.table_values(rows), self.swing, True)
         return loop.outcome(runs).q
 
 

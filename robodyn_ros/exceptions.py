@@ -1,12 +1,12 @@
-"""Exceptions of robodyn_ros: one family, each carrying the evidence it was raised on."""
+"""Exceptions of robodyn_ros: one family, with the names and values of each error as evidence."""
 import difflib
 from itertools import islice
 from typing import Any, Iterable
 
-# How much of the names of a robot is compared: a robot that somebody made up may have many.
-_COMPARED = 500      # names
-_CHARACTERS = 60     # of each
-_LONGEST = 10_000    # characters of an error message
+# Bounds of the comparison of names: a file of unknown origin may have many, and long ones.
+_COMPARED = 500      # number of names compared
+_CHARACTERS = 60     # characters compared of each name
+_LONGEST = 10_000    # largest length of an error message
 
 
 class RobodynError(ValueError):
@@ -16,10 +16,9 @@ class RobodynError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, with names and values, and what to do about it; kept as one `printable`
-        line.
+        Error with names, values and the remedy; stored as one `printable` line.
     **evidence
-        The names and values of the message, kept in the attribute ``evidence``.
+        Names and values of the message, stored in the attribute ``evidence``.
 
     """
 
@@ -29,7 +28,7 @@ class RobodynError(ValueError):
 
 
 class ModelError(RobodynError):
-    """The URDF, or what is asked of the robot model, makes no sense."""
+    """The URDF, or a selection or change of the robot model, is invalid."""
 
 
 class KernelError(RobodynError):
@@ -45,7 +44,7 @@ class TrajectoryError(RobodynError):
 
 
 class StateError(RobodynError):
-    """The arm or the controller is not in a state that allows what was asked."""
+    """The state of the arm or the controller does not permit the request."""
 
 
 class ParameterError(RobodynError):
@@ -56,15 +55,15 @@ def printable(text: str, width: int = 1000) -> str:
     """
     Return a text of unknown origin as one line for a log, a message or a terminal.
 
-    Every text that came from a message, a file or another process passes through here.
+    Text from messages, files and other processes must pass through this function.
 
     Parameters
     ----------
     text : str
-        May hold control characters, line ends, lone surrogates: they are escaped as in a string
-        literal of Python.
+        May contain control characters, line ends and lone surrogates; they are escaped as in a
+        Python string literal.
     width : int
-        Largest length of the result; what is longer ends in dots.
+        Largest length of the result; longer text is cut and ends in dots.
 
     """
     line = text[:width + 1]
@@ -75,31 +74,31 @@ def printable(text: str, width: int = 1000) -> str:
 
 
 def shown(value: object, width: int = 60) -> str:
-    """Return the repr of a value, `printable` and cut to a length that fits in a message."""
+    """Return the repr of a value, `printable` and at most `width` characters long."""
     try:
         text = repr(value)
-    except Exception:  # a number of too many digits, a list too deep, whatever a class does
+    except Exception:  # too many digits, too deep a list, or an error in the class's __repr__
         text = f'<{type(value).__name__} that cannot be shown>'
     return printable(text, width)
 
 
 def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
     """
-    Say which known names come near to an unknown one, or list the known ones.
+    Return the known names most similar to an unknown one, or the list of known names.
 
     Parameters
     ----------
     name : object
         The name that was not found.
     known : iterable of str
-        The names that would have been found.
+        The names to choose from.
     most : int
-        How many names to list when none comes near.
+        Number of names listed if none is similar.
 
     Returns
     -------
     str
-        A sentence to end an error message with.
+        Sentence for the end of an error message.
 
     """
     names = list(known)
@@ -114,10 +113,10 @@ def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
 
 
 def plain(name: str) -> str:
-    """Return a name without quotes if it can stand in a line like that, else as `shown`."""
+    """Return a printable and short name as it is, any other as `shown`."""
     return name if name.isprintable() and len(name) <= _CHARACTERS else shown(name)
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends as a sentence does, such as one that may be a question already."""
+    """Return a text with a full stop, unless it ends with a punctuation mark already."""
     return text if text.endswith(('.', '?', '!')) else text + '.'

@@ -1,9 +1,9 @@
 """
-Where the files that come with the package lie: robot descriptions, launch files, configuration.
+Paths of the files that belong to the package: robot descriptions, launch files, configuration.
 
-They lie beside the running code, never elsewhere, so that code and data are of one version: in the
-source checkout (also for an editable install and `colcon build --symlink-install`), or in the
-`share` folder of the prefix that the code was installed into (pip and colcon alike).
+The files are looked up relative to the running code only, so that code and data have the same
+version: in the source checkout (also for an editable install and `colcon build
+--symlink-install`), or in the `share` folder of the install prefix (pip and colcon alike).
 """
 
 from pathlib import Path
@@ -16,22 +16,22 @@ PACKAGE = 'robodyn_ros'
 
 def share_path(*parts: str) -> Path:
     """
-    Find a file or folder of the package.
+    Return the path of a file or folder of the package.
 
     Parameters
     ----------
     *parts : str
-        Path below the share folder, as in ``share_path('urdf', 'arm.urdf')``. None: the folder.
+        Path below the share folder, as in ``share_path('urdf', 'arm.urdf')``; none: the folder.
 
     Returns
     -------
     pathlib.Path
-        Absolute path of what exists there.
+        Absolute path; it exists.
 
     Raises
     ------
     RobodynError
-        If nothing is there.
+        If it does not exist.
 
     """
     root = _share_root(Path(__file__).resolve())
@@ -49,13 +49,13 @@ def version() -> str:
     """
     Return the version of the package, from the package.xml beside the running code.
 
-    The metadata of an installed package would be those of another version where a checkout comes
-    first on the path.
+    The metadata of an installed package may be of another version, if a checkout comes first on
+    the path.
 
     Raises
     ------
     RobodynError
-        If the files of the package are not there.
+        If the package.xml is not found.
 
     """
     return ElementTree.parse(share_path('package.xml')).getroot().findtext('version', '')

@@ -171,7 +171,7 @@ class LyingArm:
         q = np.where(self._wraps, (sensors.position + np.pi) % TURN - np.pi, sensors.position)
         report = StateReport(self.model.joint_names, q, self._filtered.copy(),
                              self._effort * sensors.effort, 0)
-        self._schedule.advance(self.time)
+        self._schedule.update(self.time)
         return self._injector.apply(self.time, report, self._schedule.active)
 
     def go(self, seconds, share=0.6):

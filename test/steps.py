@@ -59,7 +59,7 @@ def body_of(dynamics, gains, learning_link=''):
     learning_link: whose payload is learned, if any is.
     """
     model = dynamics.model
-    slot = Loads(dynamics).slot(learning_link) if learning_link else None
+    slot = Loads(dynamics).parameter_index(learning_link) if learning_link else None
     made = CompiledCycle(dynamics, model.tip, learning_link or model.tip, slot, LONGEST_PAUSE,
                          ScheduledGains(model, GainSchedule()).table)
     functions = {name: [_over_lists(each) for each in table]

@@ -202,7 +202,8 @@ def test_parameters_are_those_of_the_controller():
 
 
 def test_a_scale_is_told_and_is_no_parameter():
-    found = SimpleNamespace(joints={'scale': [Value(1.05, 0.01), Value(0.5, 0.01)]}, carries=False)
+    found = SimpleNamespace(joints={'scale': [Value(1.05, 0.01), Value(0.5, 0.01)]},
+                            has_payload=False)
     text = parameter_file(parameters(found), remarks(found, None))
     assert 'effort per effort at the joint, for the driver: [1.05, 0.5]' in text
     assert yaml.safe_load(text)[f'/**/{NODE}']['ros__parameters'] == {}

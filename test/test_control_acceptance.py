@@ -14,7 +14,7 @@ from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.safety import Continuity, Freshness, StaleMonitor
+from robodyn_ros.safety import Freshness, JumpDetector, StaleMonitor
 from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
@@ -111,8 +111,8 @@ class Oracle:
     def __init__(self, model, settings):
         stale = settings.stale
         self.stale = StaleMonitor(stale.hold, stale.stop, stale.max_skew)
-        self.continuity = Continuity(model.joint_names, model.velocity_limit, stale.jump,
-                                     stale.stop + 0.05)
+        self.jumps = JumpDetector(model.joint_names, model.velocity_limit, stale.jump,
+                                  stale.stop + 0.05)
         self.continuous = np.flatnonzero(model.continuous)
         self.q, self.complete, self.refused = np.zeros(model.nv), False, 0
         self.least, self.before, self.offset, self.latest = math.inf, 0.0, 0.0, 0.0
@@ -126,7 +126,7 @@ class Oracle:
         if self.complete:
             c = self.continuous
             q[c] -= TURN * np.round((q[c] - self.q[c]) / TURN)
-        if not self.continuity.follows(stamp or arrival, q, qd):
+        if not self.jumps.accept(stamp or arrival, q, qd):
             self.refused += 1
             return False
         self.q, self.complete = q, True
@@ -188,7 +188,7 @@ def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
         verdict = oracle.stale.check(arrival)
         assert float(arm.seen.age) == pytest.approx(verdict.age, abs=1e-9)
         assert float(arm.seen.measured) <= max(before, arrival)
-        expected = oracle.continuity.problem
+        expected = oracle.jumps.problem
         if np.isfinite(arm.q).all() and np.isfinite(arm.qd).all():
             assert arm.control.state_problem == expected
         if verdict.level is Freshness.STOP:

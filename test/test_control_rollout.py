@@ -59,9 +59,9 @@ class Arms:
         if change:
             change(runs)
         program = controller.taken_over()
-        loop.advance(runs, program, controller.table_values(), HOLD, threads=threads)
+        loop.run(runs, program, controller.table_values(), HOLD, threads=threads)
         programs, rows = controller.following(program, runs.memory, plan)
-        loop.advance(runs, programs, controller.table_values(rows), FOLLOW, True, threads)
+        loop.run(runs, programs, controller.table_values(rows), FOLLOW, True, threads)
         return runs
 
 
@@ -121,10 +121,10 @@ def both_ways(arms):
     runs = loop.start(HOME, SPREAD, 0, range(3, 7))
     alone = StepByStep(arms, 0, number)
     controller, program = loop.controller, loop.controller.taken_over()
-    loop.advance(runs, program, controller.table_values(), HOLD)
+    loop.run(runs, program, controller.table_values(), HOLD)
     alone.advance(HOLD)
     programs, rows = controller.following(program, runs.memory, plan)
-    loop.advance(runs, programs, controller.table_values(rows), FOLLOW, True)
+    loop.run(runs, programs, controller.table_values(rows), FOLLOW, True)
     alone.follow()
     alone.advance(FOLLOW)
     return loop, runs, alone
@@ -285,4 +285,4 @@ def test_mistakes_are_named(arms):
         loop.start(HOME[:3], SPREAD, 0, range(2))
     runs = loop.start(HOME, SPREAD, 0, range(2))
     with pytest.raises(ArgumentError, match='program'):
-        loop.advance(runs, np.zeros((3, 5)), loop.controller.table_values(), 1)
+        loop.run(runs, np.zeros((3, 5)), loop.controller.table_values(), 1)

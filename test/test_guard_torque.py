@@ -58,7 +58,7 @@ class Held:
 
     def seen(self, now):
         """Return the velocity that is used."""
-        return self.velocity.of(now, self.plant.q, self.report(self.plant.qd))
+        return self.velocity.update(now, self.plant.q, self.report(self.plant.qd))
 
     def run(self, duration, push=None, blind=False):
         plant, first = self.plant, len(self.torques)
@@ -201,7 +201,7 @@ def test_an_arm_whose_velocities_are_wrong_comes_to_rest_all_the_same(factor):
     held.plant.reset(HOME)
     held.plant.qd[:] = SPEED
     for k in range(100):
-        held.velocity.of(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, factor * SPEED)
+        held.velocity.update(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, factor * SPEED)
     held.take_over(qd=SPEED).run(1.5)
     assert np.abs(held.plant.qd).max() < 0.01
     honest = Held().take_over(qd=SPEED).run(1.5)
@@ -214,10 +214,10 @@ def test_honest_velocities_are_used_as_they_are():
         t = 0.002 * k
         q, qd = 0.5 * np.sin(2.0 * t) * np.ones(7), np.cos(2.0 * t) * np.ones(7)
         q = np.round((q + 1e-4 * rng.standard_normal(7)) / 1.5e-3) * 1.5e-3  # 12 bits
-        np.testing.assert_array_equal(velocity.of(t, q, qd), qd)
+        np.testing.assert_array_equal(velocity.update(t, q, qd), qd)
 
 
 def test_a_velocity_after_a_pause_is_the_reported_one():
     velocity = PlausibleVelocity(MODEL.velocity_limit)
     for t in (1.0, 1.002, 3.0):
-        np.testing.assert_array_equal(velocity.of(t, t + HOME, SPEED), SPEED)
+        np.testing.assert_array_equal(velocity.update(t, t + HOME, SPEED), SPEED)

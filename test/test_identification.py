@@ -71,7 +71,7 @@ def test_friction_and_base_parameters_are_in_their_intervals():
         found = with_inertia(seed)
         hits += friction_inside(found, seed)
         hits += inside(found.base, projection @ Dynamics(heavy(seed)).parameters)
-        assert np.mean([each.told for each in found.base]) > 0.4
+        assert np.mean([each.identified for each in found.base]) > 0.4
     assert np.mean(hits) >= 0.9
 
 
@@ -122,7 +122,7 @@ def test_a_payload_is_recovered():
         found = estimate(arm(), excerpt(arm(), record(seed, held)), ['friction'], 'tool0')
         true = [mass, *com, *np.diag(inertia), 0.001, 0.0, 0.002]
         hits += inside(found.payload, true)
-        assert found.carries
+        assert found.has_payload
         np.testing.assert_allclose([each.value for each in found.payload[:4]], true[:4], rtol=0.03,
                                    atol=1e-3)
         np.testing.assert_allclose([each.value for each in found.payload[4:]], true[4:],
@@ -132,7 +132,7 @@ def test_a_payload_is_recovered():
 
 def test_no_payload_is_told_from_a_light_one():
     found = estimate(arm(), excerpt(arm(), record(1)), ['friction'], 'tool0')
-    assert not found.carries and found.payload[0].value < 0.01
+    assert not found.has_payload and found.payload[0].value < 0.01
 
 
 def test_scale_and_armature_are_recovered():

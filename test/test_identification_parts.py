@@ -5,9 +5,10 @@ import pytest
 
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.identification.condition import condition_number
-from robodyn_ros.identification.fit import repetition
+from robodyn_ros.identification.fit import correlated_samples
 from robodyn_ros.identification.log_cholesky import from_matrix, LogCholesky, to_matrix, WEIGHTS
-from robodyn_ros.identification.recording import common, pieces, Recording, tidied, uniform
+from robodyn_ros.identification.recording import (
+    intersections, intervals_without_gap, Recording, sorted_samples, uniform)
 from robodyn_ros.identification.signals import bandwidth, Filters, lowpass, motion, slowest_motion
 
 # a brick of 2 kg, 0.1 x 0.2 x 0.4 m, away from the origin
@@ -95,18 +96,18 @@ def test_noise_in_the_velocity_is_foreseen():
 
 
 def test_times_are_ordered_and_each_counts_once():
-    times, values = tidied([3.0, 1.0, np.nan, 2.0, 1.0], np.array([[3.0], [9.0], [5.0], [np.nan],
-                                                                   [1.0]]))
+    times, values = sorted_samples(
+        [3.0, 1.0, np.nan, 2.0, 1.0], np.array([[3.0], [9.0], [5.0], [np.nan], [1.0]]))
     assert times.tolist() == [1.0, 3.0] and values.tolist() == [[1.0], [3.0]]
-    empty, _ = tidied([], np.zeros((0, 2)))
+    empty, _ = sorted_samples([], np.zeros((0, 2)))
     assert not len(empty)
 
 
 def test_pieces_end_at_gaps():
     times = np.concatenate([np.arange(0.0, 1.0, 0.1), np.arange(5.0, 6.0, 0.1)])
-    (a, b), (c, d) = pieces(times)
+    (a, b), (c, d) = intervals_without_gap(times)
     assert (a, c) == (0.0, 5.0) and (b, d) == pytest.approx((0.9, 5.9))
-    assert common([(0.0, 1.0), (5.0, 6.0)], [(0.5, 5.5)]) == [(0.5, 1.0), (5.0, 5.5)]
+    assert intersections([(0.0, 1.0), (5.0, 6.0)], [(0.5, 5.5)]) == [(0.5, 1.0), (5.0, 5.5)]
 
 
 def test_nothing_is_interpolated_across_a_gap():
@@ -121,12 +122,12 @@ def test_nothing_is_interpolated_across_a_gap():
 def test_repetition_counts_correlated_errors():
     rng, segment = np.random.default_rng(0), np.zeros(20000, dtype=int)
     white = rng.normal(size=20000)
-    assert repetition(white, segment) == pytest.approx(1.0, abs=0.1)
+    assert correlated_samples(white, segment) == pytest.approx(1.0, abs=0.1)
     walk = np.zeros(20000)
     for k in range(1, 20000):
         walk[k] = 0.8 * walk[k - 1] + white[k]
     # of an autoregression: (1 + a) / (1 - a)
-    assert repetition(walk, segment) == pytest.approx(9.0, rel=0.2)
+    assert correlated_samples(walk, segment) == pytest.approx(9.0, rel=0.2)
 
 
 def test_condition_number_is_that_of_scaled_columns():

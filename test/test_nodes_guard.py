@@ -114,7 +114,7 @@ def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
         scene.probe.spin_for(5 * TIMEOUT)
         assert len(scene.sent) == count
     assert not said(scene.guard, TAKEN)
-    assert said(scene.guard, 'the controller has left in good order') == 1
+    assert said(scene.guard, 'the controller has stopped commanding') == 1
     assert not scene.reset().success
 
 

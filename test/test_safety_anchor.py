@@ -11,7 +11,7 @@ STILL = np.zeros(3)
 
 def dropped(q, qd):
     anchor = Anchor(LOWER, UPPER)
-    anchor.drop(np.array(q), np.array(qd), DAMPING)
+    anchor.reset(np.array(q), np.array(qd), DAMPING)
     return anchor
 
 
@@ -29,7 +29,7 @@ def test_it_is_never_beyond_a_limit_of_position(side, limit):
     anchor = dropped([0.4 * side, 9.0 * side, 0.0], [20.0 * side, 0.0, 0.0])
     np.testing.assert_array_equal(anchor.q[:2], limit[:2])
     anchor.pull(np.full(3, 7.0 * side), STILL, DAMPING, RATE)
-    anchor.give_way(np.full(3, 0.1))
+    anchor.slip(np.full(3, 0.1))
     np.testing.assert_array_equal(anchor.q[:2], limit[:2])
     assert side * anchor.q[2] > 6.0, 'a joint without limits is free'
 
@@ -58,5 +58,5 @@ def test_dragged_it_keeps_the_part_of_the_pull_that_was_granted():
     anchor, q = dropped([0.0, 0.0, 0.0], STILL), np.array([0.4, -0.3, 0.2])
     pull = anchor.pull(q, STILL, DAMPING, RATE).copy()
     part = np.array([0.25, 1.0, 0.5])
-    anchor.give_way(part)
+    anchor.slip(part)
     np.testing.assert_allclose(anchor.pull(q, STILL, DAMPING, RATE), part * pull, rtol=1e-12)

@@ -21,8 +21,8 @@ class Guarded:
         for _ in range(round(duration / look)):
             self.now += look
             if phase is not None:
-                self.guard.heard(phase)
-            self.guard.look(self.now, self.able)
+                self.guard.heartbeat_received(phase)
+            self.guard.update(self.now, self.able)
         return self.guard.state
 
 
@@ -347,10 +347,10 @@ class World:
         guard = self.watch.guard
         while self._beats and self._beats[0][0] <= self.now:
             _, phase, self._echo = self._beats.pop(0)
-            guard.heard(phase)
+            guard.heartbeat_received(phase)
         if self.now >= self._look:
             self._look = self.now + LOOK
-            word = guard.look(self.now, True)
+            word = guard.update(self.now, True)
             self._words.append((self.now + self.DELAY, word, self._echo))
 
     def _controller(self):
@@ -381,15 +381,15 @@ def test_never_do_both_command(pause):
 def test_a_guard_that_was_held_up_listens_before_it_says_that_it_commands():
     """Protects from a controller that gives way to a guard which has not looked yet."""
     guard = Guard(0.2)
-    guard.heard(Phase.ACTIVE)
+    guard.heartbeat_received(Phase.ACTIVE)
     now = 0.0
     while guard.state is not GuardState.COMMANDING:
         now += 0.01
-        guard.look(now, True)
-    assert guard.commands and not guard.listens
+        guard.update(now, True)
+    assert guard.commands and not guard.observing
     now += 1.0
-    guard.look(now, True)
-    assert guard.listens and not guard.commands
-    guard.heard(Phase.ACTIVE)
-    assert guard.look(now + 0.01, True) is GuardState.ARMED
-    assert not guard.listens
+    guard.update(now, True)
+    assert guard.observing and not guard.commands
+    guard.heartbeat_received(Phase.ACTIVE)
+    assert guard.update(now + 0.01, True) is GuardState.ARMED
+    assert not guard.observing

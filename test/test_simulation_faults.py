@@ -64,14 +64,14 @@ def test_faults_begin_and_end_at_their_time():
     schedule = FaultSchedule(JOINTS, listed)
     seen = []
     for k in range(600):
-        if schedule.advance(1e-3 * k):
+        if schedule.update(1e-3 * k):
             seen.append((k, sorted(fault.kind for fault in schedule.active)))
     assert seen == [(100, ['silence']), (250, ['nan', 'silence']),
                     (300, ['freeze', 'nan', 'silence']), (400, ['freeze', 'nan']), (500, ['nan'])]
     assert schedule.counts == {'freeze': 1, 'silence': 1, 'nan': 1}
     schedule.reset()
     assert not schedule.active
-    schedule.advance(0.1)
+    schedule.update(0.1)
     assert [fault.kind for fault in schedule.active] == ['silence']
     assert schedule.counts['silence'] == 2
 
@@ -105,7 +105,7 @@ def test_a_campaign_of_some_kinds_and_one_of_none():
     assert {next(alone).kind for _ in range(50)} == {'freeze'}
     assert list(Campaign().faults(JOINTS)) == []
     schedule = FaultSchedule(JOINTS)
-    assert not schedule.advance(1e6) and not schedule.active
+    assert not schedule.update(1e6) and not schedule.active
     with pytest.raises(ArgumentError, match="'freez'"):
         Campaign(kinds=('freez',))
     with pytest.raises(ArgumentError, match='rate.*-1'):
@@ -135,7 +135,7 @@ def test_what_the_wire_shows_of_each_fault():
     far, = spoiled(Fault(1.0, 'infinite', ('hip',)))
     assert list(far.position) == [np.inf, 2.0, 3.0]
     more, = spoiled(Fault(1.0, 'extra'))
-    assert more.names == ('stranger', *JOINTS) and list(more.effort[1:]) == [10.0, 20.0, 30.0]
+    assert more.names == ('unknown_joint', *JOINTS) and list(more.effort[1:]) == [10.0, 20.0, 30.0]
     late, = spoiled(Fault(1.0, 'clock_jump', amount=-0.25))
     assert late.stamp == 750_000_000
     assert spoiled(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0

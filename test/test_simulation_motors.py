@@ -81,7 +81,7 @@ def test_teeth_exchange_the_torque_of_a_spring_and_damper_at_the_end_of_the_step
         torque, gap, rate = (rng.uniform(-most, most) for most in (5.0, 0.015, 2.0))
         gears = Gears([torque], [gap], [rate], constants, dt)
         qdd = gears.force[0] / (inertia + gears.inertia[0])
-        (gap_after,), (rate_after,) = gears.after([qdd])
+        (gap_after,), (rate_after,) = gears.gap_after([qdd])
         assert gap_after == pytest.approx(gap + dt * rate_after, abs=1e-12)
         tooth = torque - armature * (qdd + (rate_after - rate) / dt)
         assert tooth == pytest.approx(inertia * qdd, abs=1e-9)

@@ -134,7 +134,8 @@ class ArmController:
         learning_link, tool = settings.adaptive.link or model.tip, design.task_gains.link
         made = CompiledCycle(
             dynamics, tool, learning_link,
-            self.loads.slot(learning_link) if self.loads.takes(learning_link) else None,
+            self.loads.parameter_index(learning_link) if self.loads.has_slot(learning_link)
+            else None,
             settings.stale.stop, self._schedule.table)
         made.prepare(self.law)
         if isinstance(own_law, CompiledLaw):
@@ -820,10 +821,11 @@ class ArmController:
 
     def _use_loads(self, payloads, gravity, what: str, forget: bool = False) -> None:
         active = self.mode is not Mode.INACTIVE
-        target = self.loads.planned(payloads, gravity)
+        target = self.loads.runtime_parameters(payloads, gravity)
         if active:
             learned = 0.0 if forget else self._m.loads.learned
-            problem = self._unbearable(self.loads.weight(self._m.q, target + learned), self.bounds)
+            problem = self._unbearable(
+                self.loads.gravity_torque(self._m.q, target + learned), self.bounds)
             if problem:
                 raise ModelError(f'{what}: {problem}; check the number and its unit')
         self.loads.payloads, self.loads.gravity = payloads, np.array(gravity, dtype=float)

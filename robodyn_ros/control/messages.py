@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 _MISSES = ("joint '{joint}': {what} misses its reference by {value:.4g}, tolerance {bound:g}, "
            '{time:.3f} s after the ')
@@ -31,7 +31,7 @@ TEMPLATES = {
     motion.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
     motion.INTERRUPTED: 'the motion is given up after a pause',
     motion.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
-                     f'finite numbers below {ABSURD:g}',
+                     f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
     motion.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
     motion.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
                               'not finite either; sent the last torque again',

@@ -13,7 +13,7 @@ from robodyn_ros.control.settings import VELOCITY_SOURCES
 from robodyn_ros.control.steps import laws
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
-from robodyn_ros.safety import judged_speeds
+from robodyn_ros.safety import finite_velocity_limits
 
 _SHOWN = 0.1     # of the effort limit, that a live measured effort shows
 _STEEPEST = 1.5  # largest over mean deceleration of a stop
@@ -62,7 +62,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
                         ('overspeed_time', settings.overspeed_time),
                         ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
         getattr(judges, name)[...] = value
-    accepts.limit[:] = judged_speeds(model.velocity_limit)
+    accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
     accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration

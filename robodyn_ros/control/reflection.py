@@ -19,7 +19,7 @@ from robodyn_ros.control.settings import ReflectionSettings
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 
 class Reflection:
@@ -71,7 +71,7 @@ class Reflection:
         if values.shape != (self._model.nv,):
             raise ArgumentError(f'{values.shape} torques to reflect; give one for each of the '
                                 f'{self._model.nv} joints', shape=values.shape)
-        bad = ~(np.abs(values) < ABSURD)
+        bad = ~(np.abs(values) < MAX_PLAUSIBLE_VALUE)
         if bad.any():
             j = int(np.argmax(bad))
             raise ArgumentError(f"effort of joint '{self._model.joint_names[j]}' is {values[j]}; "

@@ -102,7 +102,7 @@ class RolloutCycle:
 
     # --- called by the loop, over scalars ----------------------------------------------------
 
-    def answer(self, tables, now, q, qd, effort, memory, program):
+    def compute_torque(self, tables, now, q, qd, effort, memory, program):
         """Return torque and next memory for a measured state."""
         made, functions = self._made, SimpleNamespace(**tables)
         state = [0.0] * made.sizes['state']
@@ -111,7 +111,7 @@ class RolloutCycle:
         state = replace(state, kind=FROM_STATE, now=now, q=q, qd=qd, effort=effort)
         return cycle(made.robot, functions, functions.path, state, m, p)
 
-    def tracked(self, memory: Memory):
+    def tracking(self, memory: Memory):
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
         cut = [either(*each) for each in zip(memory.verdict.saturated,
                                              memory.verdict.rate_limited)]

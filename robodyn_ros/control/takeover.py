@@ -11,7 +11,7 @@ from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 _LARGE = 0.1         # rad or m, below which distances are printed in thousandths
 _STILL = 0.05        # rad/s or m/s, below which the effort is compared with the gravity torque
@@ -20,9 +20,9 @@ _STILL = 0.05        # rad/s or m/s, below which the effort is compared with the
 def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) -> str:
     """Return the first joint with unusable position or velocity, as text; '' if none."""
     for name, x, v in zip(joint_names, q, qd):
-        if not (abs(x) < ABSURD and abs(v) < ABSURD):
+        if not (abs(x) < MAX_PLAUSIBLE_VALUE and abs(v) < MAX_PLAUSIBLE_VALUE):
             return (f"joint '{name}' reports position {x}, velocity {v}; both must be finite "
-                    f'numbers below {ABSURD:g}')
+                    f'numbers below {MAX_PLAUSIBLE_VALUE:g}')
     return ''
 
 
@@ -94,7 +94,7 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
         return 'the joint states contain no effort'
     # joint torques of 1 kg at the tip
     load = -dynamics.jacobian(q, model.tip)[:3].T @ model.gravity
-    arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_weights(q),
+    arm = RestingArm(model, np.array(effort), dynamics.gravity(q), loads.unit_gravity_torques(q),
                      load, model.tip, tolerance)
     problem = contradiction(arm, driver_compensates_gravity)
     if problem:

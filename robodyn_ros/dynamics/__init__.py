@@ -1,4 +1,4 @@
-"""Dynamics: one text per algorithm, compiled for one robot."""
+"""Rigid-body dynamics: each algorithm written once, compiled for one robot."""
 
 from robodyn_ros.dynamics.dynamics import Dynamics
 from robodyn_ros.dynamics.jit.kernel import Kernel

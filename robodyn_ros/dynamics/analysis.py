@@ -1,4 +1,4 @@
-"""What one asks of a robot's dynamics beyond forces, accelerations and poses."""
+"""Further results: Coriolis matrix, derivatives, regressor, effective mass."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from robodyn_ros.dynamics.base_parameters import base_parameters, BaseParameters
 from robodyn_ros.dynamics.compiled import as_builtin, LARGEST_FUSED
 from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, row_numbers
 from robodyn_ros.dynamics.jit.kernel import as_doubles
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.exceptions import ArgumentError
 
 
 class VelocityForces(NamedTuple):
-    """The two parts of C(q, qd) qd; (nv,) or (N, nv) each."""
+    """Centrifugal and Coriolis part of C(q, qd) qd; (nv,) or (N, nv) each."""
 
     centrifugal: NDArray
     coriolis: NDArray
 
 
 class Ellipsoid(NamedTuple):
-    """Half-lengths, smallest first, and directions as columns; (n,) and (n, n), or (N, ...)."""
+    """Half-lengths, ascending, and directions as columns; (n,) and (n, n), or (N, ...)."""
 
     sizes: NDArray
     axes: NDArray
@@ -33,9 +33,9 @@ class Ellipsoid(NamedTuple):
 
 class Analysis:
     """
-    The part of `Dynamics` that builds on its algorithms, or differentiates them.
+    Part of `Dynamics`: results that build on its algorithms, and derivatives.
 
-    Arrays and batches are as for all of `Dynamics`.
+    Arrays and batches are as in `Dynamics`.
     """
 
     # --- velocity forces --------------------------------------------------------------------
@@ -45,8 +45,8 @@ class Analysis:
         """
         Return C(q, qd); (nv, nv) or (N, nv, nv).
 
-        The one of the Christoffel symbols, C_ij = sum_k Gamma_ijk qd_k: `C qd` are the velocity
-        forces and `dM/dt - 2 C` is skew-symmetric.
+        It is the one of the Christoffel symbols, C_ij = sum_k Gamma_ijk qd_k: `C qd` are the
+        velocity forces, and `dM/dt - 2 C` is skew-symmetric.
         """
         return self._call('coriolis_matrix', q, qd, out=out)
 
@@ -56,7 +56,7 @@ class Analysis:
 
         Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), symmetric in j and k.
         """
-        # C is linear in qd: its symbols are C at unit velocities
+        # C is linear in qd: the symbols are C at unit velocities
         q, units = as_doubles(q, 'q', self.nv), np.eye(self.nv)
         rows = np.repeat(np.atleast_2d(q), self.nv, axis=0)
         C = self.coriolis_matrix(rows, np.tile(units, (len(rows) // self.nv, 1)))
@@ -116,21 +116,21 @@ class Analysis:
         """
         if self.model.nb <= LARGEST_FUSED:
             return _parts_first(self._call('forward_dynamics_derivatives', q, qd, tau))
-        # the same steps, with the matrices in LAPACK: unrolled they would take long to compile
+        # the matrices by LAPACK: as unrolled code they would take long to compile
         qdd = self.forward_dynamics(q, qd, tau)
         by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
         if M.ndim == 2:
-            from scipy.linalg.lapack import dposv  # takes as long to load as all of this package
+            from scipy.linalg.lapack import dposv  # slow to import
             n = self.nv
             _, x, singular = dposv(M, np.hstack([-by_q, -by_qd, np.eye(n)]), lower=True)
             if singular:
-                refuse_singular(M, self.model.joint_names)
+                raise_if_singular(M, self.model.joint_names)
                 x[:] = np.nan
             return np.moveaxis(x.reshape(n, 3, n), 1, 0)
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
-            refuse_singular(M, self.model.joint_names)
+            raise_if_singular(M, self.model.joint_names)
             inverse = np.full_like(M, np.nan)
         return np.stack([-inverse @ by_q, -inverse @ by_qd, inverse])
 
@@ -164,38 +164,38 @@ class Analysis:
         q, qd, qdd : (nv,) or (N, nv)
             Position, velocity, acceleration.
         out : (nv, 10 nb) or (N, nv, 10 nb), optional
-            Where the result goes.
+            Buffer for the result.
 
         Returns
         -------
         Y : (nv, 10 nb) or (N, nv, 10 nb)
-            Depends on gravity, not on masses or payloads.
+            Regressor; it depends on gravity, not on masses or payloads.
 
         """
         return self._call('regressor', q, qd, qdd, out=out)
 
     def base_parameters(self, seed: int = 0, tolerance: float = 1e-9) -> BaseParameters:
         """
-        Return a smallest set of parameters that gives the same joint forces.
+        Return a minimal set of parameters that determines the joint forces.
 
-        `Y @ phi = Y[:, columns] @ (projection @ phi)` in every state. Found from the rank of the
-        regressor in random states under the present gravity.
+        `Y @ phi = Y[:, columns] @ (projection @ phi)` in every state. It is computed from the
+        rank of the regressor in random states with the current gravity.
 
         Parameters
         ----------
         seed : int
-            Of the random states.
+            Seed of the random states.
         tolerance : float
-            What counts as no effect, as a share of a parameter's whole effect. With angles
-            rounded in the URDF (1.5708) a larger one finds the parameters of the arm meant.
+            Relative effect below which a parameter counts as dependent. For angles rounded in
+            the URDF (1.5708) a larger tolerance finds the parameters of the intended arm.
 
         """
-        # the rank is the same around every state: limits of position would only hide it
+        # without position limits: the rank is the same in the neighbourhood of any state
         rng = np.random.default_rng(seed)
         count = 20 + 4 * BODY_PARAMETERS * self.model.nb // self.nv
         q = rng.uniform(-np.pi, np.pi, (count, self.nv))
         qd, qdd = rng.normal(size=(2, count, self.nv))
-        # an acceleration as large as gravity, so that no column is drowned
+        # accelerations of the size of gravity, for columns of similar size
         return base_parameters(np.concatenate(self.regressor(q, 3.0 * qd, 10.0 * qdd)), tolerance)
 
     # --- at a link --------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Analysis:
     def effective_mass(self, q, link: str, rows: str | Sequence[int] = 'linear',
                        immovable: float = 1e12) -> EffectiveMass:
         """
-        Return the mass that a link shows to a push at its origin, and its ellipsoid.
+        Return the effective mass at a link's origin, and its ellipsoid.
 
         Parameters
         ----------
@@ -212,24 +212,24 @@ class Analysis:
         link : str
             Name of the link.
         rows : {'linear', 'angular', 'all'} or sequence of int
-            The directions, as rows of the Jacobian: 'linear' gives a matrix in kg whose axes
+            Directions, as rows of the Jacobian: 'linear' gives a matrix in kg whose axes
             are directions in space; 'all' the 6 x 6 operational-space inertia, whose principal
             axes mix kg and kg m^2.
         immovable : float
-            Near a singularity masses grow without bound. A direction whose mass is more than
-            this many times the smallest one is one that the joints cannot move.
+            Near a singularity the mass is unbounded. A direction with more than this multiple
+            of the smallest mass counts as one that the joints cannot move.
 
         Returns
         -------
         matrix, masses, axes : (k, k), (k,), (k, k), or with a leading N
-            Lambda = (J M^-1 J^T)^-1; principal masses, smallest first, and principal directions
+            Lambda = (J M^-1 J^T)^-1; principal masses, ascending, and principal directions
             as columns. Directions that the joints cannot move have an infinite mass, and are
-            left out of Lambda (its pseudo-inverse: a motion in them has no inertia there).
+            zero in Lambda (a pseudo-inverse).
 
         Raises
         ------
         ArgumentError
-            Wrong arguments, or a joint that moves no mass, so that M has no inverse.
+            Wrong arguments, or a joint that moves no mass, so that M is singular.
 
         """
         J = self.jacobian(q, link)[..., row_numbers(rows), :]
@@ -237,12 +237,11 @@ class Analysis:
 
     def torque_ellipsoid(self, q) -> Ellipsoid:
         """
-        Return the joint forces that all accelerations of size 1 take at rest, without gravity.
+        Return the ellipsoid of joint forces of accelerations of size 1, at rest without gravity.
 
-        They are `M a` for a in the unit ball: an ellipsoid along the principal axes of M (Lynch
-        and Park 8.1.3). Seen the other way, forces of size 1 give accelerations in the ellipsoid
-        of the same axes with the reciprocal half-lengths. Raises `ArgumentError` if q is not
-        finite.
+        They are `M a` for a in the unit ball, with the principal axes of M (Lynch and Park
+        8.1.3). Conversely, forces of size 1 give accelerations in the ellipsoid of the same axes
+        with the reciprocal half-lengths. Raises `ArgumentError` if q is not finite.
         """
         M = self.mass_matrix(q)
         if not np.isfinite(M).all():
@@ -251,5 +250,5 @@ class Analysis:
 
 
 def _parts_first(matrices: NDArray) -> NDArray:
-    """Return the three matrices of one state, or of each state of a batch, parts first."""
+    """Return the matrices of one state or of a batch with the part as the first axis."""
     return matrices if matrices.ndim == 3 else np.moveaxis(matrices, 1, 0)

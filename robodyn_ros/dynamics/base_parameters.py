@@ -1,5 +1,5 @@
 """
-Which inertial parameters of a robot its joint forces depend on.
+Base inertial parameters: the combinations that determine the joint forces.
 
 Source: Gautier, Numerical calculation of the base inertial parameters of robots, 1991.
 """
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 class BaseParameters(NamedTuple):
     """
-    A smallest set of parameters that gives the same joint forces.
+    A minimal set of parameters that determines the joint forces.
 
     `Y phi = Y[:, columns] @ (projection @ phi)`: each base parameter is one parameter of phi plus
-    multiples of those that cannot be told apart from it.
+    multiples of parameters that are indistinguishable from it.
 
     Attributes
     ----------
     columns : (n,) array of int
-        The parameters, by index in phi, that base parameters are named after; their columns of
+        Indices in phi of the parameters after which base parameters are named; their columns of
         the regressor are independent. Bodies near the base come first.
     projection : (n, 10 nb) array
-        Base parameters from phi.
+        Matrix that maps phi to the base parameters.
 
     """
 
@@ -37,17 +37,17 @@ def base_parameters(regressors: NDArray, tolerance: float) -> BaseParameters:
     """
     Return the base parameters of a robot from its regressor in many states, stacked.
 
-    A column that is nearer than `tolerance` times its size to the span of those before it
-    depends on them.
+    A column is dependent if its distance from the span of the columns before it is less than
+    `tolerance` times its norm.
     """
     size = np.linalg.norm(regressors, axis=0)
-    felt = np.flatnonzero(size > tolerance * size.max(initial=0.0))
-    scaled = regressors[:, felt] / size[felt]
+    relevant = np.flatnonzero(size > tolerance * size.max(initial=0.0))
+    scaled = regressors[:, relevant] / size[relevant]
     # R_kk is the distance of column k from the span of the columns before it
     independent = np.abs(np.diag(np.linalg.qr(scaled, mode='r'))) > tolerance
     ordered = np.hstack([scaled[:, independent], scaled[:, ~independent]])
     R, n = np.linalg.qr(ordered, mode='r'), np.count_nonzero(independent)
-    columns, dependent = felt[independent], felt[~independent]
+    columns, dependent = relevant[independent], relevant[~independent]
     shares = np.linalg.solve(R[:n, :n], R[:n, n:]) * size[dependent] / size[columns, None]
     shares[np.abs(shares) < tolerance * np.abs(shares).max(initial=0.0)] = 0.0
     projection = np.zeros((n, regressors.shape[1]))

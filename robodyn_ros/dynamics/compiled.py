@@ -1,4 +1,4 @@
-"""Methods that stand for algorithms: compiled for one robot at their first call."""
+"""Methods of `Dynamics` as algorithms that are compiled for one robot at the first call."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.rollout import Rollout
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 
 _BACKENDS = ('auto', 'compiled', 'python')
 
-# of each method: the algorithm, its arguments, and the shape of its result
+# per method: algorithm, arguments, and shape of the result
 _OF_ARRAYS = {
     'inverse_dynamics': (algorithms.inverse_dynamics, ('q', 'qd', 'qdd'), ('nv',)),
     'gravity': (algorithms.gravity, ('q',), ('nv',)),
@@ -50,21 +50,21 @@ _OF_LINK = {
     'jacobian': (algorithms.jacobian, ('q',), (6, 'nv')),
     'jacobian_dot_qd': (algorithms.jacobian_dot_qd, ('q', 'qd'), (6,)),
 }
-# methods that hand on the result in another form
+# methods that convert the result of their kernel
 _UNPACKED = {
     'kinetic_energy': (algorithms.kinetic_energy, ('q', 'qd'), (1,)),
     'potential_energy': (algorithms.potential_energy, ('q',), (1,)),
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
 }
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
-# what looks at results that are not finite
+# checks of results that are not finite
 _REVIEWS = {'forward_dynamics': '_review_acceleration',
             'forward_dynamics_derivatives': '_review_acceleration',
             'center_of_mass': '_review_center_of_mass'}
-# their code grows with the pairs of joints on one path: beyond some size, minutes to compile
+# code size grows with the number of joint pairs on one path: minutes to compile for large robots
 _OF_PAIRS = ('coriolis_matrix', 'velocity_forces', 'regressor', 'inverse_dynamics_derivatives')
 _LARGEST_OF_PAIRS = 80
-# up to here forward dynamics and its derivatives are one kernel, inverse of M included
+# up to this size forward dynamics and its derivatives are one kernel, with the inverse of M
 LARGEST_FUSED = 12
 
 
@@ -76,10 +76,10 @@ class _Frame(NamedTuple):
 
 class as_builtin:  # noqa: N801  (a decorator)
     """
-    Method of arrays, or of arrays and a link, with a built-in function in its place.
+    Decorator that replaces a method of arrays, or of arrays and a link, by a built-in function.
 
-    The function takes the method's place on an instance at the first access, so that whatever
-    refers to it is fast from the first call on, which compiles. It falls back to the method.
+    The function is set on the instance at the first access, so that every reference to it is fast
+    after the first call, which compiles. Its fallback is the method.
     """
 
     def __init__(self, method: Callable):
@@ -89,12 +89,12 @@ class as_builtin:  # noqa: N801  (a decorator)
         if dynamics is None:
             return self._method
         method, name = MethodType(self._method, dynamics), self._method.__name__
-        # what overrides it and calls it by `super()` stays in its place
+        # an override that calls the method by `super()` is not replaced
         return dynamics._builtin(method) if getattr_static(owner, name) is self else method
 
 
 class CompiledMethods:
-    """The part of `Dynamics` that finds the kernel of a method, and compiles it."""
+    """Part of `Dynamics` that compiles and finds the kernels of its methods."""
 
     def __init__(self, model: RobotModel, backend: str = 'auto', cache: Path | bool | None = None,
                  threads: int = 1):
@@ -106,7 +106,7 @@ class CompiledMethods:
         self.nv = model.nv
         self.threads = threads
         self.tree = Tree.from_model(model)
-        self._structure = model.structure_key  # stays, whatever `update` brings
+        self._structure = model.structure_key  # not changed by `update`
         self.backend = backend
         self.compiled = self._compiles(LARGEST_COMPILED, 'all algorithms')
         self._cache = machine.default_cache() if cache is None else (
@@ -117,17 +117,17 @@ class CompiledMethods:
         self._fastcalls: dict[str, FastCall] = {}
 
     def __reduce__(self):
-        # compiled methods stay behind: a copy makes its own
+        # without compiled methods: a copy compiles its own
         return type(self), (self.model, self.backend, self._cache or False, self.threads)
 
     def update(self, model: RobotModel) -> None:
         """
-        Take gravity and payloads from a model that differs in nothing else; no compilation.
+        Set gravity and payloads from a model that differs in nothing else; no compilation.
 
         Raises
         ------
         ArgumentError
-            The model is another robot, or has payloads on other links: make a new `Dynamics`.
+            The model is another robot, or has payloads on other links.
 
         """
         if model.structure_key != self._structure:
@@ -141,14 +141,14 @@ class CompiledMethods:
         """
         Gravity (3), then ten numbers per payload slot, as compiled functions read them.
 
-        Whoever writes into it, cycle by cycle, blends payloads; `model` knows nothing of that.
+        It may be written to at run time, to change payloads gradually; `model` is not updated.
         """
         return self._runtime
 
     def kernel(self, function: Callable, arguments: Mapping[str, int], shape: tuple[int, ...],
                name: str | None = None) -> Kernel:
         """
-        Compile a function of your own that builds on `algorithms`.
+        Compile a user's function that builds on `algorithms`.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ class CompiledMethods:
         shape : tuple of int
             Shape of the result.
         name : str, optional
-            Identifies a function of a module, so that its compiled code is found again without
-            a trace; leave it out for closures and for functions under work.
+            Identifier of a function of a module, under which its compiled code is cached without
+            tracing; omit it for closures and for functions that still change.
 
         """
         return self._make_kernel(function, arguments, shape, name)
@@ -177,17 +177,17 @@ class CompiledMethods:
                  outputs: Mapping[str, int], name: str | None = None,
                  builds_on: Sequence[str] = ()) -> Function:
         """
-        Compile a function of your own with a C signature, for machine code to call.
+        Compile a user's function with a C signature, to be called by machine code.
 
         Parameters
         ----------
         body : callable
             `body(tree, *arguments)` over scalars, see `algorithms` and `jit.function`; gravity
-            and payloads, should it need them, are among its arguments.
+            and payloads, if needed, must be among its arguments.
         arguments, outputs, name
             As for `Function`, and for `kernel`.
         builds_on : sequence of str
-            Parts of this package that it builds on, besides its own and `dynamics`.
+            Packages of robodyn_ros that it depends on, besides its own and `dynamics`.
 
         """
         key = self._key(body, name, tuple(arguments.items()), tuple(outputs.items()),
@@ -198,7 +198,7 @@ class CompiledMethods:
     def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
                 name: str | None = None, tables: Mapping[str, Argument] | None = None) -> Rollout:
         """
-        Compile a loop that applies a step of your own many times, to many states.
+        Compile a loop that applies a user's step many times, to many states.
 
         Parameters
         ----------
@@ -206,11 +206,11 @@ class CompiledMethods:
             `step(tree, runtime, state, constants, inputs, *tables)` over lists of scalars returns
             the next state.
         state, constants, inputs : int
-            Their lengths.
+            Lengths of these lists.
         recorded : int
-            How many numbers at the beginning of the state are recorded.
+            Number of leading state values that are recorded.
         name : str, optional
-            As for `kernel`.
+            Identifier, as for `kernel`.
         tables : mapping of str to Table or FunctionTable, optional
             Name and kind of each table, see `flow`.
 
@@ -224,22 +224,23 @@ class CompiledMethods:
 
     def _key(self, function: Callable, name: str | None, *rest,
              builds_on: Sequence[str] = ()) -> str | None:
-        """Return what identifies compiled code; None: the code itself does."""
+        """Return the cache key of compiled code; None: the code itself is the key."""
         return name and '|'.join((
             self._structure, machine.source_digest(function, builds_on), name,
             function.__module__, function.__qualname__, str(rest)))
 
     def warm(self, *names: str) -> None:
-        """Compile methods now (by name), so that no later call does."""
+        """Compile methods (by name) in advance."""
         for name in names:
             self._find(name)
 
     def machine_code(self, name: str) -> machine.Code | None:
         """
-        Return the machine code of a method of arrays, for other machine code to call.
+        Return the machine code of a method of arrays, to be called by other machine code.
 
-        Its `kernel(runtime, *arrays, out)` takes addresses, looks at nothing, and leaves what is
-        not finite as it comes; `out` may be one of the arrays. None where Python runs the method.
+        Its `kernel(runtime, *arrays, out)` takes addresses, without checks and without a
+        treatment of numbers that are not finite; `out` may be one of the arrays. None if the
+        method runs in Python.
         """
         if (name, None) not in self._kernels:
             self._find(name)
@@ -258,7 +259,7 @@ class CompiledMethods:
         return bodies <= largest
 
     def _builtin(self, method: MethodType) -> Callable:
-        """Return the built-in function for a method of this instance, or else the method."""
+        """Return the built-in function of a method of this instance, or the method itself."""
         name = method.__name__
         fused = name != 'forward_dynamics_derivatives' or self.model.nb <= LARGEST_FUSED
         if not (self.compiled and fused and supported()):
@@ -272,19 +273,19 @@ class CompiledMethods:
         return call.builtin
 
     def _bind(self, name: str) -> None:
-        """Let the built-in function of a method lead to its kernel, as soon as there are both."""
+        """Connect the built-in function of a method to its kernel, if both exist."""
         call, kernel = self._fastcalls.get(name), self._kernels.get((name, None))
         if call is not None and kernel is not None and kernel.code is not None:
             call.bind(kernel.code)
 
     def _call(self, name: str, *arrays, link: str | None = None, out=None):
-        """Call the kernel of a method, whatever the form of the arguments."""
+        """Call the kernel of a method, with arguments of any form."""
         try:
             function = self._calls[name, link]
-        except (KeyError, TypeError):  # not compiled yet, or no name of a link
+        except (KeyError, TypeError):  # not compiled yet, or not the name of a link
             function = self._find(name, link)
         if link is not None and name in self._fastcalls:
-            # a name that the door does not know yet, maybe an equal string
+            # a string object that the built-in function does not have yet
             self._fastcalls[name].bind_link(link, self._kernels[name, link].code)
         return function(*arrays) if out is None else function(*arrays, out=out)
 
@@ -296,7 +297,7 @@ class CompiledMethods:
         return self._calls[name, link]
 
     def _form(self, name: str) -> tuple[Callable, dict[str, int], tuple[int, ...]]:
-        """Return the algorithm of a method, its arguments with their lengths, and its shape."""
+        """Return the algorithm of a method, its arguments with lengths, and the result's shape."""
         algorithm, taken, shape = _METHODS[name]
         sizes = {'nv': self.nv, 'parameters': BODY_PARAMETERS * self.model.nb}
         return algorithm, dict.fromkeys(taken, self.nv), tuple(
@@ -320,7 +321,7 @@ class CompiledMethods:
         return getattr(self, _REVIEWS[name]) if name in _REVIEWS else None
 
     def _review_acceleration(self, q, qd, tau, out=None) -> None:
-        refuse_singular(self._call('mass_matrix', q), self.model.joint_names)
+        raise_if_singular(self._call('mass_matrix', q), self.model.joint_names)
 
     def _review_center_of_mass(self, q, out=None) -> None:
         if not self.model.mass.any() and not self._runtime[3::algorithms.PAYLOAD_SIZE].any():
@@ -328,6 +329,6 @@ class CompiledMethods:
                                 'moves has a mass; give its links an <inertial>')
 
     def frame(self, link: str) -> _Frame:
-        """Return where a link is on its body, as kernels take it."""
+        """Return the pose of a link in its body, in the form that kernels take."""
         frame = self.model.link(link)
         return _Frame(int(frame.body), as_tuple(frame.rotation), as_tuple(frame.translation))

@@ -1,4 +1,4 @@
-"""Rigid-body dynamics of one robot: the checked calls."""
+"""Rigid-body dynamics of one robot: the public methods."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ class Dynamics(CompiledMethods, Analysis):
     Joint arrays are float64 of length `nv`, in the order of `model.joint_names`: rad and m,
     rad/s and m/s, N m and N. Every method also takes batches: (N, nv) arrays in, one more
     leading axis out. 6-vectors have their linear part first. `out=` avoids an allocation and
-    may be one of the arguments. A state with a number that is not finite gives NaN throughout
-    its result; in a batch, throughout its row.
+    may be one of the arguments. A state with a number that is not finite has NaN in all of
+    its result; in a batch, in its row only.
 
-    An algorithm is compiled for this robot at its first call, and kept in a cache on disk.
-    Methods of arrays, and of arrays and a link, are replaced on the instance by built-in
-    functions of machine code; their signature and behaviour stay.
+    An algorithm is compiled for this robot at its first call, and cached on disk. Methods of
+    arrays, and of arrays and a link, are replaced on the instance by built-in functions with the
+    same signature and behaviour.
 
     Parameters
     ----------
     model : RobotModel
         The robot.
     backend : {'auto', 'compiled', 'python'}
-        'python' runs the same algorithms on Python floats: slow, transparent, and what 'auto'
-        takes, with a RuntimeWarning, for robots of more joints than straight-line code serves
-        well.
+        'python' runs the same algorithms on Python floats, which is slow and easy to debug.
+        'auto' compiles, except for very large robots, where it issues a RuntimeWarning and runs
+        Python.
     cache : path, optional
-        Folder for compiled code; `$ROBODYN_CACHE_DIR` or the user's cache folder by default.
+        Folder for compiled code, default `$ROBODYN_CACHE_DIR` or the user's cache folder.
         False compiles in memory.
     threads : int
-        How many threads share a batch.
+        Number of threads for a batch.
 
     Raises
     ------
     ArgumentError
         At a call: wrong shape or type, naming the argument; an unknown link; accelerations of a
-        joint that moves no mass, naming it.
+        joint that moves no mass, naming the joint.
     KernelError
         Compilation failed.
 
@@ -63,9 +63,9 @@ class Dynamics(CompiledMethods, Analysis):
         q, qd, qdd : (nv,) or (N, nv)
             Position, velocity, acceleration.
         wrenches : mapping of str to (6,), optional
-            Wrench that the environment applies to a link, at the link's origin, in base axes.
+            Wrench of the environment on a link, at the link's origin, in base axes.
         out : (nv,) or (N, nv), optional
-            Where the result goes.
+            Buffer for the result.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class Dynamics(CompiledMethods, Analysis):
 
     @as_builtin
     def gravity(self, q, out=None):
-        """Return g(q), the joint forces that hold the robot still; (nv,) or (N, nv)."""
+        """Return the gravity torque g(q); (nv,) or (N, nv)."""
         return self._call('gravity', q, out=out)
 
     @as_builtin
@@ -95,7 +95,7 @@ class Dynamics(CompiledMethods, Analysis):
     @as_builtin
     def forward_dynamics(self, q, qd, tau, wrenches: Mapping[str, Any] | None = None, out=None):
         """
-        Return the accelerations that joint forces cause.
+        Return the accelerations for joint forces.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Dynamics(CompiledMethods, Analysis):
         wrenches : mapping of str to (6,), optional
             As for `inverse_dynamics`.
         out : (nv,) or (N, nv), optional
-            Where the result goes.
+            Buffer for the result.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class Dynamics(CompiledMethods, Analysis):
         Return the Jacobian of a link's origin, in base axes; (6, nv) or (N, 6, nv).
 
         Rows are linear first, then angular: `J qd` is the twist of the link, `J^T w` the joint
-        forces that stand for a wrench on it.
+        forces equivalent to a wrench on it.
         """
         return self._call('jacobian', q, link=link, out=out)
 
@@ -160,7 +160,7 @@ class Dynamics(CompiledMethods, Analysis):
         return _scalar(self._call('kinetic_energy', q, qd))
 
     def potential_energy(self, q):
-        """Return - sum m g . p of the moving bodies in J, zero at the base; a float, or (N,)."""
+        """Return - sum m g . p of the moving bodies in J, 0 for masses at the base's origin."""
         return _scalar(self._call('potential_energy', q))
 
     def _wrench_forces(self, q, wrenches):

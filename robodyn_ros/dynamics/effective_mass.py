@@ -1,5 +1,5 @@
 """
-The mass that a link shows to a push.
+Effective mass at a link.
 
 Source: Khatib, Inertial properties in robotic manipulation: an object-level framework, 1995.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.singular import refuse_singular
+from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.exceptions import ArgumentError, shown
 
 ROWS = {'linear': (0, 1, 2), 'angular': (3, 4, 5), 'all': (0, 1, 2, 3, 4, 5)}
@@ -20,7 +20,7 @@ ROWS = {'linear': (0, 1, 2), 'angular': (3, 4, 5), 'all': (0, 1, 2, 3, 4, 5)}
 
 class EffectiveMass(NamedTuple):
     """
-    The mass matrix of a link, and its ellipsoid.
+    Effective mass matrix of a link, and its ellipsoid.
 
     Attributes
     ----------
@@ -42,16 +42,16 @@ class EffectiveMass(NamedTuple):
 def effective_mass(M: NDArray, J: NDArray, immovable: float,
                    joint_names: Sequence[str]) -> EffectiveMass:
     """
-    Return the effective mass for a mass matrix and a Jacobian (or batches of them).
+    Return the effective mass of a mass matrix and a Jacobian (or batches of them).
 
-    Directions whose mass is more than `immovable` times the smallest one count as directions
-    that cannot be moved. Raises `ArgumentError` where M is singular or not finite.
+    Directions with more than `immovable` times the smallest mass count as immovable. Raises
+    `ArgumentError` if M is singular or not finite.
     """
     if not np.isfinite(M).all():
         raise ArgumentError('there is no effective mass: q is not finite')
-    refuse_singular(M, joint_names)
-    # with M = L L^T and X = L^-1 J^T, J M^-1 J^T = X^T X: the singular values of X carry twice
-    # the digits that the eigenvalues of the product would
+    raise_if_singular(M, joint_names)
+    # with M = L L^T and X = L^-1 J^T, J M^-1 J^T = X^T X: the singular values of X have twice
+    # as many correct digits as the eigenvalues of the product
     X = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J, -1, -2))
     axes, values, _ = np.linalg.svd(np.swapaxes(X, -1, -2))
     mobility = np.zeros(axes.shape[:-1])
@@ -66,7 +66,7 @@ def effective_mass(M: NDArray, J: NDArray, immovable: float,
 
 def row_numbers(rows: str | Sequence[int]) -> list[int]:
     """
-    Return rows of a Jacobian from their name or numbers.
+    Return the row numbers of a Jacobian for a name or numbers.
 
     Raises
     ------

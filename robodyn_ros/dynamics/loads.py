@@ -1,4 +1,4 @@
-"""Payloads and gravity of one arm, as parameters of its dynamics."""
+"""Payloads and gravity of an arm, as runtime parameters of its dynamics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.model.robot_model import checked_gravity
 
-_LARGEST_GRAVITY = 30.0  # m/s^2; more is a mistake of units
-_SLACK = 1e-3            # by which rounded digits may break the triangle inequality
+_LARGEST_GRAVITY = 30.0  # m/s^2; larger values are an error of units
+_SLACK = 1e-3            # relative tolerance of the triangle inequality, for rounded digits
 
 
 def with_slots(model: RobotModel) -> RobotModel:
-    """Return the robot with room for a payload on every link that moves."""
+    """Return the robot with a payload slot on every moving body."""
     taken = set(model.payload_bodies)
     for body, link in enumerate(model.body_names):
         if body not in taken:
@@ -24,26 +24,26 @@ def with_slots(model: RobotModel) -> RobotModel:
     return model
 
 
-def weight_under(tree, runtime, q, numbers):
-    """Return g(q) as it would be with other numbers for gravity and payloads."""
+def gravity_torque(tree, runtime, q, numbers):
+    """Return g(q) with other numbers for gravity and payloads."""
     return algorithms.gravity(tree, numbers, q)
 
 
 class Loads:
     """
-    What the arm carries, and which way is down.
+    Payloads and gravity of an arm.
 
     Parameters
     ----------
     dynamics : Dynamics
-        Its payload slots decide which links can carry something; see `with_slots`.
+        Dynamics; its payload slots determine which links can hold a payload, see `with_slots`.
 
     Attributes
     ----------
     payloads : dict of str to Payload
-        By link; those without mass are left out.
+        Payloads by link, without those of mass 0.
     gravity : (3,) array
-        In the frame of the base.
+        Gravity in the base frame, in m/s^2.
 
     """
 
@@ -54,22 +54,23 @@ class Loads:
             list(enumerate(model.payload_bodies)))}
         self.payloads = {load.link: load for load in model.payloads if load.mass > 0.0}
         self.gravity = np.array(model.gravity)
-        kernel = dynamics.kernel(weight_under, {'q': model.nv, 'numbers': dynamics.runtime.size},
-                                 (model.nv,), 'weight_under')
-        self._weight = kernel.builtin('weight_under', weight_under.__doc__)
+        kernel = dynamics.kernel(
+            gravity_torque, {'q': model.nv, 'numbers': dynamics.runtime.size}, (model.nv,),
+            'gravity_torque')
+        self._gravity_torque = kernel.builtin('gravity_torque', gravity_torque.__doc__)
 
-    def weight(self, q: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return g(q) as it would be with these numbers, see `planned`."""
-        return self._weight(q, numbers)
+    def gravity_torque(self, q: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return g(q), (nv,), with these numbers, see `runtime_parameters`."""
+        return self._gravity_torque(q, numbers)
 
-    def unit_weights(self, q: np.ndarray) -> np.ndarray:
-        """Return g(q) under gravity of 1 m/s^2 along x, y and z of the base; (3, nv)."""
+    def unit_gravity_torques(self, q: np.ndarray) -> np.ndarray:
+        """Return g(q) for gravity of 1 m/s^2 along x, y and z of the base; (3, nv)."""
         numbers = np.tile(self._runtime, (3, 1))
         numbers[:, :3] = np.eye(3)
-        return np.array([self.weight(q, row) for row in numbers])
+        return np.array([self.gravity_torque(q, row) for row in numbers])
 
-    def planned(self, payloads, gravity) -> np.ndarray:
-        """Return the parameters that kernels take for these payloads and this gravity."""
+    def runtime_parameters(self, payloads, gravity) -> np.ndarray:
+        """Return the runtime parameters of kernels for these payloads and this gravity."""
         numbers = np.zeros_like(self._runtime)
         numbers[:3] = gravity
         rows = numbers[3:].reshape(-1, 10)
@@ -80,15 +81,15 @@ class Loads:
 
     def with_payload(self, payload: Payload) -> dict[str, Payload]:
         """
-        Return the payloads with this one, in place of what its link carried.
+        Return the payloads with this one, replacing any payload of its link.
 
         Raises
         ------
         ModelError
-            The link does not move or has no slot, or no real body has such an inertia.
+            The link does not move or has no slot, or the inertia is not physical.
 
         """
-        self.carrier(payload.link)
+        self.slot_body(payload.link)
         check_body(payload)
         payloads = {**self.payloads, payload.link: payload}
         if not payload.mass:
@@ -96,40 +97,40 @@ class Loads:
         return payloads
 
     def change(self, payloads, gravity) -> None:
-        """Use these from now on, in all that the dynamics compute."""
+        """Set the payloads and gravity of the dynamics."""
         self.payloads, self.gravity = payloads, np.array(gravity, dtype=float)
-        self._runtime[:] = self.planned(payloads, gravity)
+        self._runtime[:] = self.runtime_parameters(payloads, gravity)
 
-    def takes(self, link: str) -> bool:
-        """Whether a payload of this link counts: it moves, and its body has a slot."""
+    def has_slot(self, link: str) -> bool:
+        """Return whether the link's body has a payload slot."""
         return self._model.link(link).body in self._slots
 
-    def carrier(self, link: str) -> int:
+    def slot_body(self, link: str) -> int:
         """
-        Return the body whose slot takes a payload of a link.
+        Return the body whose slot holds the payload of a link.
 
         Raises
         ------
         ModelError
-            There is none.
+            The link's body has no slot.
 
         """
         body = self._model.link(link).body
         if body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels its weight; name a link that moves', link=link)
+                             'its weight loads no joint; name a link that moves', link=link)
         if body not in self._slots:
             raise ModelError(f'payload on link {link!r}: the dynamics were made without a slot '
                              'there; make them of with_slots(model)', link=link)
         return body
 
-    def slot(self, link: str) -> int:
-        """Return the place of the ten parameters of a link's body in those of the dynamics."""
-        return 3 + 10 * self._slots[self.carrier(link)]
+    def parameter_index(self, link: str) -> int:
+        """Return the index of the ten parameters of a link's slot in the runtime parameters."""
+        return 3 + 10 * self._slots[self.slot_body(link)]
 
 
 def check_body(payload: Payload) -> None:
-    """Raise `ModelError` if no real body has this mass and inertia."""
+    """Raise `ModelError` if mass and inertia are not physical."""
     moments = np.linalg.eigvalsh(payload.inertia)
     where = f'payload on link {payload.link!r}: '
     if not payload.mass and moments.any():
@@ -144,7 +145,7 @@ def check_body(payload: Payload) -> None:
 
 
 def check_gravity(gravity: ArrayLike) -> None:
-    """Raise `ModelError` if no arm on this planet feels such a gravity."""
+    """Raise `ModelError` if gravity is implausibly large."""
     gravity = checked_gravity(gravity)
     size = float(np.linalg.norm(gravity))
     if size > _LARGEST_GRAVITY:

@@ -1,4 +1,4 @@
-"""A step that is applied many times to many states, as one call."""
+"""Compiled loops that apply a step many times to many states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robodyn_ros.exceptions import ArgumentError
 
 class Rollout:
     """
-    A compiled loop over steps, states side by side; made by `Dynamics.rollout`.
+    A compiled loop over steps, for many states at once; made by `Dynamics.rollout`.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class Rollout:
     sizes : (int, int, int)
         Lengths of state, constants and inputs.
     tables : mapping of str to Table or FunctionTable
-        What else the step gets, after the inputs.
+        Further arguments of the step, after the inputs.
     recorded : int
-        How many numbers at the beginning of the state are recorded.
+        Number of leading state values that are recorded.
     runtime : (k,) array
-        Parameters that all calls share.
+        Parameters common to all calls.
     key, compiled, cache
         As for `Kernel`.
 
@@ -59,22 +59,22 @@ class Rollout:
         Parameters
         ----------
         state : (N, S) array_like
-            Where each of N runs starts.
+            Initial state of each of N runs.
         constants : (C,) or (N, C) array_like
-            One for all, or one per run.
+            Constants of all runs, or of each run.
         inputs : (T, m) or (N, T, m) array_like
-            Of T steps; the same for all runs, or for each its own.
+            Inputs of T steps; for all runs, or for each run.
         every : int
-            How many steps there are from one record to the next.
+            Number of steps per record.
         threads : int
-            How many threads share the runs.
+            Number of threads.
         tables : sequence
-            One per table, for all runs, as for a call of `Function`.
+            One per table, common to all runs, as for a call of `Function`.
 
         Returns
         -------
         state, records : (N, S), (N, T // every, r) array
-            In the end, and after every `every` steps.
+            Final states, and records after every `every` steps.
 
         Raises
         ------
@@ -111,11 +111,11 @@ class Rollout:
         return state, records
 
     def warm(self) -> None:
-        """Compile the loop over many states, or load it from the cache, now."""
+        """Compile the loop over many states, or load it from the cache."""
         self._function('many')
 
     def _function(self, form: str) -> Callable:
-        """Return what runs one state, or many, compiled at the first call."""
+        """Return the function for one state, or for many, compiled at the first call."""
         if not self._makers:
             return self._interpret
         if form not in self._compiled:
@@ -143,14 +143,14 @@ class Rollout:
         size = loops.workspace_size(*self.sizes, self.sizes[0])
 
         def run(state, constants, inputs, every, records, arrays, tables):
-            workspace = np.empty(size)  # of this call alone: threads may run side by side
+            workspace = np.empty(size)  # one per call, for calls from several threads
             steps, m = inputs.shape[-2:]
             function(len(state), steps, every, loops.aligned(workspace),
                      self.runtime.ctypes.data, state.ctypes.data, constants.ctypes.data,
                      inputs.ctypes.data, steps * m if inputs.ndim == 3 else 0, m,
                      records.ctypes.data, *passed(self.tables.values(), arrays))
 
-        run.code = code  # stays loaded
+        run.code = code  # keeps it loaded
         return run
 
     def _make_one(self) -> Callable:

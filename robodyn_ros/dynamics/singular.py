@@ -1,4 +1,4 @@
-"""Mass matrices without an inverse: which joint is to blame, and what to do about it."""
+"""Detection of singular mass matrices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import ArgumentError
 
-_SINGULAR = 1e-13  # least eigenvalue of M with a unit diagonal: some roundings
-_INVOLVED = 0.1    # part of the largest element of the eigenvector
+_SINGULAR = 1e-13  # least eigenvalue of a regular M scaled to unit diagonal: some rounding errors
+_INVOLVED = 0.1    # least component of an involved joint, relative to the largest one
 
 
-def refuse_singular(M: NDArray, joint_names: Sequence[str]) -> None:
+def raise_if_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     """
     Raise if a mass matrix, or one of a batch, is finite and singular.
 
@@ -27,25 +27,25 @@ def refuse_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     Raises
     ------
     ArgumentError
-        Naming the joints that move without moving any mass.
+        M is singular; the message names the joints that move no mass.
 
     """
     matrices = M.reshape(-1, *M.shape[-2:])
     matrices = matrices[np.isfinite(matrices).all(axis=(1, 2))]
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    still = (diagonal <= 0.0).any(axis=1)
-    # with a diagonal of 1, because there is kg beside kg m^2
-    scale = 1.0 / np.sqrt(np.where(still[:, None], 1.0, diagonal))
+    zero = (diagonal <= 0.0).any(axis=1)
+    # scaled to a unit diagonal, because the units of its elements differ
+    scale = 1.0 / np.sqrt(np.where(zero[:, None], 1.0, diagonal))
     values, vectors = np.linalg.eigh(scale[:, :, None] * matrices * scale[:, None, :])
-    singular = np.flatnonzero(still | (values[:, 0] < _SINGULAR))
+    singular = np.flatnonzero(zero | (values[:, 0] < _SINGULAR))
     if not len(singular):
         return
     row = singular[0]
     part = np.abs(vectors[row, :, 0])
-    idle = diagonal[row] <= 0.0 if still[row] else part > _INVOLVED * part.max()
-    names = [f"'{joint_names[j]}'" for j in np.flatnonzero(idle)]
+    massless = diagonal[row] <= 0.0 if zero[row] else part > _INVOLVED * part.max()
+    names = [f"'{joint_names[j]}'" for j in np.flatnonzero(massless)]
     who = f'joint {names[0]} moves' if len(names) == 1 else (
-        f'joints {", ".join(names)} ' + ('move' if still[row] else 'make a motion that moves'))
+        f'joints {", ".join(names)} ' + ('move' if zero[row] else 'make a motion that moves'))
     raise ArgumentError(
         f'{who} no mass or inertia in this position, so that the mass matrix is singular and no '
         'acceleration follows from the joint forces; give the links that move an <inertial>, or '

@@ -1,4 +1,4 @@
-"""A robot as the algorithms see it: the model's arrays as plain floats."""
+"""The model's arrays as nested tuples of floats, for the algorithms."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ class Tree:
     """
     Moving bodies with one joint each, parents before children.
 
-    Everything here is compiled into a kernel as constants. What may change while a robot runs
-    (gravity and payloads) is not here: kernels take it as their first argument, see
-    `runtime_parameters`.
+    Everything here is compiled into a kernel as constants. Gravity and payloads, which may change
+    at run time, are the first argument of kernels, see `algorithms`.
 
     Attributes
     ----------
     nv : int
         Number of generalised coordinates.
     parent : tuple of int
-        Body above each body; -1 is the immovable base.
+        Index of the parent of each body; -1 is the fixed base.
     prismatic : tuple of bool
-        Whether the joint slides; otherwise it turns.
+        Whether the joint is prismatic; otherwise it is revolute.
     axis : tuple of vector
-        Unit joint axis, in the body's own frame.
+        Unit joint axis, in the body's frame.
     rotation, translation : tuple of matrix, tuple of vector
         Pose of the body in its parent at joint position zero: `x_parent = R x + p`.
     mass, first_moment, inertia : tuples
         m in kg, h = m c in kg m, and J about the body's origin in kg m^2, all in body axes.
     coordinate, multiplier, offset : tuples
-        Joint position `multiplier * q[coordinate] + offset`: identity, or a mimic joint.
+        Joint position `multiplier * q[coordinate] + offset`; not the identity for mimic joints.
     payload_bodies : tuple of int
-        The body that carries each payload slot.
+        Body of each payload slot.
 
     """
 
@@ -61,7 +60,7 @@ class Tree:
 
     def with_parameters(self, phi) -> Tree:
         """
-        Return the same tree with other inertias, numbers or symbols.
+        Return the tree with other inertial parameters, numbers or symbols.
 
         Parameters
         ----------
@@ -75,7 +74,7 @@ class Tree:
                        inertia=tuple(_tensor(*row[4:]) for row in rows))
 
     def without_payloads(self) -> Tree:
-        """Return the same tree, to whose bodies no payloads are added."""
+        """Return the tree without payload slots."""
         return replace(self, payload_bodies=())
 
     @property

@@ -1,7 +1,7 @@
 """
 Three-vectors and 3x3 matrices over scalars, for kernels.
 
-Tuples of floats or symbols: no NumPy, so that a kernel's text runs on both. A vector is
+Tuples of floats or symbols instead of NumPy arrays, so that kernels work with both. A vector is
 `(x, y, z)`, a matrix a tuple of three rows.
 """
 
@@ -83,7 +83,7 @@ def outer(u, v):
 
 
 def symmetric(a):
-    """Return `a` with its upper triangle mirrored: one expression, not two, per pair."""
+    """Return `a` with its upper triangle mirrored, so that each pair is one expression."""
     return (a[0], (a[0][1], a[1][1], a[1][2]), (a[0][2], a[1][2], a[2][2]))
 
 

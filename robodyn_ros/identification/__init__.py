@@ -1,4 +1,4 @@
-"""Identification: what a recording tells about an arm, and motions that make it tell more."""
+"""Identification: parameters of an arm from a recording, and exciting motions for it."""
 
 from robodyn_ros.identification.equations import Excerpt, excerpt
 from robodyn_ros.identification.estimate import Estimate, estimate

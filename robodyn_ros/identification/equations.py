@@ -1,12 +1,12 @@
 """
-The recorded torque as a linear map of what is to be found, joint by joint.
+The recorded torque as a linear function of the unknown parameters, joint by joint.
 
     effort_j = scale_j (Y_j(q, qd, qdd) phi + viscous_j qd_j + Coulomb_j sign(qd_j) + offset_j
                         + armature_j qdd_j)
 
-An effort that is recorded later than the positions it belongs to, by a delay d, is the torque of
-time t - d: it stands for effort + d (d effort/dt) now. A delay that is left out looks like viscous
-friction wherever gravity changes with position: a millisecond on 40 N m/rad is 0.04 N m s/rad.
+With a delay d of the recorded effort against the positions, the effort at time t is the torque of
+time t - d, so effort + d (d effort/dt) is the torque at t. A neglected delay looks like viscous
+friction wherever gravity changes with position: 1 ms at 40 N m/rad is 0.04 N m s/rad.
 
 Source: Khalil and Dombre, Modeling, Identification and Control of Robots, ch. 12.
 """
@@ -22,13 +22,14 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.recording import Recording, uniform
 from robodyn_ros.identification.signals import (
-    bandwidth, check_length, Filters, lowpass, Motion, motion, position_noise, slowest_motion)
+    bandwidth, check_length, Filters, lowpass, motion, position_noise, SegmentMotion,
+    slowest_motion)
 
-# columns beside the regressor, in their order
+# columns after those of the regressor, in this order
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature')
-_SLOW = 0.01      # part of a joint's largest speed that counts as rest
-_RESTING = 0.3    # part of the filter's window in which a joint may rest
-_SMALLEST = 1e-3  # rad or m of motion that is one
+_SLOW = 0.01      # speed that counts as rest, as a part of the joint's largest speed
+_RESTING = 0.3    # largest part of the filter's window in which a joint may rest
+_SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class Equations:
     Attributes
     ----------
     times : (n,) array
+        Time of each equation, in s.
     columns : (n, 10 nb + 4) array
-        The joint's row of the regressor, then `JOINT_TERMS`.
+        Row of the regressor of the joint, then `JOINT_TERMS`.
     effort, slope : (n,) array
-        And its derivative by time.
+        Recorded effort, in N m or N, and its time derivative.
     segment : (n,) array of int
-        Equations of one segment follow each other at equal steps.
+        Number of the segment; equations of one segment are equally spaced in time.
 
     """
 
@@ -54,8 +56,8 @@ class Equations:
     slope: NDArray
     segment: NDArray
 
-    def part(self, begin: float, end: float) -> Equations:
-        """Return the equations of a time."""
+    def between(self, begin: float, end: float) -> Equations:
+        """Return the equations of a time interval, in s."""
         where = (self.times >= begin) & (self.times < end)
         return Equations(*(getattr(self, field.name)[where] for field in fields(self)))
 
@@ -66,19 +68,20 @@ class Equations:
 @dataclass(frozen=True)
 class Excerpt:
     """
-    What a recording says about an arm.
+    Equations of a recording.
 
     Attributes
     ----------
     joints : list of Equations
-        In model order.
+        Equations of each joint, in model order.
     moves : (nv,) array of bool
-        Which joints moved.
+        Whether the joint moves.
     filters : Filters
+        Filters of the recording.
     recorded, used : float
-        Seconds.
+        Recorded and used time, in s.
     segments : int
-        How many pieces the gaps left.
+        Number of segments without gaps.
 
     """
 
@@ -91,7 +94,7 @@ class Excerpt:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time of all equations."""
+        """Return first and last time of all equations, in s."""
         times = np.concatenate([joint.times for joint in self.joints])
         return float(times.min()), float(times.max())
 
@@ -103,16 +106,16 @@ def excerpt(dynamics: Dynamics, recording: Recording, cutoff: float | None = Non
     Parameters
     ----------
     dynamics : Dynamics
-        The arm; of it the regressor counts, so all but its inertias.
+        Dynamics of the arm; only the regressor is used, so not its inertias.
     recording : Recording
-        In the order of its joints.
+        Recording with the joints in model order.
     cutoff : float, optional
-        Of the positions (Hz); by default ten times the motion's bandwidth.
+        Cutoff frequency of the positions (Hz); default ten times the motion's bandwidth.
 
     Raises
     ------
     ArgumentError
-        Too short, or no joint moves; the message says how much, and what to do.
+        The recording is too short, or no joint moves; the message gives the remedy.
 
     """
     rate, segments = uniform(recording)
@@ -122,18 +125,18 @@ def excerpt(dynamics: Dynamics, recording: Recording, cutoff: float | None = Non
     check_length(segments, filters)
     whole = [(t, q, u) for (t, _, u), q in zip(segments, positions)
              if t[-1] - t[0] >= filters.shortest]
-    sure = slowest_motion(position_noise([q for _, q, _ in whole], filters), filters)
-    fastest = np.max([np.abs(motion(*each, filters, sure).qd).max(axis=0) for each in whole],
+    threshold = slowest_motion(position_noise([q for _, q, _ in whole], filters), filters)
+    fastest = np.max([np.abs(motion(*each, filters, threshold).qd).max(axis=0) for each in whole],
                      axis=0)
     moves = (np.ptp(np.concatenate([q for _, q, _ in whole]), axis=0) > _SMALLEST) & (
-        fastest > 2.0 * sure)
+        fastest > 2.0 * threshold)
     if not moves.any():
         raise ArgumentError(
             'no joint moves: the largest motion is '
             f'{max(np.ptp(q, axis=0).max() for _, q, _ in whole):.2g} rad or m in the '
             f'{len(whole)} of {len(segments)} pieces without a gap that are long enough; record a '
             'motion of all joints, such as `robodyn excite` makes')
-    rest = np.maximum(sure, _SLOW * fastest)
+    rest = np.maximum(threshold, _SLOW * fastest)
     parts = [_of_segment(dynamics, motion(*each, filters, rest), filters, k)
              for k, each in enumerate(whole)]
     joints = [_joined([part[j] for part in parts]) for j in range(dynamics.nv)]
@@ -156,13 +159,13 @@ def _unwrapped(positions: list[NDArray], continuous: NDArray) -> list[NDArray]:
     return [np.where(continuous, np.unwrap(q, axis=0), q) for q in positions]
 
 
-def _of_segment(dynamics: Dynamics, made: Motion, filters: Filters,
+def _of_segment(dynamics: Dynamics, made: SegmentMotion, filters: Filters,
                 number: int) -> list[Equations]:
     """Return the equations of each joint in a segment."""
     regressor = dynamics.regressor(made.q, made.qd, made.qdd)
     rate = 1.0 / made.step
     edge = int(np.ceil(filters.edge * rate))
-    keep = slice(edge, len(made.times) - edge, filters.keeping)
+    keep = slice(edge, len(made.times) - edge, filters.equation_decimation)
     sign, slope = np.sign(made.qd), np.gradient(made.effort, made.step, axis=0)
     resting = lowpass((~made.moving).astype(float), filters.equation, rate)
     rows = []

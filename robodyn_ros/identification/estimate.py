@@ -1,4 +1,4 @@
-"""From a recording to numbers with intervals, and how well they do on data that was held back."""
+"""Estimation of parameters with confidence intervals, and validation on data that is held back."""
 
 from __future__ import annotations
 
@@ -14,70 +14,70 @@ from robodyn_ros.identification.condition import condition_number
 from robodyn_ros.identification.equations import Equations, Excerpt, JOINT_TERMS
 from robodyn_ros.identification.fit import Fit, residual, solve
 from robodyn_ros.identification.payload import (
-    guessed_payload, mass_deviation, payload_derivative, payload_numbers)
+    initial_payload, mass_deviation, payload_derivative, payload_numbers)
 from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
 
-QUANTILE = 1.96      # of the normal distribution: intervals of 95 %
-_NOT_TOLD = 0.3      # part of its spread that is left of an unknown that the data tells nothing of
-_LEAST = 30          # equations of a joint
-_SURELY = 5.0        # standard deviations of the mass of a payload that is one
+QUANTILE = 1.96       # quantile of the normal distribution for intervals of 95 %
+_UNIDENTIFIED = 0.3   # ratio of posterior and prior deviation above which data is uninformative
+_MIN_EQUATIONS = 30   # least number of equations of a joint
+_SIGNIFICANT = 5.0    # standard deviations of its mass at which a payload counts as present
 
 
 class Value(NamedTuple):
-    """A number and half of its 95 % interval; 0 where it was not estimated."""
+    """Value and half of its 95 % interval; the latter is 0 if the value was not estimated."""
 
     value: float
     margin: float = 0.0
 
 
 class BaseValue(NamedTuple):
-    """A base parameter: its name, what the URDF says, and what was found."""
+    """Base parameter: URDF value, estimate, half of its 95 % interval, whether identified."""
 
     name: str
     urdf: float
     value: float
     margin: float
-    told: bool
+    identified: bool
 
 
 class Estimate(NamedTuple):
     """
-    What was found.
+    Result of an identification.
 
     Attributes
     ----------
     arm : Physical
-        All numbers, estimated or not.
+        All parameters, estimated or not.
     joints : dict of str to list of Value
-        By kind ('viscous', 'coulomb', 'offset', 'armature', 'scale'), in model order; kinds that
-        were asked for.
+        Joint parameters by kind ('viscous', 'coulomb', 'offset', 'armature', 'scale'), in model
+        order; only requested kinds.
     payload : list of Value
         Mass, centre of mass (3), inertia xx, yy, zz, xy, xz, yz about it, in the link's frame;
-        empty if it was not asked for.
-    carries : bool
-        Whether a payload was found that surely weighs something.
+        empty if not requested.
+    has_payload : bool
+        Whether a payload with a significant mass was found.
     delay : Value
-        Of the efforts against the positions (s).
+        Delay of the efforts against the positions (s).
     base : list of BaseValue
-        Empty if inertia was not asked for.
+        Base parameters; empty if inertia was not requested.
     unexcited : list of (str, int)
-        Kind and joint of numbers that the data does not tell, and that are as in the URDF.
+        Kind and joint of parameters that the data does not identify; they are as in the URDF.
     condition : float
-        Of the weighted equations with columns of length 1.
+        Condition number of the weighted equations with columns of length 1.
     fitted, held_back, urdf : (nv,) array
-        Size of the residual as a part of that of the torque: on the data of the fit, on the data
-        held back, and there with the URDF's numbers.
+        Norm of the residual relative to that of the torque: on the data of the fit, on the data
+        held back, and on the latter with the URDF's parameters.
     times, measured, predicted : list of (n,) array
-        By joint, for pictures: all equations.
+        Times, measured and predicted torque of all equations of a joint, for plots.
     split : float
-        Time from which data was held back.
+        Time from which data was held back, in s.
 
     """
 
     arm: Physical
     joints: dict[str, list[Value]]
     payload: list[Value]
-    carries: bool
+    has_payload: bool
     delay: Value
     base: list[BaseValue]
     unexcited: list[tuple[str, int]]
@@ -95,24 +95,24 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
              payload_link: str | None = None, inertia_spread: float = 0.5,
              hold_back: float = 0.25, delay: float | None = None) -> Estimate:
     """
-    Return what a recording says about an arm.
+    Estimate the parameters of an arm from a recording.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm as in the URDF: the prior.
+        Dynamics of the arm as in the URDF, which is the prior.
     data : Excerpt
-        Of a recording of this arm.
+        Equations of a recording of this arm.
     groups : collection of str
-        What is to be found, see `unknowns.GROUPS`.
+        Parameters to estimate, see `unknowns.GROUPS`.
     payload_link : str, optional
-        Link that holds a payload to be found.
+        Link with a payload to estimate.
     inertia_spread : float
-        About the part by which the URDF's masses may be wrong.
+        Approximate relative error of the URDF's masses.
     hold_back : float
-        Part of the time, at the end, that only judges the result.
+        Fraction of the time, at the end, that is used for validation only.
     delay : float, optional
-        Of the efforts against the positions (s); by default it is found, too.
+        Delay of the efforts against the positions (s); estimated by default.
 
     Raises
     ------
@@ -124,24 +124,25 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     """
     begin, end = data.span
     split = end - hold_back * (end - begin)
-    train = [joint.part(-np.inf, split) for joint in data.joints]
+    train = [joint.between(-np.inf, split) for joint in data.joints]
     _check_amount(dynamics, data, train)
     payload = None
     if payload_link is not None:
-        payload = guessed_payload(dynamics, train, payload_link)
+        payload = initial_payload(dynamics, train, payload_link)
     unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay)
-    fit, unexcited = _told(unknowns, train, data.moves)
+    fit, unexcited = _identifiable(unknowns, train, data.moves)
     _check_signs(dynamics, fit.physical)
-    test = [joint.part(split, np.inf) for joint in data.joints]
+    test = [joint.between(split, np.inf) for joint in data.joints]
     body = fit.unknowns.payload_body
     return Estimate(
         fit.physical, _joint_values(fit, dynamics.nv),
         _payload_values(dynamics, fit, payload_link),
-        payload is not None and _carries(fit, train), _delay(fit),
+        payload is not None and _has_payload(fit, train), _delay(fit),
         _base_values(dynamics, fit) if 'inertia' in groups else [], unexcited,
         _condition(dynamics, fit, train, 'inertia' in groups),
-        _shares(train, fit.physical, body), _shares(test, fit.physical, body),
-        _shares(test, unknowns.nominal._replace(delay=fit.physical.delay), -1),
+        _relative_residuals(train, fit.physical, body),
+        _relative_residuals(test, fit.physical, body),
+        _relative_residuals(test, unknowns.nominal._replace(delay=fit.physical.delay), -1),
         [joint.times for joint in data.joints], [joint.effort for joint in data.joints],
         [joint.effort + residual(joint, j, fit.physical, body)
          for j, joint in enumerate(data.joints)], split)
@@ -149,16 +150,16 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
 
 def _check_amount(dynamics: Dynamics, data: Excerpt, train: list[Equations]) -> None:
     for name, moves, joint in zip(dynamics.model.joint_names, data.moves, train):
-        if moves and len(joint) < _LEAST:
+        if moves and len(joint) < _MIN_EQUATIONS:
             raise ArgumentError(
                 f'joint {name!r}: only {len(joint)} independent equations are left of '
-                f'{data.used:.1f} s of usable data, at least {_LEAST} are needed: record longer, '
-                'or let the joint move more of the time', joint=name, count=len(joint))
+                f'{data.used:.1f} s of usable data, at least {_MIN_EQUATIONS} are needed: record '
+                'longer, or let the joint move more of the time', joint=name, count=len(joint))
 
 
-def _told(unknowns: Unknowns, joints: list[Equations],
-          moves: NDArray) -> tuple[Fit, list[tuple[str, int]]]:
-    """Return the solution without the numbers of joints that the data does not tell."""
+def _identifiable(unknowns: Unknowns, joints: list[Equations],
+                  moves: NDArray) -> tuple[Fit, list[tuple[str, int]]]:
+    """Return the solution, and the joint parameters that the data does not identify."""
     dropped = [each for each in unknowns.numbers if not moves[each[1]]]
     near, deviation = None, None
     while True:
@@ -167,11 +168,11 @@ def _told(unknowns: Unknowns, joints: list[Equations],
         if not numbers:
             return fit, dropped
         first = 10 * len(fit.unknowns.bodies)
-        left = (np.sqrt(np.diag(fit.covariance)) / fit.spread)[first:first + len(numbers)]
-        # where two cannot be told apart, an offset is the first to be given up
+        ratio = (np.sqrt(np.diag(fit.covariance)) / fit.spread)[first:first + len(numbers)]
+        # of two parameters that are confounded, an offset is dropped first
         offset = np.array([kind == 'offset' for kind, _ in numbers])
-        worst = int(np.argmax(left + 1e-3 * offset))
-        if left[worst] < _NOT_TOLD:
+        worst = int(np.argmax(ratio + 1e-3 * offset))
+        if ratio[worst] < _UNIDENTIFIED:
             return fit, dropped
         dropped = [*dropped, numbers[worst]]
         near, deviation = np.delete(fit.z, first + worst), fit.deviation
@@ -199,7 +200,7 @@ def _value(fit: Fit, kind: str, j: int, deviation: NDArray) -> Value:
     arm, at = fit.physical, fit.unknowns.number(kind, j)
     number = arm.scale[j] if kind == 'scale' else arm.terms[JOINT_TERMS.index(kind), j]
     if kind in NOT_NEGATIVE and at is not None and number < 1e-3 * deviation[at]:
-        number = 0.0  # the bound, but for the distance that the solver keeps
+        number = 0.0  # the solver stops just above the bound
     return Value(float(number), 0.0 if at is None else float(QUANTILE * deviation[at]))
 
 
@@ -216,9 +217,9 @@ def _payload_values(dynamics: Dynamics, fit: Fit, link: str | None) -> list[Valu
     return _with_margins(payload_numbers(phi, frame), slope @ fit.covariance @ slope.T)
 
 
-def _carries(fit: Fit, joints: list[Equations]) -> bool:
-    # not by its own interval: that of a mass that cannot be negative shrinks with it
-    least = _SURELY * mass_deviation(joints, fit.unknowns.payload_body, fit.deviation)
+def _has_payload(fit: Fit, joints: list[Equations]) -> bool:
+    # not by the mass's own interval: with the bound at 0 it shrinks with the mass
+    least = _SIGNIFICANT * mass_deviation(joints, fit.unknowns.payload_body, fit.deviation)
     return bool(fit.physical.payload[0] > least)
 
 
@@ -228,7 +229,7 @@ def _with_margins(numbers: NDArray, covariance: NDArray) -> list[Value]:
 
 
 def _base_values(dynamics: Dynamics, fit: Fit) -> list[BaseValue]:
-    """Return the base parameters (Gautier 1991), each named after the first of its parts."""
+    """Return the base parameters (Gautier 1991), each named after its first standard parameter."""
     columns, B = dynamics.base_parameters(tolerance=1e-6)
     before = B @ fit.unknowns.inertia_derivative(fit.unknowns.start)[0]
     after = B @ fit.unknowns.inertia_derivative(fit.z)[0]
@@ -237,8 +238,9 @@ def _base_values(dynamics: Dynamics, fit: Fit) -> list[BaseValue]:
     names = [parameter_name(dynamics, column) + ('' if np.count_nonzero(row) == 1 else ' +')
              for column, row in zip(columns, B)]
     rows = zip(names, B @ fit.unknowns.nominal.phi, B @ fit.physical.phi, QUANTILE * posterior,
-               posterior < _NOT_TOLD * prior)
-    return [BaseValue(name, *map(float, numbers), bool(told)) for name, *numbers, told in rows]
+               posterior < _UNIDENTIFIED * prior)
+    return [BaseValue(name, *map(float, numbers), bool(identified))
+            for name, *numbers, identified in rows]
 
 
 def parameter_name(dynamics: Dynamics, column: int) -> str:
@@ -248,10 +250,10 @@ def parameter_name(dynamics: Dynamics, column: int) -> str:
 
 
 def _condition(dynamics: Dynamics, fit: Fit, joints: list[Equations], inertia: bool) -> float:
-    """Return the condition number of what the data says of the unknowns."""
+    """Return the condition number of the equations of the unknowns."""
     if not inertia:
         return condition_number(fit.data)
-    # ten numbers for each body are more than joint torques depend on: base parameters are not
+    # joint torques do not depend on all ten parameters of each body, only on base parameters
     base, numbers = dynamics.base_parameters(tolerance=1e-6).columns, fit.unknowns.numbers
     blocks = []
     for j, joint in enumerate(joints):
@@ -263,8 +265,8 @@ def _condition(dynamics: Dynamics, fit: Fit, joints: list[Equations], inertia: b
     return condition_number(np.vstack(blocks))
 
 
-def _shares(joints: list[Equations], arm: Physical, payload_body: int) -> NDArray:
-    """Return the size of each joint's residual as a part of its torque's; NaN without data."""
+def _relative_residuals(joints: list[Equations], arm: Physical, payload_body: int) -> NDArray:
+    """Return the norm of each joint's residual relative to its torque's; NaN without data."""
     return np.array([
         np.linalg.norm(residual(joint, j, arm, payload_body)) / np.linalg.norm(joint.effort)
         if len(joint) else np.nan for j, joint in enumerate(joints)])

@@ -1,10 +1,10 @@
 """
-Motions that tell much about an arm: finite Fourier series, faded in and out.
+Exciting motions for identification: finite Fourier series, faded in and out.
 
     q_j(t) = c_j + w(t) sum_k (a_jk sin(2 pi k f t) - b_jk cos(2 pi k f t)) / (2 pi k f)
 
-with w a quintic from 0 to 1 and back, so that the arm begins and ends at rest. Coefficients are
-sought that make the condition number of the base regressor small, within the limits.
+with w a quintic from 0 to 1 and back, so that the arm begins and ends at rest. The coefficients
+minimise the condition number of the base regressor within the limits.
 
 Source: Swevers, Ganseman, Tukel, de Schutter, van Brussel, Optimal robot excitation and
 identification, 1997.
@@ -24,21 +24,21 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.identification.condition import condition_number
 
-_SAMPLES = 120         # states that the condition number is computed from
-_CHECKS = 2000         # and of the limits, at the end
+_SAMPLES = 120         # states for the condition number
+_CHECKS = 2000         # states for the final check of the limits
 _SHRINK, _ATTEMPTS = 0.9, 40
-_FREE = np.pi / 2.0    # rad or m: range to either side of 0 where there is no limit
-_UNLIMITED = 100.0     # N m or N: taken for the effort limit where there is none
-_PENALTY = 10.0        # of the logarithm of the condition number, for each limit exceeded once
-_FITTED = 10           # motions, of those drawn, that are fitted into the limits and compared
+_FREE = np.pi / 2.0    # rad or m, range to either side of 0 of a joint without limit
+_UNLIMITED = 100.0     # N m or N, assumed effort limit of a joint without one
+_PENALTY = 10.0        # added to the log of the condition number per relative excess of a limit
+_FITTED = 10           # drawn motions that are scaled to the limits and compared
 
 
 @dataclass(frozen=True)
 class Bounds:
     """
-    What a motion must keep to, each (nv,), in rad or m and N m or N.
+    Limits of a motion, each (nv,), in rad or m and N m or N.
 
-    `lower` and `upper` are finite; `effort` is what the model may ask for.
+    `lower` and `upper` are finite; `effort` limits the torque computed by the model.
     """
 
     lower: NDArray
@@ -51,12 +51,12 @@ class Bounds:
     def of(cls, dynamics: Dynamics, position: float = 0.9, velocity: float = 0.7,
            effort: float = 0.7, acceleration: float = np.inf) -> Bounds:
         """
-        Return parts of the limits of the model; `acceleration` is in rad/s^2 or m/s^2.
+        Return fractions of the model's limits; `acceleration` is in rad/s^2 or m/s^2.
 
         Raises
         ------
         ArgumentError
-            A joint without torque, or none that can move.
+            A joint has effort limit 0, or no joint can move.
 
         """
         model = dynamics.model
@@ -78,18 +78,18 @@ class Bounds:
 @dataclass(frozen=True)
 class Fourier:
     """
-    A motion.
+    Fourier series of the joint positions.
 
     Attributes
     ----------
     duration, fade : float
-        Seconds: of all, and of the fading at either end.
+        Duration of the motion, and of the fading at either end, in s.
     frequency : float
-        Of the first harmonic (Hz).
+        Frequency of the first harmonic (Hz).
     centre : (nv,) array
-        Where it begins and ends.
+        Position at the beginning and the end.
     sine, cosine : (nv, K) array
-        Coefficients of the velocity.
+        Fourier coefficients of the velocity.
 
     """
 
@@ -114,7 +114,7 @@ class Fourier:
 
 
 def _window(t: NDArray, duration: float, fade: float) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the fading and its derivatives: a quintic with none of them at its ends."""
+    """Return the fade window, a quintic, and its first two derivatives."""
     toward_end = t > 0.5 * duration
     u = np.clip(np.where(toward_end, duration - t, t) / fade, 0.0, 1.0)
     sign = np.where(toward_end, -1.0, 1.0)
@@ -126,16 +126,17 @@ def _window(t: NDArray, duration: float, fade: float) -> tuple[NDArray, NDArray,
 @dataclass(frozen=True)
 class Excitation:
     """
-    A motion that was sought.
+    Result of a search for a motion.
 
     Attributes
     ----------
     motion : Fourier
+        Best motion.
     before, after : float
-        Condition number of the base regressor: of the best motion drawn at random, fitted into
-        the limits, and of this one, which is never larger.
+        Condition number of the base regressor: of the best random motion, scaled to the limits,
+        and of the result, which is never larger.
     share : (nv,) array
-        Largest part of each joint's effort bound that the model asks for.
+        Largest ratio of torque and effort bound of each joint.
 
     """
 
@@ -147,23 +148,23 @@ class Excitation:
 
 class Search:
     """
-    Looks for a motion.
+    Search for an exciting motion.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm; its friction counts against the effort.
+        Dynamics of the arm; its friction is included in the torque.
     bounds : Bounds
-        What the motion must keep to.
+        Limits of the motion.
     duration, fade, frequency : float
         As in `Fourier`, in s, s and Hz.
     harmonics : int
-        How many, of each joint.
+        Number of harmonics of each joint.
 
     Raises
     ------
     ArgumentError
-        The motion is too short to be faded in and out.
+        The motion is shorter than its fading.
 
     """
 
@@ -177,15 +178,15 @@ class Search:
         self.fade = fade
         self._columns = dynamics.base_parameters(tolerance=1e-6).columns
         self._times = np.linspace(0.0, duration, _SAMPLES)
-        # errors of a torque are about in proportion to what its motor can give
+        # torque errors are roughly proportional to the effort limit
         self._weight = 1.0 / np.minimum(bounds.effort, _UNLIMITED)[:, None]
 
     def motion(self, x: NDArray, samples: int = _SAMPLES) -> Fourier:
         """
         Return the motion of (nv (1 + 2 harmonics),) free numbers, each about -1 to 1.
 
-        The first nv are places of the joints in their ranges, the others the coefficients. It is
-        as large as positions, velocities and accelerations allow at a number of samples.
+        The first nv are centre positions within the ranges, the others the coefficients. The
+        motion is scaled up to the limits of position, velocity and acceleration at the samples.
         """
         nv, bounds = self.dynamics.nv, self.bounds
         place, waves = np.tanh(x[:nv]), x[nv:].reshape(nv, 2, self.harmonics)
@@ -209,11 +210,11 @@ class Search:
         Y = self.dynamics.regressor(*map(np.ascontiguousarray, motion.sample(self._times)))
         Y *= self._weight
         columns = Y.reshape(-1, Y.shape[-1])[:, self._columns]
-        # a joint that cannot move leaves some without any effect
+        # a joint that cannot move leaves columns of zeros
         return condition_number(columns[:, np.abs(columns).max(axis=0) > 1e-9])
 
     def share(self, motion: Fourier, samples: int = _SAMPLES) -> NDArray:
-        """Return the largest part of each effort bound that a motion asks for, (nv,)."""
+        """Return the largest ratio of torque and effort bound of each joint, (nv,)."""
         q, qd, qdd = map(np.ascontiguousarray,
                          motion.sample(np.linspace(0.0, self.duration, samples)))
         model = self.dynamics.model
@@ -222,7 +223,7 @@ class Search:
         return np.abs(torque).max(axis=0) / self.bounds.effort
 
     def cost(self, x: NDArray) -> float:
-        """Return what is made small: log of the condition number, and a penalty."""
+        """Return the cost: log of the condition number, plus penalties."""
         motion = self.motion(x)
         excess = np.maximum(self.share(motion) - 1.0, 0.0)
         return float(np.log(self.condition(motion)) + _PENALTY * np.sum(excess))
@@ -230,27 +231,27 @@ class Search:
     def best(self, seed: int = 0, seconds: float = 30.0, starts: int = 200,
              tick: Callable[[float], None] = lambda condition: None) -> Excitation:
         """
-        Return the best motion found in a time.
+        Return the best motion found in a given time.
 
-        Random numbers are drawn first, then the best of them is improved (L-BFGS with
+        Random motions are drawn first, then the best of them is improved (L-BFGS with finite
         differences) until the time is over; with enough time the result depends on the seed
         alone.
 
         Parameters
         ----------
         seed : int
-            Of the random numbers.
+            Seed of the random numbers.
         seconds : float
-            After which the best until then is taken.
+            Time limit, in s.
         starts : int
-            How many are drawn.
+            Number of random motions.
         tick : callable
-            Called with the condition number reached, now and then.
+            Progress callback; its argument is the condition number reached.
 
         Raises
         ------
         TrajectoryError
-            The motors cannot drive any; the message names the joint.
+            No motion is within the effort bounds; the message names the joint.
 
         """
         end = time.monotonic() + seconds
@@ -258,13 +259,13 @@ class Search:
         nv = self.dynamics.nv
         drawn = rng.normal(size=(starts, nv * (1 + 2 * self.harmonics)))
         ranked = drawn[np.argsort([self.cost(x) for x in drawn], kind='stable')]
-        # what the limits leave of a motion may be worth less than what was drawn
+        # scaling to the limits may make the improved motion worse than the drawn one
         before, _, first = self._best_fitted(ranked[:_FITTED])
         after, motion, _ = self._best_fitted([self._improved(first, end, tick), first])
         return Excitation(motion, before, after, self.share(motion, _CHECKS))
 
     def _best_fitted(self, numbers: Sequence[NDArray]) -> tuple[float, Fourier, NDArray]:
-        """Return condition number, motion and numbers of the best that the motors can drive."""
+        """Return condition number, motion and numbers of the best one within the bounds."""
         found, error = [], None
         for x in numbers:
             try:
@@ -279,7 +280,7 @@ class Search:
     def _improved(self, x: NDArray, end: float, tick: Callable[[float], None]) -> NDArray:
         best = [self.cost(x), x]
 
-        def watched(x: NDArray) -> float:
+        def evaluate(x: NDArray) -> float:
             cost = self.cost(x)
             if cost < best[0]:
                 best[:] = cost, x.copy()
@@ -289,13 +290,13 @@ class Search:
             return cost
 
         try:
-            minimize(watched, x, method='L-BFGS-B', options={'maxiter': 200, 'maxfun': 10 ** 7})
+            minimize(evaluate, x, method='L-BFGS-B', options={'maxiter': 200, 'maxfun': 10 ** 7})
         except TimeoutError:
             pass
         return best[1]
 
     def _within_effort(self, motion: Fourier) -> Fourier:
-        """Return a motion made smaller until the motors can drive it."""
+        """Return the motion scaled down until its torques are within the bounds."""
         for _ in range(_ATTEMPTS):
             share = self.share(motion, _CHECKS)
             if share.max() <= 1.0:

@@ -1,14 +1,15 @@
 """
 Weighted least squares over all joints, with the URDF as prior.
 
-Minimised is, with joint j's residual e_j of standard deviation s_j,
+The cost is, with joint j's residual e_j of standard deviation s_j,
 
     sum_j |e_j|^2 / s_j^2 + sum_k (z_k - z_k^URDF)^2 / spread_k^2,
 
-by Gauss and Newton: the mode of the posterior of z. The s_j come from the residuals of a first
-solution (weighted inverse-dynamic identification: Gautier, Dynamic identification of robots with
-power model, 1997; Khalil and Dombre, Modeling, Identification and Control of Robots, ch. 12). For
-the inertias the second sum is the entropic distance from the URDF, see `log_cholesky`.
+minimised by Gauss-Newton steps: the mode of the posterior of z. The s_j come from the residuals of
+a first solution (weighted inverse-dynamic identification: Gautier, Dynamic identification of
+robots with power model, 1997; Khalil and Dombre, Modeling, Identification and Control of Robots,
+ch. 12). For the inertias the second sum is the entropic distance from the URDF, see
+`log_cholesky`.
 """
 
 from __future__ import annotations
@@ -21,26 +22,27 @@ from numpy.typing import NDArray
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS
 from robodyn_ros.identification.unknowns import Physical, Unknowns
 
-_ROUNDS = 3              # of weights
-_SMALLEST_ERROR = 1e-6   # part of the torque: of a joint, in a world without noise
+_ROUNDS = 3              # number of reweightings
+_SMALLEST_ERROR = 1e-6   # least deviation of a joint, relative to its torque, for noise-free data
 _TERMS = len(JOINT_TERMS)
-# of the iterations: most, first damping and the one at which no step helps, and the change of
-# the sum of squares that is none
-_STEPS, _DAMPING, _HOPELESS, _PRECISION = 200, 1.0, 1e12, 1e-4
+# Levenberg-Marquardt: most steps, first and largest damping, least decrease of the cost
+_STEPS, _DAMPING, _MAX_DAMPING, _PRECISION = 200, 1.0, 1e12, 1e-4
 
 
 class Fit(NamedTuple):
     """
-    A solution.
+    Solution of the least squares.
 
     Attributes
     ----------
     unknowns : Unknowns
+        Unknown parameters.
     z : (p,) array
+        Values of the unknowns.
     covariance : (p, p) array
-        Of z, given the data and the prior.
+        Posterior covariance of z.
     spread : (p,) array
-        Standard deviations of z before the data.
+        Prior standard deviations of z.
     data : (rows, p) array
         Derivative of the weighted residuals of the data.
     deviation : (nv,) array
@@ -57,7 +59,7 @@ class Fit(NamedTuple):
 
     @property
     def physical(self) -> Physical:
-        """Return what the solution stands for."""
+        """Return the physical parameters of the solution."""
         return self.unknowns.physical(self.z)
 
 
@@ -69,17 +71,17 @@ def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = No
     Parameters
     ----------
     unknowns : Unknowns
-        What is to be found.
+        Parameters to estimate.
     joints : list of Equations
-        In model order.
+        Equations of each joint, in model order.
     near, deviation : (p,), (nv,) array, optional
-        Solution and residuals of nearly the same unknowns, to begin with.
+        Initial solution, and standard deviations of the residuals.
 
     """
     compressed = [_compressed(joint) for joint in joints]
     usual = usual_terms(joints)
     torque = np.array([_rms(joint.effort) for joint in joints])
-    # at first as if each joint's torque were known to a tenth
+    # initially a torque error of a tenth is assumed for each joint
     rounds = _ROUNDS if deviation is None else 1
     deviation = 0.1 * torque if deviation is None else deviation
     z, freedom = unknowns.start if near is None else near, unknowns.size / len(joints)
@@ -92,7 +94,7 @@ def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = No
         deviation = np.array([
             max(np.sqrt(np.sum(e ** 2) / max(len(e) - freedom, 1.0)), _SMALLEST_ERROR * size,
                 1e-12) for e, size in zip(errors, torque)])
-    inflation = np.array([np.sqrt(repetition(e, joint.segment))
+    inflation = np.array([np.sqrt(correlated_samples(e, joint.segment))
                           for e, joint in zip(errors, joints)])
     problem = _Problem(unknowns, compressed, deviation * inflation, problem.spread)
     z = problem.solution(z)
@@ -102,7 +104,7 @@ def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = No
 
 
 def usual_terms(joints: list[Equations]) -> NDArray:
-    """Return values of `JOINT_TERMS` that would explain a joint's torque alone; (4, nv)."""
+    """Return values of `JOINT_TERMS`, (4, nv), each of which alone would explain the torque."""
     usual = np.ones((_TERMS, len(joints)))
     for j, joint in enumerate(joints):
         for k in range(_TERMS):
@@ -113,22 +115,22 @@ def usual_terms(joints: list[Equations]) -> NDArray:
 
 
 def residual(joint: Equations, j: int, arm: Physical, payload_body: int) -> NDArray:
-    """Return the effort of a joint that an arm would have, less what was recorded."""
+    """Return the predicted effort of a joint minus the recorded one."""
     return (arm.scale[j] * (joint.columns @ coefficients(arm, j, payload_body))
             - joint.effort - arm.delay * joint.slope)
 
 
 def coefficients(arm: Physical, j: int, payload_body: int) -> NDArray:
-    """Return what the columns of joint j are multiplied with."""
+    """Return the coefficients of the columns of joint j."""
     phi = arm.phi.copy()
     if payload_body >= 0:
         phi.reshape(-1, 10)[payload_body] += arm.payload
     return np.concatenate([phi, arm.terms[:, j]])
 
 
-def repetition(errors: NDArray, segment: NDArray) -> float:
+def correlated_samples(errors: NDArray, segment: NDArray) -> float:
     """
-    Return how many successive errors count as one independent error; 1 or more.
+    Return the number of successive errors per independent error; 1 or more.
 
     1 + 2 sum of the autocorrelation up to where it first vanishes (Sokal, Monte Carlo methods in
     statistical mechanics, 1997).
@@ -154,7 +156,7 @@ class _Problem:
         self._weighted = [R / s for R, s in zip(compressed, deviation)]
 
     def solution(self, z: NDArray) -> NDArray:
-        """Return the minimum that is reached from z (Levenberg and Marquardt, in spreads)."""
+        """Return the minimum reached from z (Levenberg-Marquardt, scaled by the spreads)."""
         z = np.maximum(z, self.unknowns.lower)
         cost, damping = self._cost(z), _DAMPING
         for _ in range(_STEPS):
@@ -165,7 +167,7 @@ class _Problem:
                 z, cost, damping = new, reached, 0.1 * damping
                 if done:
                     break
-            elif damping > _HOPELESS:
+            elif damping > _MAX_DAMPING:
                 break
             else:
                 damping *= 10.0
@@ -173,9 +175,9 @@ class _Problem:
 
     def _step(self, z: NDArray, damping: float) -> NDArray:
         data = self.data_derivative(z) * self.spread
-        from_start = (z - self.unknowns.start) / self.spread
-        gradient = data.T @ self._data(z) + from_start
-        # what is at its bound and would go beyond stays
+        offset = (z - self.unknowns.start) / self.spread
+        gradient = data.T @ self._data(z) + offset
+        # unknowns at their bound, with a step beyond it, are fixed
         free = (z > self.unknowns.lower) | (gradient < 0.0)
         data = data[:, free]
         step = np.zeros_like(z)
@@ -184,8 +186,8 @@ class _Problem:
         return step * self.spread
 
     def _cost(self, z: NDArray) -> float:
-        from_start = (z - self.unknowns.start) / self.spread
-        return 0.5 * float(np.sum(self._data(z) ** 2) + np.sum(from_start ** 2))
+        offset = (z - self.unknowns.start) / self.spread
+        return 0.5 * float(np.sum(self._data(z) ** 2) + np.sum(offset ** 2))
 
     def _data(self, z: NDArray) -> NDArray:
         """Return the weighted residuals of the data."""
@@ -216,7 +218,7 @@ class _Problem:
 
 
 def _compressed(joint: Equations) -> NDArray:
-    """Return the triangle that gives the same squares as the equations; slope last."""
+    """Return the triangular factor of the equations; effort and slope are the last columns."""
     return np.linalg.qr(np.column_stack([joint.columns, joint.effort, joint.slope]), mode='r')
 
 

@@ -1,5 +1,5 @@
 """
-Inertial parameters of a body as ten free numbers, each choice of which is a possible body.
+Inertial parameters of a body as ten unconstrained numbers that always yield a physical body.
 
 A body is physically possible if and only if its pseudo-inertia
 
@@ -28,10 +28,10 @@ from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model.inertia import pseudo_inertia
 
 SIZE = 10
-# m: no body is thinner; URDFs have point masses, which no other mass distribution is near to
-THINNEST = 3e-3
+# m: least half-width of a body; URDFs have point masses, at infinite entropic distance from others
+MIN_HALF_WIDTH = 3e-3
 _ROWS, _COLUMNS = np.triu_indices(4, 1)
-# how theta counts in the entropic distance
+# weights of theta in the entropic distance
 WEIGHTS = np.sqrt(np.array([2.0] * 4 + [1.0] * 6))
 
 
@@ -50,19 +50,19 @@ def from_matrix(P: NDArray) -> NDArray:
 
 class LogCholesky:
     """
-    Bodies around a nominal one.
+    Bodies parameterised relative to a nominal one.
 
     Parameters
     ----------
     nominal : (10,) array
-        Its parameters. Mass that lies on a point, a line or in a plane is spread by `THINNEST`.
+        Nominal parameters. Mass at a point, on a line or in a plane is spread by `MIN_HALF_WIDTH`.
     name : str
-        For messages.
+        Name for messages.
 
     Raises
     ------
     ModelError
-        It has no mass.
+        The nominal body has no mass.
 
     """
 
@@ -74,14 +74,14 @@ class LogCholesky:
         P = to_matrix(np.asarray(nominal, dtype=float))
         com = P[:3, 3] / mass
         spread, axes = np.linalg.eigh(P[:3, :3] / mass - np.outer(com, com))
-        sides = np.sqrt(np.maximum(spread, THINNEST ** 2))
-        # P = L L^T of a body with centre c and principal half-widths: no rounding of a thin one
+        sides = np.sqrt(np.maximum(spread, MIN_HALF_WIDTH ** 2))
+        # P = L L^T from centre c and principal half-widths: accurate also for a thin body
         self._L = np.zeros((4, 4))
         self._L[:3, :3], self._L[:3, 3], self._L[3, 3] = axes * sides, com, 1.0
         self._L *= np.sqrt(mass)
 
     def parameters(self, theta: NDArray) -> NDArray:
-        """Return the body at theta, (10,)."""
+        """Return the inertial parameters at theta, (10,)."""
         U = self._L @ _factor(theta)
         return from_matrix(U @ U.T)
 

@@ -1,5 +1,5 @@
 """
-A payload: where to start looking for it, and its numbers as people give them.
+Payloads: initial guess, and parameters in the frame of the link.
 
 Source: Khalil, Gautier, Lemoine, Identification of the payload inertial parameters of industrial
 manipulators, 2007.
@@ -21,18 +21,18 @@ from robodyn_ros.model.inertia import parallel_axis
 from robodyn_ros.model.payload import Payload
 
 _TERMS = len(JOINT_TERMS)
-_LIGHTEST = 0.05  # kg: a guess has to weigh something
-_RADIUS = 0.05    # m, of gyration of a guess
-_FARTHEST = 0.5   # m from the link's origin
+_MIN_MASS = 0.05  # kg, least mass of the guess
+_RADIUS = 0.05    # m, radius of gyration of the guess
+_FARTHEST = 0.5   # m, largest distance of the guess from the link's origin
 
 
-def guessed_payload(dynamics: Dynamics, joints: list[Equations],
+def initial_payload(dynamics: Dynamics, joints: list[Equations],
                     link: str) -> tuple[int, NDArray]:
     """
-    Return the body that holds a payload, and a first guess of it in that body.
+    Return the body that holds a payload, and an initial guess of it in that body.
 
-    The guess is a small ball of the mass and at the place that explain the torque best, beside
-    the URDF's arm and any friction.
+    The guess is a small ball whose mass and position explain the torque best, in addition to the
+    URDF's arm and any friction.
 
     Raises
     ------
@@ -44,17 +44,17 @@ def guessed_payload(dynamics: Dynamics, joints: list[Equations],
     """
     frame = dynamics.model.link(link)
     if frame.body < 0:
-        raise ArgumentError(f'link {link!r} belongs to the immovable base, no joint feels its '
+        raise ArgumentError(f'link {link!r} belongs to the immovable base, no joint moves its '
                             'payload; name a link that moves', link=link)
     phi = dynamics.parameters
-    # in parts of each joint's torque, so that each counts
+    # relative to each joint's torque, so that all joints count equally
     sizes = [max(np.sqrt(np.mean(joint.effort ** 2)), 1e-12) if len(joint) else 1.0
              for joint in joints]
     rest = [(joint.effort - joint.columns[:, :-_TERMS] @ phi) / size
             for joint, size in zip(joints, sizes)]
     found = np.linalg.lstsq(_columns(joints, frame.body, sizes), np.concatenate(rest),
                             rcond=1e-8)[0]
-    mass = max(float(found[0]), _LIGHTEST)
+    mass = max(float(found[0]), _MIN_MASS)
     com = frame.rotation.T @ (found[1:4] / mass - frame.translation)
     com *= min(1.0, _FARTHEST / max(np.linalg.norm(com), 1e-12))
     ball = Payload(link, mass, com, mass * _RADIUS ** 2 * np.eye(3))
@@ -63,16 +63,16 @@ def guessed_payload(dynamics: Dynamics, joints: list[Equations],
 
 def mass_deviation(joints: list[Equations], body: int, deviation: NDArray) -> float:
     """
-    Return the standard deviation of a payload's mass, had it any mass, also a negative one.
+    Return the standard deviation of a payload's mass, without the bound at 0.
 
     Parameters
     ----------
     joints : list of Equations
-        In model order.
+        Equations of each joint, in model order.
     body : int
-        That holds it.
+        Body that holds the payload.
     deviation : (nv,) array
-        Of the errors of each joint's torque.
+        Standard deviation of each joint's torque.
 
     """
     columns = _columns(joints, body, deviation)
@@ -84,7 +84,7 @@ def _columns(joints: list[Equations], body: int, sizes: Sequence[float]) -> NDAr
     blocks = []
     for j, (joint, size) in enumerate(zip(joints, sizes)):
         own = np.zeros((len(joint), 3 * len(joints)))
-        own[:, 3 * j:3 * j + 3] = joint.columns[:, -_TERMS:-1]  # all but the rotor's
+        own[:, 3 * j:3 * j + 3] = joint.columns[:, -_TERMS:-1]  # without armature
         blocks.append(np.hstack([joint.columns[:, 10 * body:10 * body + 4], own]) / size)
     return np.vstack(blocks)
 
@@ -96,7 +96,7 @@ def payload_numbers(phi: NDArray, frame: Frame) -> NDArray:
     Parameters
     ----------
     phi : (10,) array
-        In the body, about its origin.
+        Parameters in the body, about its origin.
     frame : Frame
         Pose of the link in the body.
 

@@ -1,4 +1,4 @@
-"""What was recorded of an arm: positions and efforts, each with times of its own."""
+"""Recordings of an arm: positions and efforts, each with their own times."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import ArgumentError
 
-# a pause of more than this many usual periods is a gap, unless it is so short (s) that a motion
-# hardly bends in it
+# a pause of more than this many median periods is a gap, unless it is so short (s) that linear
+# interpolation is accurate
 _GAP, _SHORT = 2.5, 0.03
 
 
@@ -22,10 +22,11 @@ class Recording:
     Attributes
     ----------
     joint_names : tuple of str
+        Names of the joints.
     position_time, effort_time : (n,), (m,) array
-        Seconds of one clock.
+        Times of one clock, in s.
     position, effort : (n, nv), (m, nv) array
-        rad or m, N m or N.
+        Samples in rad or m, and N m or N.
 
     """
 
@@ -36,9 +37,9 @@ class Recording:
     effort: NDArray
 
 
-def tidied(times: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+def sorted_samples(times: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
     """
-    Return samples in the order of their times: each time once, and only finite numbers.
+    Return samples sorted by time, without duplicates and without numbers that are not finite.
 
     Of several samples of one time the last is kept.
     """
@@ -51,8 +52,8 @@ def tidied(times: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
     return times[last], values[last]
 
 
-def pieces(times: NDArray) -> list[tuple[float, float]]:
-    """Return begin and end of what lies between gaps."""
+def intervals_without_gap(times: NDArray) -> list[tuple[float, float]]:
+    """Return begin and end of the intervals between gaps."""
     if len(times) < 2:
         return []
     steps = np.diff(times)
@@ -60,39 +61,40 @@ def pieces(times: NDArray) -> list[tuple[float, float]]:
     return list(zip(times[np.append(0, cuts + 1)], times[np.append(cuts, len(times) - 1)]))
 
 
-def common(first: list[tuple[float, float]],
-           second: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the times that lie in a piece of both."""
+def intersections(first: list[tuple[float, float]],
+                  second: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the intersections of two lists of intervals."""
     both = [(max(a, c), min(b, d)) for a, b in first for c, d in second]
     return [(begin, end) for begin, end in both if begin < end]
 
 
 def uniform(recording: Recording) -> tuple[float, list[tuple[NDArray, NDArray, NDArray]]]:
     """
-    Return the recording at equal steps of time, cut at gaps.
+    Return the recording at equal time steps, split at gaps.
 
     Returns
     -------
     rate : float
-        Samples per second: that of the positions.
+        Samples per second, as of the positions.
     segments : list of (times, position, effort)
-        Arrays (n,), (n, nv) and (n, nv); nothing is interpolated across a gap.
+        Arrays (n,), (n, nv) and (n, nv); there is no interpolation across a gap.
 
     Raises
     ------
     ArgumentError
-        There are hardly any samples, or positions and efforts are never there together.
+        There are too few samples, or positions and efforts do not overlap in time.
 
     """
-    position_time, position = tidied(recording.position_time, recording.position)
-    effort_time, effort = tidied(recording.effort_time, recording.effort)
+    position_time, position = sorted_samples(recording.position_time, recording.position)
+    effort_time, effort = sorted_samples(recording.effort_time, recording.effort)
     for what, times in (('positions', position_time), ('efforts', effort_time)):
         if len(times) < 10:
             raise ArgumentError(f'there are {len(times)} usable {what} of all joints: record '
                                 'some tens of seconds of motion', count=len(times))
     step = float(np.median(np.diff(position_time)))
     segments = []
-    for begin, end in common(pieces(position_time), pieces(effort_time)):
+    for begin, end in intersections(intervals_without_gap(position_time),
+                                    intervals_without_gap(effort_time)):
         times = begin + step * np.arange(int((end - begin) / step) + 1)
         segments.append((times, interpolated(times, position_time, position),
                          interpolated(times, effort_time, effort)))
@@ -105,5 +107,5 @@ def uniform(recording: Recording) -> tuple[float, list[tuple[NDArray, NDArray, N
 
 
 def interpolated(at: NDArray, times: NDArray, values: NDArray) -> NDArray:
-    """Return values at other times, by straight lines."""
+    """Return values at other times, by linear interpolation."""
     return np.column_stack([np.interp(at, times, column) for column in values.T])

@@ -1,9 +1,9 @@
 """
-Filters without delay: what motion a recording shows, and how fast it is.
+Filters without delay: motion and bandwidth of a recording.
 
 Positions are low-passed forward and backward and differentiated as splines; the torque and every
-column of the regressor then go through one more low pass, the same for all, and are thinned out to
-what it lets through. That leaves the equations true, and takes the noise out of them.
+column of the regressor then pass one more low pass, the same for all, and are decimated to its
+bandwidth. The equations stay valid, with less noise.
 
 Source: Gautier, Dynamic identification of robots with power model, 1997; Gautier, Janot,
 Vandanjon, A new closed-loop output error method, 2013 (parallel decimation).
@@ -21,29 +21,29 @@ from scipy.signal import butter, sosfiltfilt, welch
 from robodyn_ros.exceptions import ArgumentError
 
 _ORDER = 4
-# of the motion's bandwidth: where positions are cut off, and the equations
+# cutoff frequencies of positions and of equations, relative to the motion's bandwidth
 _POSITION, _EQUATION = 10.0, 5.0
-_SLOWEST = 0.3           # Hz, of a motion
-_MOST = 0.2              # of the rate: highest cutoff
-_WORK = 20.0             # samples per period of the position's cutoff: enough for the regressor
+_SLOWEST = 0.3           # Hz, least bandwidth of a motion
+_MAX_CUTOFF = 0.2        # highest cutoff, relative to the sample rate
+_WORK = 20.0             # samples of the regressor per period of the position cutoff
 _KEPT = 2.5              # equations per period of their cutoff: nearly independent of each other
-_EDGE = 2.0              # periods of the equations' cutoff lost at either end of a segment
-_BRIEF = 1.0             # s: no shorter segment shows how fast a motion is
-_POWER = 0.995           # of the velocity that lies within the motion's bandwidth
-_CLEAR = 4.0             # times the noise that is motion
+_EDGE = 2.0              # periods of the equation cutoff dropped at either end of a segment
+_MIN_DURATION = 1.0      # s, least duration of a segment
+_POWER = 0.995           # part of the velocity's power within the motion's bandwidth
+_CLEAR = 4.0             # ratio to the noise above which a signal is motion
 
 
 @dataclass(frozen=True)
 class Filters:
     """
-    How a recording is filtered.
+    Filters of a recording.
 
     Attributes
     ----------
     rate : float
         Samples per second.
     position, equation : float
-        Cutoff of the positions, and of torque and regressor (Hz).
+        Cutoff frequencies of the positions, and of torque and regressor (Hz).
 
     """
 
@@ -53,37 +53,37 @@ class Filters:
 
     @classmethod
     def for_motion(cls, rate: float, bandwidth: float) -> Filters:
-        """Return filters that leave a motion of some bandwidth (Hz) as it is."""
-        position = min(_POSITION * bandwidth, _MOST * rate)
+        """Return filters that pass a motion of this bandwidth (Hz)."""
+        position = min(_POSITION * bandwidth, _MAX_CUTOFF * rate)
         return cls(rate, position, position * _EQUATION / _POSITION)
 
     @property
-    def thinning(self) -> int:
-        """How many samples apart the regressor is computed."""
+    def decimation(self) -> int:
+        """Return the number of samples per evaluation of the regressor."""
         return max(1, int(self.rate / (_WORK * self.position)))
 
     @property
-    def keeping(self) -> int:
-        """How many of those are between two equations."""
-        return max(1, int(self.rate / self.thinning / (_KEPT * self.equation)))
+    def equation_decimation(self) -> int:
+        """Return the number of regressor evaluations per equation."""
+        return max(1, int(self.rate / self.decimation / (_KEPT * self.equation)))
 
     @property
     def edge(self) -> float:
-        """Seconds at either end of a segment that the filters spoil."""
+        """Seconds of the filters' transients at either end of a segment."""
         return _EDGE / self.equation
 
     @property
     def shortest(self) -> float:
-        """Seconds that a segment must last to be of use."""
-        return max(_BRIEF, 3.0 * self.edge)
+        """Seconds that a segment must last at least."""
+        return max(_MIN_DURATION, 3.0 * self.edge)
 
 
 @dataclass(frozen=True)
-class Motion:
+class SegmentMotion:
     """
     Motion of a segment: times (n,), then (n, nv) each, and the step between samples (s).
 
-    `moving` tells where a joint surely moves: at rest its friction may be anything.
+    `moving` is False where a joint may be at rest, so that its friction is undetermined.
     """
 
     times: NDArray
@@ -96,7 +96,7 @@ class Motion:
 
 
 def lowpass(values: NDArray, cutoff: float, rate: float) -> NDArray:
-    """Return columns without what is above a cutoff (Hz), and without delay."""
+    """Return low-passed columns (cutoff in Hz), without delay."""
     sections = butter(_ORDER, cutoff, fs=rate, output='sos')
     return sosfiltfilt(sections, values, axis=0, padlen=min(len(values) - 1,
                                                             int(3.0 * rate / cutoff)))
@@ -106,12 +106,12 @@ def bandwidth(segments: list[NDArray], rate: float) -> float:
     """
     Return the frequency (Hz) below which almost all of the velocity's power lies.
 
-    That of the joint in the middle of all that move: one that chatters does not count.
+    It is the median over the moving joints, so that a single noisy joint has no influence.
 
     Parameters
     ----------
     segments : list of (n, nv) array
-        Positions at equal steps. White noise in them does not count.
+        Positions at equal time steps. White noise is subtracted.
     rate : float
         Samples per second.
 
@@ -122,7 +122,7 @@ def bandwidth(segments: list[NDArray], rate: float) -> float:
     noise = np.median(power[frequency > 0.25 * rate], axis=0)
     velocity = np.where(power > _CLEAR * noise, power - noise, 0.0) * frequency[:, None] ** 2
     total = velocity.sum(axis=0)
-    # a joint that hardly moves shows noise, not motion
+    # the spectrum of a joint that hardly moves is noise
     share = np.cumsum(velocity, axis=0)[:, total > 1e-4 * total.max()]
     if not share.size or not total.max() > 0.0:
         return _SLOWEST
@@ -131,14 +131,14 @@ def bandwidth(segments: list[NDArray], rate: float) -> float:
 
 
 def position_noise(segments: list[NDArray], filters: Filters) -> NDArray:
-    """Return the standard deviation of what the position's filter takes away, (nv,)."""
+    """Return the standard deviation of the part that the position filter removes, (nv,)."""
     rest = [values - lowpass(values, filters.position, filters.rate) for values in segments]
     return np.sqrt(np.mean(np.concatenate(rest) ** 2, axis=0))
 
 
 def slowest_motion(noise: NDArray, filters: Filters) -> NDArray:
     """
-    Return the speed above which the direction of a joint is sure, (nv,).
+    Return the speed above which a joint's direction of motion is certain, (nv,).
 
     White noise of standard deviation s in positions leaves, behind a low pass at f and a
     derivative, sqrt(8 pi^2 f^3 / (3 rate)) s in the velocity.
@@ -148,33 +148,33 @@ def slowest_motion(noise: NDArray, filters: Filters) -> NDArray:
 
 
 def motion(times: NDArray, position: NDArray, effort: NDArray, filters: Filters,
-           slowest: NDArray) -> Motion:
+           slowest: NDArray) -> SegmentMotion:
     """
-    Return the motion in a segment, thinned out.
+    Return the motion of a segment, decimated.
 
     Parameters
     ----------
     times, position, effort : (n,), (n, nv), (n, nv) array
-        At equal steps.
+        Samples at equal time steps.
     filters : Filters
-        Those of the recording.
+        Filters of the recording.
     slowest : (nv,) array
-        Speed below which a joint counts as resting.
+        Speed below which a joint counts as at rest.
 
     """
-    keep = slice(None, None, filters.thinning)
+    keep = slice(None, None, filters.decimation)
     spline = make_interp_spline(times - times[0], lowpass(position, filters.position,
                                                           filters.rate), k=5)
-    if filters.thinning > 1:
-        # far above what the equations let through: only against aliasing
-        effort = lowpass(effort, 0.4 * filters.rate / filters.thinning, filters.rate)
+    if filters.decimation > 1:
+        # anti-aliasing filter, far above the cutoff of the equations
+        effort = lowpass(effort, 0.4 * filters.rate / filters.decimation, filters.rate)
     q, qd, qdd = (np.ascontiguousarray(spline((times - times[0])[keep], nu)) for nu in range(3))
-    return Motion(times[keep], q, qd, qdd, effort[keep], np.abs(qd) > slowest,
-                  filters.thinning / filters.rate)
+    return SegmentMotion(times[keep], q, qd, qdd, effort[keep], np.abs(qd) > slowest,
+                         filters.decimation / filters.rate)
 
 
 def check_length(segments: list[tuple[NDArray, NDArray, NDArray]], filters: Filters) -> None:
-    """Raise ArgumentError if no segment is long enough to be of use."""
+    """Raise ArgumentError if no segment is long enough for the filters."""
     longest = max(times[-1] - times[0] for times, _, _ in segments)
     if longest < filters.shortest:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""What is to be found: its names, where the URDF has it, and how the physics depends on it."""
+"""Unknown parameters: names, values in the URDF, and the physical parameters they determine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from robodyn_ros.exceptions import ArgumentError, near_matches
 from robodyn_ros.identification.equations import JOINT_TERMS
 from robodyn_ros.identification.log_cholesky import LogCholesky, SIZE, WEIGHTS
 
-# what can be asked for, and the numbers per joint that it consists of
+# groups of parameters, with their kinds of numbers per joint
 GROUPS = {'friction': ('viscous', 'coulomb', 'offset'), 'armature': ('armature',),
           'scale': ('scale',), 'inertia': ()}
 NOT_NEGATIVE = ('viscous', 'coulomb', 'armature')
 SCALE_SPREAD = 0.5
-# entropic distance of a payload from the guess it starts from: as good as free
+# entropic distance of a payload from its initial guess: nearly unconstrained
 PAYLOAD_SPREAD = 3.0
 DELAY_SPREAD = 0.01  # s
 
 
 class Physical(NamedTuple):
     """
-    An arm: what all the unknowns stand for.
+    Physical parameters of an arm.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Physical(NamedTuple):
     scale : (nv,) array
         Recorded effort per effort at the joint.
     payload : (10,) array
-        In its body, about the body's origin.
+        Payload in its body, about the body's origin.
     delay : float
-        Of the recorded efforts (s).
+        Delay of the recorded efforts (s).
 
     """
 
@@ -52,7 +52,7 @@ class Physical(NamedTuple):
 
 @dataclass(frozen=True)
 class Body:
-    """A body that may be any, around a nominal one; `index` is -1 for the payload."""
+    """A body parameterised around a nominal one; `index` is -1 for the payload."""
 
     index: int
     around: LogCholesky
@@ -61,28 +61,27 @@ class Body:
 
 class Unknowns:
     """
-    The unknowns as one vector z: ten for each free body, single numbers of joints, the delay.
+    Unknown parameters as one vector z: ten per estimated body, numbers of joints, the delay.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm as in the URDF.
+        Dynamics of the arm as in the URDF.
     groups : collection of str
-        Of `GROUPS`.
+        Keys of `GROUPS`.
     inertia_spread : float
-        How far inertias may be from the URDF: entropic distance that counts as usual, about the
-        part by which a mass may be wrong.
+        Typical entropic distance of a body from the URDF, about the relative error of its mass.
     payload : (int, (10,) array), optional
         Body that holds a payload, and a guess of it.
     delay : float, optional
-        Of the efforts (s), where it is known.
+        Delay of the efforts (s), if known.
 
     Raises
     ------
     ArgumentError
-        No group is named, a name is unknown, or two cannot be told apart.
+        No group is named, a name is unknown, or two groups are confounded.
     ModelError
-        A body without mass.
+        A body has no mass.
 
     """
 
@@ -115,26 +114,26 @@ class Unknowns:
 
     @property
     def start(self) -> NDArray:
-        """Return z of the URDF."""
+        """Return z of the URDF, (size,)."""
         return np.concatenate([np.zeros(SIZE * len(self.bodies)),
                                [self._of(self.nominal, kind)[j] for kind, j in self.numbers],
                                np.zeros(int(self.delayed))])
 
     @property
     def lower(self) -> NDArray:
-        """Return the least values, (size,)."""
+        """Return the lower bounds, (size,)."""
         return np.concatenate([np.full(SIZE * len(self.bodies), -np.inf), [
             0.0 if kind in NOT_NEGATIVE else -np.inf for kind, _ in self.numbers],
             np.full(int(self.delayed), -np.inf)])
 
     def spreads(self, usual: NDArray) -> NDArray:
         """
-        Return how far from the URDF each unknown usually is, (size,).
+        Return the typical deviation of each unknown from the URDF, (size,).
 
         Parameters
         ----------
         usual : (4, nv) array
-            The same for the terms of the joints.
+            Typical deviation of the joint terms.
 
         """
         bodies = [body.spread / WEIGHTS for body in self.bodies]
@@ -144,19 +143,19 @@ class Unknowns:
                                np.full(int(self.delayed), DELAY_SPREAD)])
 
     def without(self, dropped: Collection[tuple[str, int]]) -> Unknowns:
-        """Return the same with some numbers of joints left as in the URDF."""
+        """Return the unknowns without some joint numbers, which stay as in the URDF."""
         other = object.__new__(Unknowns)
         other.__dict__.update(self.__dict__)
         other.numbers = [each for each in self.numbers if each not in dropped]
         return other
 
     def number(self, kind: str, j: int) -> int | None:
-        """Return where in z a number of a joint is; None if it is not asked for."""
+        """Return the index in z of a joint's number; None if it is not estimated."""
         at = (kind, j)
         return (SIZE * len(self.bodies) + self.numbers.index(at) if at in self.numbers else None)
 
     def physical(self, z: NDArray) -> Physical:
-        """Return what z stands for."""
+        """Return the physical parameters of z."""
         phi, terms, scale, payload = (np.array(each) for each in self.nominal[:4])
         for k, body in enumerate(self.bodies):
             values = body.around.parameters(z[SIZE * k:SIZE * (k + 1)])
@@ -195,7 +194,7 @@ def _check_groups(groups: Collection[str], payload: bool) -> None:
                             + ', or a payload')
     if 'inertia' in groups and payload:
         raise ArgumentError(
-            'the inertia of a link and that of a payload on it cannot be told apart: find the '
+            'the inertia of a link and that of a payload on it cannot be distinguished: find the '
             'inertia without the payload first, then the payload with the URDF that results')
     if 'inertia' in groups and 'scale' in groups:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Attributes of URDF elements: present where required, and numbers where numbers belong."""
+"""Checks of the attributes of URDF elements: required ones, names and numbers."""
 import re
 import sys
 from xml.etree.ElementTree import Element
@@ -12,17 +12,17 @@ REQUIRED = {
     'limit': ('effort', 'velocity'), 'mimic': ('joint',),
 }
 REQUIRED_CHILDREN = {'joint': ('parent', 'child'), 'inertial': ('mass',)}
-WORDS = ('name', 'type', 'link', 'joint')
+NAMES = ('name', 'type', 'link', 'joint')
 TRIPLES = ('xyz', 'rpy')
-OF_LIMITS = ('lower', 'upper', 'effort', 'velocity')  # 1e308 is usual for unlimited
-# What strtod reads in C++; Python's float() would also take 1_000 and other scripts' digits.
+OF_LIMITS = ('lower', 'upper', 'effort', 'velocity')  # 1e308 often stands for unlimited
+# Numbers as C++ strtod reads them; Python's float() also accepts 1_000 and non-ASCII digits.
 NUMBER = re.compile(r'[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?', re.ASCII)
-LONGEST = 1000  # characters of a name; messages repeat names
+LONGEST = 1000  # characters of a name; names appear in messages
 
 
 def check_attributes(part: Element) -> None:
     """
-    Check a ``link`` or ``joint`` element and all elements in it.
+    Check a ``link`` or ``joint`` element and all its descendants.
 
     Raises
     ------
@@ -42,14 +42,14 @@ def check_attributes(part: Element) -> None:
                 raise ModelError(f'{where}: element <{tag}> is missing; give it',
                                  owner=owner, element=element.tag, child=tag)
         for name, text in element.attrib.items():
-            if name not in WORDS:
+            if name not in NAMES:
                 _check_numbers(where, name, text)
             else:
                 check_name(f'{element.tag} {shown(text)}: {name}', text)
 
 
 def check_name(what: str, text: str) -> None:
-    """Raise `ModelError` for a name that no line of a log could hold."""
+    """Raise `ModelError` if a name is too long or not printable."""
     if len(text) > LONGEST:
         raise ModelError(f'{what} is {len(text)} characters long, more than {LONGEST}; shorten '
                          'it', value=text)

@@ -1,4 +1,4 @@
-"""From a selected description to the arrays of a RobotModel: order, lumping, coordinates."""
+"""Construction of the arrays of a RobotModel from a URDF: order, lumping, coordinates."""
 from __future__ import annotations
 
 import os
@@ -31,34 +31,34 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
         If the URDF or the selection is faulty.
 
     """
-    notes = WarningList()
-    description = read_description(source, notes)
-    selection = select(description, base, tip, locked, notes)
-    review_description(description, selection, notes)
-    with np.errstate(over='ignore', invalid='ignore'):  # refused by name in _check_finite
+    warnings = WarningList()
+    description = read_description(source, warnings)
+    selection = select(description, base, tip, locked, warnings)
+    review_description(description, selection, warnings)
+    with np.errstate(over='ignore', invalid='ignore'):  # reported by _check_finite
         bodies = _lump(description, selection)
-        bodies.check_inertias(notes)
-        fields = {**bodies.fields(), **_coordinate_fields(bodies, selection, notes)}
+        bodies.check_inertias(warnings)
+        fields = {**bodies.fields(), **_coordinate_fields(bodies, selection, warnings)}
     _check_finite(fields)
-    review_fields(fields, notes)
+    review_fields(fields, warnings)
     return {'name': description.name, 'base_link': selection.base, 'gravity': gravity,
-            **fields, 'warnings': notes.lines()}
+            **fields, 'warnings': warnings.lines()}
 
 
 class _Bodies:
-    """The bodies found so far; entry 0 of the lumped lists is the immovable base."""
+    """The bodies built so far; entry 0 of the lumped lists is the fixed base."""
 
     def __init__(self) -> None:
         self.joints: list[Joint] = []
-        self.frames: list[Frame] = []  # of the joints, in their parent bodies
+        self.frames: list[Frame] = []  # joint frames in the parent bodies
         self.links: dict[str, Frame] = {}
         self.mass = [0.0]
         self.first_moment = [np.zeros(3)]
         self.inertia = [np.zeros((3, 3))]
         self.flawed: list[Link] = []
 
-    def move(self, joint: Joint, frame: Frame) -> Frame:
-        """Start a body at a moving joint and return the frame of its link."""
+    def start_body(self, joint: Joint, frame: Frame) -> Frame:
+        """Add a body at a moving joint and return the frame of its link."""
         self.joints.append(joint)
         self.frames.append(frame)
         self.mass.append(0.0)
@@ -78,8 +78,8 @@ class _Bodies:
         self.inertia[slot] = self.inertia[slot] + parallel_axis(
             rotate_inertia(link.inertia, frame.rotation), link.mass, com)
 
-    def check_inertias(self, notes: WarningList) -> None:
-        """Refuse links with impossible inertia, unless the body they belong to is sound."""
+    def check_inertias(self, warnings: WarningList) -> None:
+        """Raise for links with impossible inertia, unless their lumped body is valid."""
         problems = Problems()
         for link in self.flawed:
             slot = self.links[link.name].body + 1
@@ -87,7 +87,7 @@ class _Bodies:
                 if slot > 0 and not _sound(self.mass[slot], self.first_moment[slot],
                                            self.inertia[slot]):
                     raise ModelError(link.flaw, link=link.name, inertia=link.inertia.tolist())
-                notes.add(f'{link.flaw}; it is fixed to others that make up for it')
+                warnings.add(f'{link.flaw}; it is fixed to others that make up for it')
         problems.raise_any()
 
     def fields(self) -> dict[str, Any]:
@@ -113,13 +113,13 @@ def _lump(description: Description, selection: Selection) -> _Bodies:
     bodies = _Bodies()
     bodies.add(description.links[selection.base], frame_at_origin(-1))
     for joint in selection.joints:  # parents first
-        frame = bodies.links[joint.parent].after(joint.rotation, joint.translation)
+        frame = bodies.links[joint.parent].compose(joint.rotation, joint.translation)
         if joint.kind == 'fixed':
             pass
         elif joint.name in selection.locked:
-            frame = frame.after(*_displacement(joint, selection.locked[joint.name]))
+            frame = frame.compose(*_displacement(joint, selection.locked[joint.name]))
         else:
-            frame = bodies.move(joint, frame)
+            frame = bodies.start_body(joint, frame)
         bodies.add(description.links[joint.child], frame)
     return bodies
 
@@ -142,8 +142,8 @@ def _displacement(joint: Joint, position: float) -> tuple[NDArray, NDArray]:
 
 
 def _coordinate_fields(bodies: _Bodies, selection: Selection,
-                       notes: WarningList) -> dict[str, Any]:
-    found = coordinates(bodies.joints, selection.mimics, notes)
+                       warnings: WarningList) -> dict[str, Any]:
+    found = coordinates(bodies.joints, selection.mimics, warnings)
     index = {name: position for position, name in enumerate(found)}
     mimics = [selection.mimics.get(joint.name, Mimic(joint.name, 1.0, 0.0))
               for joint in bodies.joints]
@@ -164,7 +164,7 @@ def _coordinate_fields(bodies: _Bodies, selection: Selection,
 
 
 def _check_finite(fields: dict[str, Any]) -> None:
-    # every number was finite, but products of absurd ones overflow
+    # all numbers of the URDF are finite, but products of huge ones overflow
     for what in ('translation', 'mass', 'first_moment', 'inertia'):
         for name, value in zip(fields['body_names'], fields[what]):
             if not np.all(np.isfinite(value)):

@@ -1,4 +1,4 @@
-"""What a URDF says about its links and joints, each checked on its own."""
+"""Links and joints of a URDF, each checked on its own."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,35 +28,35 @@ class Description:
     joints: dict[str, Joint]
 
 
-def read_description(source: str | bytes | os.PathLike, notes: WarningList) -> Description:
+def read_description(source: str | bytes | os.PathLike, warnings: WarningList) -> Description:
     """
-    Read and check the links and joints of a URDF, not yet how they hang together.
+    Read and check the links and joints of a URDF; their connections are not checked yet.
 
     Parameters
     ----------
     source : str, bytes or path
         The XML itself or the path of a file.
-    notes : WarningList
-        Takes the warnings.
+    warnings : WarningList
+        Collects the warnings.
 
     Raises
     ------
     ModelError
-        Naming the link or joint, the value and the remedy; of several mistakes all, see
-        `Problems`.
+        If an element is faulty; the message names link or joint, value and remedy. Several
+        errors are reported together, see `Problems`.
 
     """
     problems = Problems()
-    robot = read_urdf(source, notes)
+    robot = read_urdf(source, warnings)
     name = robot.get('name', '').strip()
     check_name('the name of the robot', name)
     if not name:
-        notes.add('the <robot> element has no name; it is called "robot" here')
+        warnings.add('the <robot> element has no name; it is called "robot" here')
     if robot.get('version', '1.0') != '1.0':
-        notes.add(f'URDF version {shown(robot.get("version"))} is read as version 1.0')
-    links = _read_all(robot, 'link', urdf.Link, read_link, notes, problems)
-    joints = _read_all(robot, 'joint', urdf.Joint, read_joint, notes, problems)
-    if problems.found:  # whether other links make up for a flaw is not known then
+        warnings.add(f'URDF version {shown(robot.get("version"))} is read as version 1.0')
+    links = _read_all(robot, 'link', urdf.Link, read_link, warnings, problems)
+    joints = _read_all(robot, 'joint', urdf.Joint, read_joint, warnings, problems)
+    if problems.found:  # the lumped bodies are not known, so that every flaw counts
         problems.found += [ModelError(link.flaw, link=name) for name, link in links.items()
                            if link.flaw]
     problems.raise_any()
@@ -66,36 +66,36 @@ def read_description(source: str | bytes | os.PathLike, notes: WarningList) -> D
 
 
 def _read_all(robot: ElementTree.Element, tag: str, kind: type,
-              read: Callable, notes: WarningList, problems: Problems) -> dict:
+              read: Callable, warnings: WarningList, problems: Problems) -> dict:
     found = {}
     for element in robot.findall(tag):
         name = element.get('name', '')
         with problems.collect():
             if element.get('type') == 'fixed':
-                _strip_fixed(element, notes)
+                _strip_fixed(element, warnings)
             check_attributes(element)
             if tag == 'joint':
                 check_type(name, element.get('type'))
             if name in found:
                 raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a '
                                  'name of its own', **{tag: name})
-            found[name] = read(_parse(kind, element), notes)
+            found[name] = read(_parse(kind, element), warnings)
     return found
 
 
-def _strip_fixed(element: ElementTree.Element, notes: WarningList) -> None:
+def _strip_fixed(element: ElementTree.Element, warnings: WarningList) -> None:
     # exporters write axes of 0 0 0 and zero limits into fixed joints
     for tag in NOT_FOR_FIXED:
         child = element.find(tag)
         if child is not None:
             element.remove(child)
             if tag == 'mimic':
-                notes.add('a fixed joint cannot mimic another; its <mimic> is ignored',
-                          element.get('name', ''))
+                warnings.add('a fixed joint cannot mimic another; its <mimic> is ignored',
+                             element.get('name', ''))
 
 
 def _parse(kind: type, element: ElementTree.Element) -> urdf.xmlr.Object:
-    # one element at a time, so that whatever the parser raises can be put down to it
+    # one element at a time, so that an error of the parser can be attributed to it
     try:
         return kind.from_xml_string(ElementTree.tostring(element, encoding='unicode'))
     except Exception as error:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-SNAP = 1e-15  # rotation entries this near to 0, 1 or -1 are meant to be exactly that
+SNAP = 1e-15  # rotation entries this close to 0, 1 or -1 are set to exactly that value
 
 
 def read_only(value: ArrayLike, dtype: type = float) -> NDArray:
@@ -18,7 +18,7 @@ def read_only(value: ArrayLike, dtype: type = float) -> NDArray:
 
 
 def snap(matrix: ArrayLike) -> NDArray:
-    """Round entries within 1e-15 of 0, 1 and -1, so that they fold as constants later."""
+    """Round entries within 1e-15 of 0, 1 and -1, so that the tracer folds them as constants."""
     array = np.array(matrix, dtype=float)
     for exact in (0.0, 1.0, -1.0):
         array[np.abs(array - exact) <= SNAP] = exact
@@ -52,7 +52,7 @@ class Frame:
     Parameters
     ----------
     body : int
-        Index of the body, -1 for the immovable base.
+        Index of the body, -1 for the fixed base.
     rotation : (3, 3) array
         Axes of the frame, as columns, in the axes of the body.
     translation : (3,) array
@@ -71,12 +71,12 @@ class Frame:
     def __reduce__(self):
         return Frame, (self.body, self.rotation, self.translation)
 
-    def after(self, rotation: NDArray, translation: NDArray) -> Frame:
+    def compose(self, rotation: NDArray, translation: NDArray) -> Frame:
         """Return the pose, in the same body, of a frame given relative to this one."""
         return Frame(self.body, snap(self.rotation @ rotation),
                      self.rotation @ translation + self.translation)
 
 
 def frame_at_origin(body: int) -> Frame:
-    """Return the frame of a body itself."""
+    """Return the body's own frame."""
     return Frame(body, np.eye(3), np.zeros(3))

@@ -1,5 +1,5 @@
 """
-Inertia tensors: parallel axes, rotation, principal axes, physical consistency.
+Inertia tensors: parallel axis theorem, rotation, principal axes, physical consistency.
 
 A tensor is a symmetric (3, 3) array of tensor **elements** as in URDF (kg m^2):
 ``ixy = -integral of x y dm``.
@@ -7,12 +7,12 @@ A tensor is a symmetric (3, 3) array of tensor **elements** as in URDF (kg m^2):
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-LARGEST = 1e30  # of a mass, length or inertia in SI units: products of three stay numbers
+LARGEST = 1e30  # mass, length or inertia in SI units; products of three do not overflow
 
 
 def inertia_tensor(ixx: float, ixy: float, ixz: float,
                    iyy: float, iyz: float, izz: float) -> NDArray:
-    """Return the symmetric tensor of its six elements, in the order URDF lists them."""
+    """Return the symmetric tensor of six elements, in the order of URDF."""
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]], dtype=float)
 
 
@@ -27,7 +27,7 @@ def parallel_axis(inertia_com: ArrayLike, mass: float, com: ArrayLike) -> NDArra
     mass : float
         Mass (kg).
     com : (3,) array
-        Centre of mass seen from the new point (m), same axes as the inertia.
+        Centre of mass relative to the new point (m), same axes as the inertia.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def principal_moments_and_axes(inertia: ArrayLike) -> tuple[NDArray, NDArray]:
     moments : (3,) array
         Ascending (kg m^2).
     axes : (3, 3) array
-        Their axes as columns, right-handed: ``inertia = axes @ diag(moments) @ axes.T``.
+        Principal axes as columns, right-handed: ``inertia = axes @ diag(moments) @ axes.T``.
 
     """
     tensor = np.asarray(inertia, dtype=float)
@@ -99,9 +99,9 @@ def pseudo_inertia(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLi
 def is_physical(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLike,
                 tolerance: float = 1e-9) -> bool:
     """
-    Tell whether some distribution of non-negative mass has these parameters.
+    Return whether a distribution of non-negative mass with these parameters exists.
 
-    Point masses, rods and plates, whose pseudo-inertia is only semidefinite, count.
+    Point masses, rods and plates, whose pseudo-inertia is only semidefinite, are physical.
     The tolerance is relative to the largest eigenvalue of the pseudo-inertia.
     """
     eigenvalues = np.linalg.eigvalsh(pseudo_inertia(mass, first_moment, inertia_origin))
@@ -109,13 +109,13 @@ def is_physical(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLike,
 
 
 def negative_share(moments: ArrayLike) -> float:
-    """Return how far the least principal moment is below 0, relative to the largest one."""
+    """Return by how much the least principal moment is below 0, relative to the largest."""
     low, _, high = np.sort(np.asarray(moments, dtype=float))
     scale = max(abs(low), abs(high))
     return max(0.0, -float(low) / float(scale)) if scale > 0.0 else 0.0
 
 
 def triangle_excess(moments: ArrayLike) -> float:
-    """Return how far the largest principal moment exceeds the sum of the others, relatively."""
+    """Return the relative excess of the largest principal moment over the sum of the others."""
     low, middle, high = np.sort(np.asarray(moments, dtype=float))
     return max(0.0, float(high - low - middle) / float(high)) if high > 0.0 else 0.0

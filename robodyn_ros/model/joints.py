@@ -1,4 +1,4 @@
-"""Joints: pose, axis, limits, friction and mimicry, checked."""
+"""Joints of a URDF: pose, axis, limits, friction and mimic relation, checked."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TYPES = MOVING + ('fixed', 'floating', 'planar')
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """Position of the mimicking joint = multiplier * position of ``joint`` + offset."""
+    """Mimic relation: position = multiplier * position of ``joint`` + offset."""
 
     joint: str
     multiplier: float
@@ -47,7 +47,7 @@ class Joint:
 
     @property
     def moves(self) -> bool:
-        """Whether it is of a type that one coordinate describes."""
+        """Whether the joint has exactly one degree of freedom."""
         return self.kind in MOVING
 
     def nearest_to_zero(self) -> float:
@@ -56,24 +56,24 @@ class Joint:
 
 
 def check_type(name: str, kind: str) -> None:
-    """Raise ModelError if a joint is of a type that URDF does not have."""
+    """Raise ModelError if the joint type is not one of URDF."""
     if kind not in TYPES:
         raise ModelError(f'joint {name!r}: type {kind!r} is not one of URDF; '
                          + near_matches(kind, TYPES), joint=name, type=kind)
 
 
-def read_joint(joint: urdf.Joint, notes: WarningList) -> Joint:
+def read_joint(joint: urdf.Joint, warnings: WarningList) -> Joint:
     """
-    Check a parsed joint and turn it into numbers that can be computed with.
+    Check a parsed joint and convert it to numbers.
 
     Raises
     ------
     ModelError
-        If axis, limits or friction make no sense.
+        If axis, limits or friction are invalid.
 
     """
     xyz, rpy = pose(joint.origin)
-    lower, upper, velocity, effort = _limits(joint, notes)
+    lower, upper, velocity, effort = _limits(joint, warnings)
     damping, friction = _friction(joint)
     mimic = None
     if joint.mimic is not None:
@@ -93,11 +93,11 @@ def _unit_axis(joint: urdf.Joint) -> NDArray:
                          'motion, such as 0 0 1', joint=joint.name, axis=axis.tolist())
     if largest == 0.0:
         return np.array([1.0, 0.0, 0.0])
-    axis = axis / largest  # first, so that huge and tiny components keep a finite norm
+    axis = axis / largest  # so that the norm of huge or tiny components is finite and not 0
     return snap(axis / np.linalg.norm(axis))
 
 
-def _limits(joint: urdf.Joint, notes: WarningList) -> tuple[float, float, float, float]:
+def _limits(joint: urdf.Joint, warnings: WarningList) -> tuple[float, float, float, float]:
     limit = joint.limit
     if limit is None:
         if joint.type in ('revolute', 'prismatic'):
@@ -110,7 +110,7 @@ def _limits(joint: urdf.Joint, notes: WarningList) -> tuple[float, float, float,
             raise ModelError(f'joint {joint.name!r}: {what} limit {value:g} is negative; give its '
                              'size', joint=joint.name, limit=what, value=value)
         if value == 0.0 and joint.type in MOVING:
-            notes.add(f'{what} limit of the joint is 0', joint.name)
+            warnings.add(f'{what} limit of the joint is 0', joint.name)
     if joint.type == 'continuous':
         return -math.inf, math.inf, limit.velocity, limit.effort
     lower, upper = limit.lower or 0.0, limit.upper or 0.0
@@ -119,8 +119,8 @@ def _limits(joint: urdf.Joint, notes: WarningList) -> tuple[float, float, float,
                          f'{upper:g}; swap or correct them', joint=joint.name, lower=lower,
                          upper=upper)
     if lower == upper and joint.type in MOVING:
-        notes.add(f'lower and upper limit of the joint are both {lower:g}, it cannot move',
-                  joint.name)
+        warnings.add(f'lower and upper limit of the joint are both {lower:g}, it cannot move',
+                     joint.name)
     return lower, upper, limit.velocity, limit.effort
 
 

@@ -1,4 +1,4 @@
-"""Links: mass, centre of mass and inertia, checked."""
+"""Links of a URDF: mass, centre of mass and inertia, checked."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from robodyn_ros.model.inertia import (
     inertia_tensor, negative_share, principal_moments_and_axes, rotate_inertia, triangle_excess)
 from robodyn_ros.model.warning_list import WarningList
 
-ROUNDING = 1e-6  # share of the largest principal moment that rounded digits may explain
-NOTHING = 1e-15  # kg m^2; exporters leave such dust where they mean 0
+ROUNDING = 1e-6  # tolerance of the principal moments, relative to the largest
+ZERO_INERTIA = 1e-15  # kg m^2; smaller moments are rounding errors of exporters
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Link:
     """
     Mass (kg), centre of mass (m) and inertia about it (kg m^2), all in link axes.
 
-    ``flaw`` tells what is impossible about the inertia. Whether that is fatal depends on the
-    body the link ends up in: a tiny antenna on a heavy base spoils nothing.
+    ``flaw`` states why the inertia is impossible. It is an error only if the lumped body is
+    impossible too: a tiny antenna fixed to a heavy base is accepted.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Link:
     flaw: str = ''
 
 
-def read_link(link: urdf.Link, notes: WarningList) -> Link:
+def read_link(link: urdf.Link, warnings: WarningList) -> Link:
     """
-    Check a parsed link and turn its inertia into link axes.
+    Check a parsed link and rotate its inertia into link axes.
 
     Raises
     ------
@@ -51,36 +51,37 @@ def read_link(link: urdf.Link, notes: WarningList) -> Link:
     if inertial.inertia is not None:
         tensor = inertia_tensor(*(getattr(inertial.inertia, key) for key in urdf.Inertia.KEYS))
     else:
-        notes.add('<inertial> of the link has no <inertia>, which URDF requires; it is taken as a '
-                  'point mass, other programs refuse the file: give ixx .. izz', link.name)
+        warnings.add('<inertial> of the link has no <inertia>, which URDF requires; it is taken '
+                     'as a point mass, other programs refuse the file: give ixx .. izz', link.name)
     if inertial.mass < 0.0:
         raise ModelError(f'link {link.name!r}: mass {inertial.mass:g} kg is negative; '
                          'give 0 or more', link=link.name, mass=inertial.mass)
     if inertial.mass == 0.0 and np.any(tensor):
-        notes.add('link has inertia but no mass', link.name)
+        warnings.add('link has inertia but no mass', link.name)
     rotated = rotate_inertia(tensor, rotation_from_rpy(rpy))
     return Link(link.name, inertial.mass, np.array(xyz, dtype=float), rotated,
-                _review_inertia(link.name, tensor, notes))
+                _review_inertia(link.name, tensor, warnings))
 
 
 def pose(origin: urdf.Pose | None) -> tuple[list[float], list[float]]:
-    """Return xyz and rpy of an ``origin`` element, zeros where it does not give them."""
+    """Return xyz (m) and rpy (rad) of an ``origin`` element, zeros where they are missing."""
     if origin is None:
         return [0.0] * 3, [0.0] * 3
     return origin.xyz or [0.0] * 3, origin.rpy or [0.0] * 3
 
 
-def _review_inertia(name: str, tensor: NDArray, notes: WarningList) -> str:
+def _review_inertia(name: str, tensor: NDArray, warnings: WarningList) -> str:
     moments, _ = principal_moments_and_axes(tensor)
-    if moments[-1] <= NOTHING and moments[0] >= -NOTHING:
+    if moments[-1] <= ZERO_INERTIA and moments[0] >= -ZERO_INERTIA:
         return ''
     printed = ', '.join(f'{moment:.4g}' for moment in moments)
     if negative_share(moments) > ROUNDING:
         return (f'link {name!r}: inertia has a negative principal moment, they are {printed} '
                 'kg m^2; no real body has that: check the signs and sizes of ixx .. izz (URDF '
-                'wants tensor elements, so ixy = -integral of x y dm)')
+                'has tensor elements, so ixy = -integral of x y dm)')
     if triangle_excess(moments) > ROUNDING:
-        notes.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
-                  'inequality (the largest exceeds the sum of the others), no real body has them: '
-                  'check that they are about the centre of mass, in kg m^2, with enough digits')
+        warnings.add(f'link {name!r}: principal moments {printed} kg m^2 break the triangle '
+                     'inequality (the largest exceeds the sum of the others), no real body has '
+                     'them: check that they are about the centre of mass, in kg m^2, with enough '
+                     'digits')
     return ''

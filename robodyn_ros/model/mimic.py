@@ -1,4 +1,4 @@
-"""Joints that mimic others: chains resolved to the joint that leads, and what they do to it."""
+"""Mimic joints: chains resolved to their leading joints, and the coordinates of the robot."""
 from __future__ import annotations
 
 import math
@@ -11,7 +11,7 @@ from robodyn_ros.model.warning_list import WarningList
 
 def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:
     """
-    Return, for every joint that mimics another, the leading joint it follows in the end.
+    Return, for every joint that mimics another, its relation to the leading joint of its chain.
 
     Raises
     ------
@@ -63,11 +63,11 @@ def _chained(mimic: Mimic, resolved: dict[str, Mimic]) -> Mimic:
 
 class Coordinate:
     """
-    Limits and friction of one leading joint together with the joints that follow it.
+    Limits and friction of a leading joint together with its followers.
 
-    Followers move by `multiplier` times the leader's velocity. One motor, at the leader, drives
-    them all: the torque of the coordinate is tau = tau_leader + multiplier * tau_follower. All
-    of it passes to the follower if nothing loads the leader, which then takes tau / multiplier.
+    Followers move at `multiplier` times the leader's velocity. One motor, at the leader, drives
+    all of them: the torque of the coordinate is tau = tau_leader + multiplier * tau_follower.
+    Without load on the leader all of it passes to the follower, as tau / multiplier.
     """
 
     def __init__(self, leader: Joint) -> None:
@@ -77,22 +77,22 @@ class Coordinate:
         self.damping, self.friction = leader.damping, leader.friction
         self.continuous = leader.kind == 'continuous'
 
-    def include(self, follower: Joint, mimic: Mimic, notes: WarningList) -> None:
-        """Take up a follower: position = multiplier * leader + offset."""
+    def include(self, follower: Joint, mimic: Mimic, warnings: WarningList) -> None:
+        """Add a follower with position = multiplier * leader + offset."""
         factor = abs(mimic.multiplier)
         self.damping += factor * factor * follower.damping
         self.friction += factor * follower.friction
         bounded = math.isfinite(follower.lower) or math.isfinite(follower.upper)
         if self.continuous and (bounded or not mimic.multiplier.is_integer()):
-            self.continuous = False  # a full turn of the leader is another pose of the follower
+            self.continuous = False  # after a full turn of the leader the follower is elsewhere
         if factor > 0.0:
-            self._narrow(follower, mimic)
-            self._slow_down(follower, factor, notes)
+            self._narrow_positions(follower, mimic)
+            self._lower_limits(follower, factor, warnings)
         elif not follower.lower <= mimic.offset <= follower.upper:
-            notes.add('multiplier of <mimic> is 0 and its offset is outside the limits of the '
-                      'joint', follower.name)
+            warnings.add('multiplier of <mimic> is 0 and its offset is outside the limits of the '
+                         'joint', follower.name)
 
-    def _narrow(self, follower: Joint, mimic: Mimic) -> None:
+    def _narrow_positions(self, follower: Joint, mimic: Mimic) -> None:
         ends = sorted((end - mimic.offset) / mimic.multiplier
                       for end in (follower.lower, follower.upper))
         lower, upper = max(self.lower, ends[0]), min(self.upper, ends[1])
@@ -105,13 +105,13 @@ class Coordinate:
                 joint=follower.name, mimic=self.leader.name)
         self.lower, self.upper = lower, upper
 
-    def _slow_down(self, follower: Joint, factor: float, notes: WarningList) -> None:
-        """Lower velocity and effort to what a follower with this |multiplier| allows."""
-        # a follower has no motor of its own, and exporters then write limits of 0
+    def _lower_limits(self, follower: Joint, factor: float, warnings: WarningList) -> None:
+        """Lower velocity and effort limits to those of a follower with this |multiplier|."""
+        # a follower has no motor, and exporters write limits of 0 for it
         for what, value in (('velocity', follower.velocity), ('effort', follower.effort)):
             if value == 0.0:
-                notes.add(f'{what} limit 0 of a joint that mimics another is taken as none',
-                          follower.name)
+                warnings.add(f'{what} limit 0 of a joint that mimics another is taken as none',
+                             follower.name)
         if follower.velocity > 0.0:
             self.velocity = min(self.velocity, follower.velocity / factor)
         if follower.effort > 0.0:
@@ -119,14 +119,14 @@ class Coordinate:
 
 
 def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],
-                notes: WarningList) -> dict[str, Coordinate]:
+                warnings: WarningList) -> dict[str, Coordinate]:
     """
-    Return the coordinates of the moving joints, in their order, by name of the leading joint.
+    Return the coordinates of the moving joints, by name of the leading joint, in joint order.
 
     Raises
     ------
     ModelError
-        If a follower's limits leave its leader no position.
+        If no position of a leader is within its follower's limits.
 
     """
     moving = list(joints)
@@ -134,6 +134,7 @@ def coordinates(joints: Iterable[Joint], mimics: dict[str, Mimic],
     for joint in moving:
         if joint.name in mimics:
             mimic = mimics[joint.name]
-            found[mimic.joint].include(joint, mimic, notes)
-            notes.add(f'joint mimics {mimic.joint!r} and is no coordinate of its own', joint.name)
+            found[mimic.joint].include(joint, mimic, warnings)
+            warnings.add(f'joint mimics {mimic.joint!r} and is no coordinate of its own',
+                         joint.name)
     return found

@@ -1,4 +1,4 @@
-"""Numbers of joints, as people write them."""
+"""Numbers by joint name, from parameter texts such as `finger_joint:0.02`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from robodyn_ros.exceptions import ParameterError
 def joint_values(parameter: str, entries: tuple[str, ...],
                  form: str = 'joint:position, such as finger_joint:0.02') -> dict[str, float]:
     """
-    Return joints and numbers from texts like `finger_joint:0.02`.
+    Parse joint names and numbers from texts such as `finger_joint:0.02`.
 
     Parameters
     ----------
     parameter : str
-        Name of the parameter that has these texts.
+        Name of the parameter, for messages.
     entries : tuple of str
-        Its value.
+        Value of the parameter.
     form : str
-        How they should look, for messages.
+        Expected form of an entry, for messages.
 
     Raises
     ------
     ParameterError
-        A text is not of this form, or a joint is named twice.
+        An entry does not have this form, or a joint is named twice.
 
     """
     numbers: dict[str, float] = {}

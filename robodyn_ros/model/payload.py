@@ -11,7 +11,7 @@ from robodyn_ros.model.frame import Frame, read_only
 from robodyn_ros.model.inertia import (
     LARGEST, negative_share, parallel_axis, principal_moments_and_axes, rotate_inertia)
 
-NEGATIVE = 1e-6  # share of the largest principal moment that rounded digits may explain
+ROUNDING = 1e-6  # tolerance of the principal moments, relative to the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,13 +22,13 @@ class Payload:
     Parameters
     ----------
     link : str
-        Name of the link that holds it.
+        Name of the link.
     mass : float
-        Mass (kg), not negative; 0 empties the slot without removing it.
+        Mass (kg), not negative; 0 keeps the slot without a load.
     com : (3,) array
         Centre of mass in the frame of the link (m).
     inertia : (3, 3) array
-        Inertia about its own centre of mass, in the axes of the link (kg m^2).
+        Inertia about the centre of mass of the payload, in the axes of the link (kg m^2).
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _check_inertia(link: str, inertia: NDArray) -> None:
         raise ModelError(f'payload on link {shown(link)}: inertia {inertia.tolist()} is not '
                          'symmetric', link=link, inertia=inertia.tolist())
     moments, _ = principal_moments_and_axes(inertia)
-    if negative_share(moments) > NEGATIVE:
+    if negative_share(moments) > ROUNDING:
         raise ModelError(
             f'payload on link {shown(link)}: inertia has the negative principal moment '
             f'{moments[0]:g} kg m^2; no real body has that, check the signs of ixy, ixz, iyz',

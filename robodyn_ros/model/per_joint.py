@@ -1,4 +1,4 @@
-"""Numbers that are given for all joints at once, or for each."""
+"""Numbers given once for all joints, or once per joint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot_model import RobotModel
 from robodyn_ros.settings import per_joint
 
-_USUAL_SPEED = 2.0  # rad/s or m/s of a joint without velocity limit
+_USUAL_SPEED = 2.0  # rad/s or m/s, for a joint without velocity limit
 
 
 def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
@@ -18,7 +18,7 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Otherwise; the message names the joint.
+        A value is negative or not finite; the message names the joint.
 
     """
     values = per_joint(name, value, model.joint_names)
@@ -30,6 +30,6 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
 
 
 def speeds(model: RobotModel) -> np.ndarray:
-    """Return the velocity limits, or what is usual where there is none, in rad/s or m/s; (nv,)."""
+    """Return the velocity limits, (nv,), or a usual speed where there is none, rad/s or m/s."""
     limit = model.velocity_limit
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, _USUAL_SPEED)

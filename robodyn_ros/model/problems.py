@@ -1,4 +1,4 @@
-"""Mistakes of a URDF that do not depend on each other, reported together."""
+"""Independent errors of a URDF, reported together."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 from robodyn_ros.exceptions import ModelError
 
-MOST = 50  # in one message; what is worse than that is not looked through
+MAX_LISTED = 50  # errors in one message; after as many, reading stops
 
 
 class Problems:
     """
-    Gathers errors, so that one run tells all of them.
+    Collects errors, so that one run reports all of them.
 
         problems = Problems()
         for element in elements:
-            with problems.gathered():
+            with problems.collect():
                 check(element)
         problems.raise_any()
     """
@@ -25,30 +25,30 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Keep a ModelError of the block for later, but not for ever."""
+        """Store a ModelError of the block; raise once `MAX_LISTED` are stored."""
         try:
             yield
         except ModelError as error:
             self.found.extend(error.evidence.get('problems', (error,)))
-            if len(self.found) >= MOST:
+            if len(self.found) >= MAX_LISTED:
                 self.raise_any()
 
     def raise_any(self) -> None:
         """
-        Raise what was found, if anything.
+        Raise the collected errors, if any.
 
         Raises
         ------
         ModelError
-            The only one as it is; of several the texts, numbered, and the errors themselves as
-            evidence `problems`.
+            A single error as it is; several as one, with numbered texts, and the errors
+            themselves as evidence `problems`.
 
         """
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
-            texts = [f'({k}) {error}' for k, error in enumerate(self.found[:MOST], start=1)]
-            more = len(self.found) - MOST
+            texts = [f'({k}) {error}' for k, error in enumerate(self.found[:MAX_LISTED], start=1)]
+            more = len(self.found) - MAX_LISTED
             texts += [f'and {more} more'] if more > 0 else []
             raise ModelError(f'the URDF has {len(self.found)} mistakes: ' + '; '.join(texts),
                              problems=tuple(self.found))

@@ -1,4 +1,4 @@
-"""The robot as frozen arrays: all that dynamics, control and simulation know of it."""
+"""The robot as read-only arrays: the input of dynamics, control and simulation."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
@@ -30,36 +30,36 @@ _COMPILED = ('continuous', 'parent', 'prismatic', 'axis', 'rotation', 'translati
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotModel:
     """
-    A tree of nb moving bodies on an immovable base, driven by nv coordinates.
+    A tree of nb moving bodies on a fixed base, with nv coordinates.
 
-    Bodies come parents first, depth-first in the order the URDF lists its joints. Each
-    hangs on one moving joint; what is fixed or locked to it is lumped into it. The frame of
+    Bodies are ordered parents first, depth-first in the order of the URDF's joints. Each body
+    has one moving joint; links that are fixed or locked to it are lumped into it. The frame of
     a body is its link frame, which is its joint frame, as in URDF. Arrays are read-only;
     SI units, rad and N m for revolute joints, m and N for prismatic ones.
 
     Parameters
     ----------
     name, base_link : str
-        Name of the robot; the link that is the immovable base.
+        Name of the robot; link that is the fixed base.
     joint_names : tuple of str
-        The nv independent coordinates; joints that mimic another are not among them.
+        Names of the nv independent coordinates; joints that mimic another are not among them.
     lower, upper, velocity_limit, effort_limit : (nv,) array
-        Limits, infinite where there are none. Each is the tightest of the joint and those that
-        mimic it: a follower with multiplier m and offset b, in lower_f .. upper_f, allows
+        Limits, infinite where there are none. Each is the tightest of the joint and its
+        followers: one with multiplier m and offset b, in lower_f .. upper_f, allows the
         positions (lower_f - b) / m .. (upper_f - b) / m, the velocity velocity_f / abs(m), and
-        the effort abs(m) effort_f, at which it takes all that the leader's motor gives.
+        the effort abs(m) effort_f, for all of the motor's effort may act on the follower.
     damping, friction : (nv,) array
-        Viscous and Coulomb friction, mimicking joints included.
+        Viscous and Coulomb friction, including that of followers.
     continuous : (nv,) array of bool
-        Where q and q + 2 pi are the same pose.
+        Whether q and q + 2 pi are the same pose.
     gravity : (3,) array
-        In the frame of the base (m/s^2).
+        Gravity in the base frame (m/s^2).
     body_names, body_joints : tuple of str
-        The link a body is named after; its joint, mimicking ones included.
+        Link after which a body is named; its joint, followers included.
     parent : (nb,) array of intp
-        Index of the body above, -1 for the base.
+        Index of the parent body, -1 for the base.
     prismatic : (nb,) array of bool
-        Whether the joint slides instead of turning.
+        Whether the joint is prismatic.
     axis : (nb, 3) array
         Unit joint axis in the frame of the body.
     rotation, translation : (nb, 3, 3) array, (nb, 3) array
@@ -69,13 +69,13 @@ class RobotModel:
     coordinate, multiplier, offset : (nb,) array
         Position of joint i = multiplier[i] * q[coordinate[i]] + offset[i].
     links : mapping of str to Frame
-        Where every link sits in its body.
+        Pose of every link in its body.
     base_mass, base_first_moment : float, (3,) array
-        What is lumped into the base.
+        Mass and first moment of the links lumped into the base.
     payloads : tuple of Payload
-        At most one for a link.
+        Payloads, at most one per link.
     warnings : tuple of str
-        What is odd about the robot but no reason to refuse it.
+        Warnings about the URDF and the selection.
 
     """
 
@@ -135,13 +135,13 @@ class RobotModel:
         source : str, bytes or path
             The XML itself, or the path of a file. A string that starts with ``<`` is XML.
         gravity : (3,) array
-            In the frame of the base (m/s^2).
+            Gravity in the base frame (m/s^2).
         base : str, optional
-            Link to take as the immovable base, default the root. What lies above or beside
-            it is left out.
+            Link that is the fixed base, default the root. Links above or beside it are left
+            out.
         tip : str, optional
-            Link at the end of the chain of joints that move. All others are locked at 0, or
-            as near to it as their limits allow, and keep their mass.
+            Last link of the chain of moving joints. All other joints are locked at 0, or at
+            the nearest position within their limits; their links keep their mass.
         locked : mapping of str to float, optional
             Joints to lock, with their positions. Joints that mimic them are locked too.
 
@@ -161,7 +161,7 @@ class RobotModel:
 
     @property
     def effort_units(self) -> tuple[str, ...]:
-        """Return the unit of each joint's effort: N m of what turns, N of what slides."""
+        """Return the unit of each joint's effort: N m if revolute, N if prismatic."""
         first = [list(self.coordinate).index(j) for j in range(self.nv)]
         return tuple('N' if self.prismatic[body] else 'N m' for body in first)
 
@@ -177,8 +177,8 @@ class RobotModel:
 
     @property
     def tip(self) -> str:
-        """Return the link farthest down the tree, the last one if there are several."""
-        depth = np.zeros(self.nb + 1, dtype=int)  # the last is the base's
+        """Return the deepest link of the tree, the last one if there are several."""
+        depth = np.zeros(self.nb + 1, dtype=int)  # the last entry is of the base
         for body, parent in enumerate(self.parent):
             depth[body] = depth[parent] + 1
         deepest = max(range(self.nb), key=lambda body: (depth[body], body))
@@ -198,10 +198,10 @@ class RobotModel:
     @property
     def structure_key(self) -> str:
         """
-        Digest of all that is compiled into machine code for this robot.
+        Digest of everything that is compiled into the code for this robot.
 
-        Gravity, payload numbers, limits, friction and names are left out: they are arguments
-        of the compiled functions, or of no concern to them.
+        Gravity, payload numbers, limits, friction and names are not part of it: they are
+        arguments of the compiled functions, or not used by them.
         """
         digest = hashlib.sha256()
         parts = [np.asarray(getattr(self, name)) for name in _COMPILED]
@@ -214,12 +214,12 @@ class RobotModel:
 
     def link(self, name: str) -> Frame:
         """
-        Return where a link sits in its body.
+        Return the pose of a link in its body.
 
         Raises
         ------
         ModelError
-            If there is no such link; the message lists names that come near.
+            If there is no such link; the message lists similar names.
 
         """
         if not isinstance(name, str) or name not in self.links:
@@ -228,20 +228,20 @@ class RobotModel:
         return self.links[name]
 
     def with_gravity(self, gravity: ArrayLike) -> RobotModel:
-        """Return the same robot under another gravity, (3,), in the frame of the base (m/s^2)."""
+        """Return the robot with another gravity, (3,), in the base frame (m/s^2)."""
         return replace(self, gravity=checked_gravity(gravity))
 
     def with_payload(self, link: str, mass: float, com: ArrayLike = (0.0, 0.0, 0.0),
                      inertia: ArrayLike | None = None) -> RobotModel:
         """
-        Return the robot with a payload on a link, in place of the one it held there.
+        Return the robot with a payload on a link, replacing any payload of that link.
 
         Parameters
         ----------
         link : str
-            Link that holds it; not one of the immovable base.
+            Link that holds the payload; it must be a moving one.
         mass, com, inertia
-            As in `Payload`; without inertia it is a point mass.
+            As in `Payload`; without inertia the payload is a point mass.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class RobotModel:
         """
         if self.link(link).body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels its weight; name a link that moves', link=link)
+                             'its weight loads no joint; name a link that moves', link=link)
         load = Payload(link, mass, com, np.zeros((3, 3)) if inertia is None else inertia)
         slots = {old.link: old for old in self.payloads}
         slots[link] = load

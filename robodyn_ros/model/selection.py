@@ -1,4 +1,4 @@
-"""Which part of the tree is the robot: base, tip and locked joints."""
+"""Selection of the modelled part of a robot: base, tip and locked joints."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from robodyn_ros.model.mimic import resolve_mimics
 from robodyn_ros.model.tree import Children, descend, joints_below
 from robodyn_ros.model.warning_list import WarningList
 
-OUTSIDE = 1e-9  # how far outside its limits a joint may be locked: rounding
+LOCK_TOLERANCE = 1e-9  # tolerance of a locked position outside the limits, for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,15 @@ class Selection:
     Parameters
     ----------
     base : str
-        The link that is the immovable base.
+        Link that is the fixed base.
     joints : list of Joint
         All joints below it, depth-first in document order.
     children : dict
-        The joints below every link.
+        Joints below every link.
     locked : dict of str to float
-        Joints that could move but do not, and their positions.
+        Locked joints and their positions.
     mimics : dict of str to Mimic
-        What the joints follow that are no coordinate of their own.
+        Mimic relations of the joints that follow others.
 
     """
 
@@ -43,15 +43,15 @@ class Selection:
 
     @property
     def moving(self) -> list[Joint]:
-        """Return the joints that move, coordinates and followers."""
+        """Return the joints that move, followers included."""
         return [joint for joint in self.joints
                 if joint.kind != 'fixed' and joint.name not in self.locked]
 
 
 def select(description: Description, base: str | None, tip: str | None,
-           locked: Mapping[str, float] | None, notes: WarningList) -> Selection:
+           locked: Mapping[str, float] | None, warnings: WarningList) -> Selection:
     """
-    Decide what is the base, which joints move and where the others are locked.
+    Select base and moving joints, and the positions of all locked ones.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def select(description: Description, base: str | None, tip: str | None,
     if tip is not None:
         chain = _chain(base, _known_link(description, 'tip', tip), joints)
         _lock_beside(chain, joints, mimics, positions)
-    _lock_followers(description, joints, mimics, positions, notes)
+    _lock_followers(description, joints, mimics, positions, warnings)
     selection = Selection(base, joints, children, positions, mimics)
     _check_moving(selection)
     return selection
@@ -118,7 +118,7 @@ def _checked_position(joint: Joint, value: object) -> float:
     if not joint.moves and position != 0.0:
         raise ModelError(f'locked joint {joint.name!r} is {joint.kind}; it can only be locked '
                          f'at 0, not at {position:g}', joint=joint.name, position=position)
-    if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
+    if not joint.lower - LOCK_TOLERANCE <= position <= joint.upper + LOCK_TOLERANCE:
         raise ModelError(
             f'locked joint {joint.name!r}: position {position:g} is outside its limits '
             f'{joint.lower:g} .. {joint.upper:g}; lock it inside them (rad or m)',
@@ -148,21 +148,21 @@ def _lock_beside(chain: set[str], joints: list[Joint], mimics: dict[str, Mimic],
 
 
 def _lock_followers(description: Description, joints: list[Joint], mimics: dict[str, Mimic],
-                    positions: dict[str, float], notes: WarningList) -> None:
+                    positions: dict[str, float], warnings: WarningList) -> None:
     below = {joint.name for joint in joints}
     for joint in joints:
         mimic = mimics.get(joint.name)
         if mimic is None or mimic.joint in below and mimic.joint not in positions:
             continue
-        led = positions.get(mimic.joint)
-        if led is None:  # the leader is left out with what is above or beside the base
-            led = description.joints[mimic.joint].nearest_to_zero()
-        position = positions[joint.name] = mimic.multiplier * led + mimic.offset
-        notes.add(f'joint is locked, because it mimics {mimic.joint!r}, which does not move',
-                  joint.name)
-        if not joint.lower - OUTSIDE <= position <= joint.upper + OUTSIDE:
-            notes.add(f'joint is locked at {position:g}, outside its limits '
-                      f'{joint.lower:g} .. {joint.upper:g}', joint.name)
+        leader = positions.get(mimic.joint)
+        if leader is None:  # the leader is not part of the selection
+            leader = description.joints[mimic.joint].nearest_to_zero()
+        position = positions[joint.name] = mimic.multiplier * leader + mimic.offset
+        warnings.add(f'joint is locked, because it mimics {mimic.joint!r}, which does not move',
+                     joint.name)
+        if not joint.lower - LOCK_TOLERANCE <= position <= joint.upper + LOCK_TOLERANCE:
+            warnings.add(f'joint is locked at {position:g}, outside its limits '
+                         f'{joint.lower:g} .. {joint.upper:g}', joint.name)
 
 
 def _check_moving(selection: Selection) -> None:

@@ -1,4 +1,4 @@
-"""Where a URDF comes from: text, bytes or a file, of bounded size."""
+"""Reading of a URDF from text, bytes or a file, with bounded size."""
 import os
 from pathlib import Path
 import stat
@@ -6,12 +6,12 @@ import stat
 from robodyn_ros.exceptions import ModelError, shown
 
 MAX_BYTES = 8 * 1024 * 1024
-_BEFORE = '\ufeff \t\r\n'  # what may stand before the first element
+_LEADING = '\ufeff \t\r\n'  # characters permitted before the first element
 
 
 def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     """
-    Return the XML that a source is or points to.
+    Return the XML of a source.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
 
 def read_text(text: str | bytes, origin: str = 'the URDF') -> str | bytes:
     """
-    Return the XML of a URDF that comes from elsewhere: no file is read, whatever the text is.
+    Check and return the XML of a URDF given as text; never read a file.
 
     Parameters
     ----------
     text : str or bytes
-        Blanks, line ends and a byte order mark before the first element are left out.
+        XML; white space and a byte order mark before the first element are removed.
     origin : str
-        For the message.
+        Origin of the text, for messages.
 
     Raises
     ------
@@ -57,11 +57,11 @@ def read_text(text: str | bytes, origin: str = 'the URDF') -> str | bytes:
         raise ModelError(f'{origin} is not XML, it begins with {shown(text)}; give the text of '
                          'a URDF, for the path of a file nodes have the parameter urdf_file',
                          text=text[:200])
-    return _checked(text, origin).lstrip(_BEFORE)
+    return _checked(text, origin).lstrip(_LEADING)
 
 
 def _is_xml(text: str) -> bool:
-    return text.lstrip(_BEFORE).startswith('<')
+    return text.lstrip(_LEADING).startswith('<')
 
 
 def _read_file(source: str | os.PathLike) -> bytes:
@@ -71,13 +71,13 @@ def _read_file(source: str | os.PathLike) -> bytes:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise ModelError(f'URDF file {name} is a directory; name a file in it', path=name)
-        if not stat.S_ISREG(mode):  # a pipe or a device could be read for ever
+        if not stat.S_ISREG(mode):  # reading a pipe or a device may never end
             raise ModelError(f'URDF file {name} is not a regular file', path=name)
         with open(path, 'rb') as stream:
             return stream.read(MAX_BYTES + 1)
     except ModelError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # no such file, NUL, no such home
+    except (OSError, ValueError, RuntimeError) as error:  # no such file, NUL, no home directory
         reason = getattr(error, 'strerror', None) or error
         raise ModelError(
             f'cannot read URDF file {name}: {reason}; a string that does not start with "<" is '

@@ -1,4 +1,4 @@
-"""How links and joints hang together: one root, every link below one joint, no loops."""
+"""Connections of links and joints: one root, one joint above every other link, no loops."""
 from __future__ import annotations
 
 from robodyn_ros.exceptions import ModelError, near_matches
@@ -11,7 +11,7 @@ Children = dict[str, list[Joint]]
 
 def joints_below(description: Description) -> tuple[str, Children]:
     """
-    Return the root link, and for every link the joints below it in document order.
+    Return the root link, and the joints below every link in document order.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """
-From URDF text to a small tree of what dynamics needs.
+Parsing of URDF text into the elements that dynamics needs.
 
-Expat is driven directly, so that document types and entities are refused before anything is
-expanded or fetched, and what dynamics does not need is never built, however large or deep.
+Expat is used directly, so that document types and entities are rejected before anything is
+expanded or fetched, and elements that dynamics does not need are never built.
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.source import read_source
 from robodyn_ros.model.warning_list import WarningList
 
-MAX_ELEMENTS = 500_000  # of all kinds; each takes a microsecond, whatever it is
-MAX_KEPT = 50_000  # of links, joints and what is in them
+MAX_ELEMENTS = 500_000  # elements of all kinds; each takes about 1 us
+MAX_KEPT = 50_000  # links, joints and their children
 
 CHILDREN = {
     'robot': {'link', 'joint'},
@@ -37,8 +37,8 @@ ATTRIBUTES = {
     'dynamics': {'damping', 'friction'},
     'mimic': {'joint', 'multiplier', 'offset'},
 }
-# Of no concern to dynamics, and too usual to be worth a warning.
-SILENT = {
+# Known elements that dynamics does not use; no warning.
+IGNORED = {
     'robot': {'gazebo', 'transmission', 'material', 'sensor', 'ros2_control', 'mujoco', 'drake'},
     'link': {'visual', 'collision', 'gazebo', 'sensor', 'contact', 'self_collision_checking'},
     'joint': {'safety_controller', 'calibration', 'gazebo'},
@@ -51,16 +51,16 @@ OTHER_FORMATS = {
 }
 
 
-def read_urdf(source: str | bytes | os.PathLike, notes: WarningList) -> Element:
+def read_urdf(source: str | bytes | os.PathLike, warnings: WarningList) -> Element:
     """
-    Return the ``robot`` element of a URDF, stripped to what dynamics needs.
+    Return the ``robot`` element of a URDF, with the elements that dynamics needs.
 
     Parameters
     ----------
     source : str, bytes or path
         The XML itself or the path of a file.
-    notes : WarningList
-        Takes a note of unknown elements and attributes, and of repeated elements.
+    warnings : WarningList
+        Collects unknown elements and attributes, and repeated elements.
 
     Raises
     ------
@@ -69,15 +69,15 @@ def read_urdf(source: str | bytes | os.PathLike, notes: WarningList) -> Element:
         entities, is xacro source, or is not a URDF.
 
     """
-    return _Reader(notes).read(read_source(source))
+    return _Reader(warnings).read(read_source(source))
 
 
 class _Reader:
-    def __init__(self, notes: WarningList) -> None:
-        self.notes = notes
+    def __init__(self, warnings: WarningList) -> None:
+        self.warnings = warnings
         self.open: list[Element] = []
         self.root: Element | None = None
-        self.skipped = 0  # depth below an element that is left out
+        self.skipped = 0  # depth below a skipped element
         self.seen = self.kept = 0
 
     def read(self, text: str | bytes) -> Element:
@@ -116,7 +116,7 @@ class _Reader:
             _check_root(tag)
             self.root = Element(tag, self._known(tag, attributes, ''))
             self.open.append(self.root)
-        elif self._wanted(tag):
+        elif self._needed(tag):
             self._keep(tag, attributes)
         else:
             self.skipped = 1
@@ -127,19 +127,21 @@ class _Reader:
         else:
             self.open.pop()
 
-    def _wanted(self, tag: str) -> bool:
+    def _needed(self, tag: str) -> bool:
         parent = self.open[-1]
         if tag.startswith('xacro:'):
             raise ModelError(f'the URDF is xacro source, it contains <{tag[:60]}>; run xacro on '
                              'it first and give its output', element=tag)
         if tag not in CHILDREN.get(parent.tag, ()):
-            if tag not in SILENT.get(parent.tag, ()):
-                self.notes.add(f'element <{tag[:60]}> in <{parent.tag}> is not known and ignored',
-                               self._owner())
+            if tag not in IGNORED.get(parent.tag, ()):
+                self.warnings.add(
+                    f'element <{tag[:60]}> in <{parent.tag}> is not known and ignored',
+                    self._owner())
             return False
         if tag not in ('link', 'joint') and parent.find(tag) is not None:
-            self.notes.add(f'element <{tag}> is repeated in <{parent.tag}>; only the first counts',
-                           self._owner())
+            self.warnings.add(
+                f'element <{tag}> is repeated in <{parent.tag}>; only the first counts',
+                self._owner())
             return False
         return True
 
@@ -168,8 +170,8 @@ class _Reader:
             if name in ATTRIBUTES[tag]:
                 known[name] = value
             elif not name.startswith('xmlns'):
-                self.notes.add(f'attribute {name[:60]!r} of <{tag}> is not known and ignored',
-                               owner)
+                self.warnings.add(f'attribute {name[:60]!r} of <{tag}> is not known and ignored',
+                                  owner)
         return known
 
 

@@ -1,18 +1,18 @@
-"""Warnings about a robot, gathered while it is read; the same one about many parts is one line."""
+"""List of warnings about a robot."""
 
-MOST_NAMES = 3
+MAX_NAMES = 3
 MAX_WARNINGS = 200
 
 
 class WarningList:
-    """A list of warnings in which each text appears once, with the names it concerns."""
+    """List of warnings in which each text appears once, with the names it concerns."""
 
     def __init__(self) -> None:
         self._names: dict[str, list[str]] = {}
         self._left_out = 0
 
     def add(self, text: str, name: str = '') -> None:
-        """Note a warning, and the joint or link it is about."""
+        """Add a warning about the joint or link of this name."""
         if text not in self._names and len(self._names) >= MAX_WARNINGS:
             self._left_out += 1
             return
@@ -31,5 +31,5 @@ class WarningList:
 def _line(text: str, names: list[str]) -> str:
     if not names:
         return text
-    more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''
-    return f'{text} ({", ".join(names[:MOST_NAMES])}{more})'
+    more = f' and {len(names) - MAX_NAMES} more' if len(names) > MAX_NAMES else ''
+    return f'{text} ({", ".join(names[:MAX_NAMES])}{more})'

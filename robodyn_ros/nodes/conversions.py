@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.exceptions import ArgumentError, near_matches, ParameterError
 from robodyn_ros.nodes.cdr import DoublesWriter, JointStateSample
-from robodyn_ros.safety import ABSURD, Continuity
+from robodyn_ros.safety import JumpDetector, MAX_PLAUSIBLE_VALUE
 from robodyn_ros.trajectory import TrajectoryPoint
 
 TURN = 2.0 * math.pi
@@ -117,8 +117,8 @@ class JointStateReader:
         The model's joints.
     continuous : (nv,) array of bool
         Which of them have no limits.
-    continuity : Continuity, optional
-        Judges whether the arm can be where it is said to be.
+    jumps : JumpDetector, optional
+        Rejects positions that the arm cannot have reached.
 
     Attributes
     ----------
@@ -130,9 +130,9 @@ class JointStateReader:
     """
 
     def __init__(self, joint_names: Sequence[str], continuous: np.ndarray,
-                 continuity: Continuity | None = None):
+                 jumps: JumpDetector | None = None):
         nv = len(joint_names)
-        self._continuity, self._names = continuity, tuple(joint_names)
+        self._jumps, self._names = jumps, tuple(joint_names)
         self._continuous = np.flatnonzero(continuous)
         self._next = JointStateAssembler(joint_names, *np.full((3, nv), math.nan))
         self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
@@ -150,8 +150,8 @@ class JointStateReader:
 
     def accept_next(self) -> None:
         """Take the next state for where the arm is, however far that is."""
-        if self._continuity is not None:
-            self._continuity.forget()
+        if self._jumps is not None:
+            self._jumps.reset()
 
     def read(self, sample: JointStateSample) -> bool:
         """Take a message; return whether the state is now complete, and new."""
@@ -159,7 +159,7 @@ class JointStateReader:
         if not following.read(sample):
             return False
         q, qd = following.q, following.qd
-        finite = (np.abs(q) < ABSURD) & (np.abs(qd) < ABSURD)
+        finite = (np.abs(q) < MAX_PLAUSIBLE_VALUE) & (np.abs(qd) < MAX_PLAUSIBLE_VALUE)
         if not finite.all():
             j = int(finite.argmin())
             return following.refuse(f"joint '{self._names[j]}' reports position {q[j]}, "
@@ -167,10 +167,10 @@ class JointStateReader:
         if self.complete and self._continuous.size:
             c = self._continuous
             q[c] -= TURN * np.round((q[c] - self.q[c]) / TURN)
-        judge = self._continuity
-        if judge is not None and not judge.follows(
+        jumps = self._jumps
+        if jumps is not None and not jumps.accept(
                 in_seconds(sample.stamp) or time.monotonic(), q, qd):
-            return following.refuse(judge.problem)
+            return following.refuse(jumps.problem)
         self.q[:], self.qd[:], self.effort[:] = q, qd, following.effort
         self.complete = True
         return True

@@ -1,18 +1,18 @@
-"""What keeps the arm safe: pure functions of the state and of time."""
+"""Safety functions: pure functions of state and time."""
 
 from robodyn_ros.safety.anchor import Anchor
-from robodyn_ros.safety.continuity import Continuity, judged_speeds
 from robodyn_ros.safety.guarding import Guard, GuardState, Phase
+from robodyn_ros.safety.jump_detector import finite_velocity_limits, JumpDetector
 from robodyn_ros.safety.limits import (
-    ABSURD, brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
-    USUAL_RATE)
+    brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
+    MAX_PLAUSIBLE_VALUE, USUAL_RATE)
 from robodyn_ros.safety.stale import check_ages, Freshness, freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
 from robodyn_ros.safety.velocity import PlausibleVelocity
 
 __all__ = [
-    'ABSURD', 'Anchor', 'Continuity', 'Freshness', 'Guard', 'GuardState', 'Phase',
+    'Anchor', 'Freshness', 'Guard', 'GuardState', 'JumpDetector', 'MAX_PLAUSIBLE_VALUE', 'Phase',
     'PlausibleVelocity', 'StaleMonitor', 'StaleVerdict', 'Supervisor', 'USUAL_RATE', 'Verdict',
     'brake_at_limits', 'check_ages', 'check_not_raised', 'checked_bounds',
-    'checked_effort_limits', 'clamp_effort', 'freshness', 'judged_speeds',
+    'checked_effort_limits', 'clamp_effort', 'finite_velocity_limits', 'freshness',
     'limit_rate']

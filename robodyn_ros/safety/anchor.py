@@ -1,10 +1,10 @@
 """
-Where an arm that is only damped would come to rest, and what keeps it there.
+Position hold of an arm that is otherwise only damped.
 
-A joint whose speed v decays as `v' = -d v` has `v / d` left to go: so `r = q + v/d - anchor` is 0
-all the way to rest, if the anchor was put there at the beginning, and nobody pushes. The pull back
-`-d p r` only answers what was not foreseen, with the poles d and p, both real. At rest it is a
-spring of stiffness d p with damping d + p.
+A joint whose velocity decays as `v' = -d v` comes to rest at `q + v/d`. The anchor is set there,
+so that `r = q + v/d - anchor` stays 0 along the undisturbed motion; the feedback `-d p r` acts on
+disturbances only, with the real poles d and p. At rest it is a spring of stiffness d p with
+damping d + p.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ import numpy as np
 
 class Anchor:
     """
-    Holds an arm where its damping leaves it, and gives way to whoever is stronger.
+    Position at which an arm is held; it slips when the hold is saturated.
 
     Parameters
     ----------
     lower, upper : (nv,)
-        Limits of position; it stays within them.
+        Position limits; the anchor is kept within them.
 
     Attributes
     ----------
     q : (nv,) array
-        Where it is.
+        Position of the anchor, in rad or m.
 
     """
 
     def __init__(self, lower: np.ndarray, upper: np.ndarray):
         self._lower, self._upper = lower, upper
         self.q = np.zeros(lower.size)
-        self._off, self._pull = np.zeros((2, lower.size))
+        self._error, self._pull = np.zeros((2, lower.size))
 
-    def drop(self, q: np.ndarray, qd: np.ndarray, damping: float) -> None:
-        """Put it where an arm in this state will come to rest."""
+    def reset(self, q: np.ndarray, qd: np.ndarray, damping: float) -> None:
+        """Set the anchor where an arm in this state comes to rest by damping alone."""
         np.divide(qd, damping, out=self.q)
         self.q += q
-        self._stay_inside()
+        self._clip()
 
     def pull(self, q: np.ndarray, qd: np.ndarray, damping: float, rate: float) -> np.ndarray:
         """
-        Return the acceleration that leads back to it; overwritten by the next call.
+        Return the acceleration towards the anchor, (nv,); overwritten by the next call.
 
         Parameters
         ----------
@@ -51,16 +51,16 @@ class Anchor:
             The two poles, 1/s.
 
         """
-        np.divide(qd, damping, out=self._off)
-        self._off += q
-        self._off -= self.q
-        return np.multiply(self._off, -damping * rate, out=self._pull)
+        np.divide(qd, damping, out=self._error)
+        self._error += q
+        self._error -= self.q
+        return np.multiply(self._error, -damping * rate, out=self._pull)
 
-    def give_way(self, part: np.ndarray) -> None:
-        """Let it be dragged so far that only a part of the last pull remains, (nv,)."""
-        self.q += (1.0 - part) * self._off
-        self._stay_inside()
+    def slip(self, part: np.ndarray) -> None:
+        """Move the anchor so that only this part, (nv,) in 0..1, of the last pull remains."""
+        self.q += (1.0 - part) * self._error
+        self._clip()
 
-    def _stay_inside(self) -> None:
+    def _clip(self) -> None:
         np.maximum(self.q, self._lower, out=self.q)
         np.minimum(self.q, self._upper, out=self.q)

@@ -1,9 +1,9 @@
 """
-The guard of an arm: when it takes over from a controller that fell silent, and when it gives back.
+State machine of the guard: takeover when the controller falls silent, return on reset.
 
-The controller's heartbeat says in which phase it is, the guard's state is its answer. At every
-moment one of the two commands, and which of them is agreed before the other begins; what a
-controller makes of the answer is in `control.permission`. Pure: time is an argument.
+The controller's heartbeat carries its phase, and the guard publishes its state in reply. Exactly
+one of the two commands at a time; a change is agreed before the other begins. The controller's
+side is `control.permission`. No clock is read: time is an argument.
 """
 
 from __future__ import annotations
@@ -13,56 +13,56 @@ import math
 
 from robodyn_ros.exceptions import StateError
 
-HELD_UP = 0.05   # s without a turn of its own after which a process asks before it commands again
-_LOOK = 0.25     # of the timeout that one look counts at most: a guard that is late is not alone
-_GONE = 3.0      # timeouts of silence after which a controller that was refused counts as gone
-_LISTEN = 0.03   # s for which a guard that was held up listens first
+HELD_UP = 0.05   # s without a cycle after which a process asks before it commands again
+_MAX_COUNTED = 0.25  # largest silence counted per update, as a part of the timeout
+_GONE = 3.0      # timeouts of silence after which a refused controller counts as gone
+_OBSERVE = 0.03  # s for which a guard observes the controller after its own pause
 
 
 class Phase(Enum):
-    """What a heartbeat says of its controller."""
+    """Phase of a controller, as its heartbeat reports it."""
 
     ACTIVE = 'active'      # commands the arm
-    ASKING = 'asking'      # was held up, and waits for an answer before it commands again
+    ASKING = 'asking'      # was held up, and waits for the guard's state before it commands again
     STANDBY = 'standby'    # does not command
 
 
 class GuardState(Enum):
-    """What a guard does."""
+    """State of a guard."""
 
-    WATCHING = 'watching'      # nobody is in charge, or the guard could not take over
-    REFUSING = 'refusing'      # it would command otherwise than the controller, and will not
+    WATCHING = 'watching'      # no controller commands, or the guard could not take over
+    REFUSING = 'refusing'      # its configuration differs from the controller's: no takeover
     ARMED = 'armed'            # takes over when the heartbeat falls silent
     COMMANDING = 'commanding'  # has taken over
     YIELDING = 'yielding'      # commands until the controller does
-    GONE = 'gone'              # leaves in good order
+    GONE = 'gone'              # has ended normally
 
 
 class Guard:
     """
-    Decides who commands, heartbeat by heartbeat.
+    Decides from heartbeats whether the guard or the controller commands.
 
-    Silence is counted in looks: while the guard itself is held up nothing counts, so that a pause
-    of the whole machine is no silence of the controller.
+    Silence grows by a bounded step per update, so that a pause of the guard, or of the whole
+    machine, does not count as silence of the controller.
 
     Parameters
     ----------
     timeout : float
-        Seconds of silence after which the guard takes over; above `HELD_UP`, within which a
-        controller goes on without asking.
+        Seconds of silence after which the guard takes over; above `HELD_UP`, up to which a
+        controller continues without asking.
     patience : float
-        Seconds after a reset in which a controller may take over.
+        Seconds after a reset within which the controller must command.
 
     Attributes
     ----------
     state : GuardState
-        What it does.
+        State of the guard.
     reason : str
-        Why.
+        Reason of the state.
     takeovers : int
-        How often it took over.
+        Number of takeovers.
     refusal : str
-        Why it must not be armed, empty if it may; to be set from outside.
+        Reason why the guard must not be armed, empty if it may; set by the caller.
 
     """
 
@@ -71,22 +71,22 @@ class Guard:
         self.state, self.reason = GuardState.WATCHING, 'no heartbeat yet'
         self.takeovers, self.refusal = 0, ''
         self._silence, self._phase = math.inf, Phase.STANDBY
-        self._looked = self._until = self._listening = -math.inf
+        self._updated = self._until = self._observe_until = -math.inf
 
     @property
     def in_charge(self) -> bool:
-        """Whether the arm is the guard's."""
+        """Whether the guard is responsible for the arm."""
         return self.state in (GuardState.COMMANDING, GuardState.YIELDING)
 
     @property
     def commands(self) -> bool:
-        """Whether to command now; after a pause it listens first."""
-        return self.in_charge and not self.listens
+        """Whether to command now; after a pause the guard observes the controller first."""
+        return self.in_charge and not self.observing
 
     @property
-    def listens(self) -> bool:
-        """Whether it was held up in charge of the arm, and looks who commands by now."""
-        return self.in_charge and self._looked < self._listening
+    def observing(self) -> bool:
+        """Whether the guard was held up while in charge, and observes if another commands."""
+        return self.in_charge and self._updated < self._observe_until
 
     @property
     def silence(self) -> float:
@@ -94,36 +94,37 @@ class Guard:
         return self._silence
 
     @property
-    def hears(self) -> bool:
+    def controller_alive(self) -> bool:
         """Whether the controller is alive."""
         return self._silence < self.timeout
 
-    def heard(self, phase: Phase) -> None:
-        """Take note of a heartbeat."""
+    def heartbeat_received(self, phase: Phase) -> None:
+        """Record a heartbeat and its phase."""
         self._silence, self._phase = 0.0, phase
 
-    def look(self, now: float, able: bool) -> GuardState:
+    def update(self, now: float, able: bool) -> GuardState:
         """
-        Go on to `now`, after all waiting heartbeats were heard.
+        Return the state at time `now`, after all waiting heartbeats were recorded.
 
         Parameters
         ----------
         now : float
             Steady clock, s.
         able : bool
-            Whether the guard knows what it needs to command.
+            Whether the guard has a complete state of the arm.
 
         """
-        passed, self._looked = now - self._looked, now
-        self._silence += min(passed, _LOOK * self.timeout)
+        passed, self._updated = now - self._updated, now
+        self._silence += min(passed, _MAX_COUNTED * self.timeout)
         if passed > HELD_UP:
-            self._listening = now + _LISTEN
+            self._observe_until = now + _OBSERVE
         if self.state in (GuardState.WATCHING, GuardState.REFUSING):
             self._watch(able)
         elif self.state is GuardState.ARMED:
             self._stay_armed()
         elif self.state is GuardState.COMMANDING:
-            if now < self._listening and self._phase is Phase.ACTIVE and self.hears:
+            if (now < self._observe_until and self._phase is Phase.ACTIVE
+                    and self.controller_alive):
                 self._go(GuardState.ARMED, 'the controller commanded while the guard was held up')
         elif self.state is GuardState.YIELDING:
             self._give_back(now)
@@ -131,17 +132,17 @@ class Guard:
 
     def reset(self, now: float) -> None:
         """
-        Give the arm back to the controller as soon as it commands.
+        Return the arm to the controller, as soon as the controller commands.
 
         Raises
         ------
         StateError
-            There is nothing to give back, or nobody to give it to.
+            The guard does not command, or the controller's heartbeat is silent.
 
         """
         if not self.in_charge:
             raise StateError(f'there is nothing to reset: the guard is {self.state.value}')
-        if not self.hears:
+        if not self.controller_alive:
             raise StateError('no controller to give the arm to: its heartbeat is silent; start '
                              'the controller first. To end without one, close the brakes and '
                              'stop the guard')
@@ -151,10 +152,10 @@ class Guard:
 
     def _watch(self, able: bool) -> None:
         watching = GuardState.WATCHING
-        # one that was held up must not find a guard that has nothing against it
+        # a refused controller that was held up stays refused for a while, or it would be armed
         refused = (self.state is GuardState.REFUSING and self.refusal
                    and self._silence < _GONE * self.timeout)
-        if not self.hears and not refused:
+        if not self.controller_alive and not refused:
             self._go(watching, 'no heartbeat yet' if self._silence == math.inf
                      else 'the controller is gone')
         elif self.refusal:
@@ -167,15 +168,15 @@ class Guard:
             self._go(GuardState.ARMED, 'the controller commands')
 
     def _stay_armed(self) -> None:
-        if not self.hears:
+        if not self.controller_alive:
             self._take_over(f'no heartbeat of the controller for {self._silence:.3f} s')
         elif self._phase is Phase.STANDBY:
-            self._go(GuardState.WATCHING, 'the controller has left in good order')
+            self._go(GuardState.WATCHING, 'the controller has stopped commanding')
 
     def _give_back(self, now: float) -> None:
-        if self.hears and self._phase is Phase.ACTIVE:
+        if self.controller_alive and self._phase is Phase.ACTIVE:
             self._go(GuardState.ARMED, 'the controller commands again')
-        elif not self.hears:
+        elif not self.controller_alive:
             self._take_over('after the reset the heartbeat fell silent again')
         elif now >= self._until:
             self._take_over(f'no controller took over within {self._patience:g} s of the reset')

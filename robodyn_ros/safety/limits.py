@@ -1,7 +1,7 @@
 """
-Bounds on torque, and braking in front of a joint's end.
+Limits on torque and its rate, and braking in front of position limits.
 
-Every function writes into `out` if given and leaves its inputs alone.
+Every function writes into `out` if given and does not modify its inputs.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import numpy as np
 
 from robodyn_ros.exceptions import ParameterError
 
-ABSURD = 1e6          # rad, m, rad/s or m/s that no joint has
-USUAL_RATE = 100.0    # effort limits per second that the torque may change if nobody says more
-_ROUNDING = 1e-9      # relative, by which equal limits may differ
+MAX_PLAUSIBLE_VALUE = 1e6  # rad, m, rad/s or m/s; larger values are rejected
+USUAL_RATE = 100.0    # default torque rate limit, in effort limits per second
+_ROUNDING = 1e-9      # relative difference up to which limits count as equal
 _LIMITS = ('effort_limit x effort_margin', 'torque_rate_limit')
 
 
 def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray,
                           rated: np.ndarray) -> np.ndarray:
     """
-    Return effort limits, (nv,) in N m or N.
+    Check effort limits against those of the URDF and return them, (nv,) in N m or N.
 
     Parameters
     ----------
     joint_names : sequence of str
-        For messages.
+        Names for messages.
     limits : (nv,) array
-        Wanted.
+        Requested limits.
     rated : (nv,) array
-        Those of the URDF, which are never exceeded; 0 or infinite where it has none.
+        Limits of the URDF, which must not be exceeded; 0 or infinite where it has none.
 
     Raises
     ------
     ParameterError
-        One is zero, negative or not finite: torque must have a bound. Or above the URDF's.
+        A limit is zero, negative, not finite, or above the URDF's.
 
     """
     bad = [f"joint '{name}' has effort limit {limit:g}"
@@ -56,25 +56,25 @@ def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray,
     return limits
 
 
-def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
+def check_not_raised(joint_names: Sequence[str], requested: Sequence[np.ndarray],
                      configured: Sequence[np.ndarray]) -> None:
     """
-    Raise if a limit of the torque is above what it was when the node was configured.
+    Raise if a torque limit is above its value at configuration.
 
     Parameters
     ----------
     joint_names : sequence of str
-        For messages.
-    wanted, configured : pair of (nv,) array
-        Usable effort, which is effort limit times margin, and rate limit.
+        Names for messages.
+    requested, configured : pair of (nv,) array
+        Usable effort (effort limit times margin) and rate limit.
 
     Raises
     ------
     ParameterError
-        Naming the joint.
+        A limit would be raised; the message names the joint.
 
     """
-    for name, values, most in zip(_LIMITS, wanted, configured):
+    for name, values, most in zip(_LIMITS, requested, configured):
         above = values > most * (1.0 + _ROUNDING)
         if above.any():
             j = int(np.argmax(above))
@@ -88,19 +88,19 @@ def check_not_raised(joint_names: Sequence[str], wanted: Sequence[np.ndarray],
 def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None = None,
                  saturated: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """
-    Cut the torque to +-limit.
+    Clamp the torque to +-limit.
 
     Parameters
     ----------
     torque, limit : (nv,)
-        Infinite limits never cut.
+        Infinite limits do not clamp.
     out, saturated : (nv,), optional
         Buffers; `out` is not `torque`.
 
     Returns
     -------
     out, saturated
-        The torque and a bool mask of the joints that were cut.
+        The torque and a bool mask of the clamped joints.
 
     """
     out = np.maximum(torque, -limit, out=out)
@@ -112,19 +112,19 @@ def limit_rate(torque: np.ndarray, previous: np.ndarray, step: np.ndarray,
                out: np.ndarray | None = None,
                limited: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """
-    Let the torque change by at most `step` from `previous`.
+    Limit the change of the torque from `previous` to at most `step`.
 
     Parameters
     ----------
     torque, previous, step : (nv,)
-        Steps of 0 or more.
+        Steps are 0 or more.
     out, limited : (nv,), optional
         Buffers; `out` is none of the inputs.
 
     Returns
     -------
     out, limited
-        The torque and a bool mask of the joints that were held back.
+        The torque and a bool mask of the limited joints.
 
     """
     out = np.maximum(torque, previous - step, out=out)
@@ -138,40 +138,40 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
     """
     Return the torque that brakes outward motion near the position limits.
 
-    A joint may approach a limit at (distance / time_constant); what is faster
-    is braked by `damping` times the excess speed. So the torque is zero away
-    from limits, for inward motion and for a joint at rest up to its limit;
-    beyond the limit it pushes back like a spring of damping / time_constant.
-    It only ever pushes inward and adds to the gravity torque.
+    A joint may approach a limit at (distance / time_constant); excess speed is
+    braked by `damping`. So the torque is zero away from limits, for inward
+    motion, and at rest up to the limit; beyond the limit it is a spring of
+    stiffness damping / time_constant. It points inward only and is added to
+    the gravity torque.
 
-    With an inertia m the limit is passed by no more than softness *
-    time_constant if damping * time_constant > 4 m; at period dt the brake is
-    stable if damping * dt < m.
+    With an inertia m the overshoot is at most softness * time_constant if
+    damping * time_constant > 4 m; at period dt the brake is stable if
+    damping * dt < m.
 
     Parameters
     ----------
     q, qd : (nv,)
-        Measured.
+        Measured state.
     lower, upper : (nv,)
         Limits, infinite where there are none.
     damping : (nv,)
-        Per excess speed, in N m s/rad or N s/m.
+        Damping of the excess speed, in N m s/rad or N s/m.
     time_constant : float
         Seconds in which a joint may reach its limit.
-    softness : excess speed over which the damping sets in, so that the torque
-        has no kink.
+    softness : float
+        Excess speed over which the damping rises smoothly, in rad/s or m/s.
     out : (nv,), optional
-        Where the torque goes.
+        Buffer for the torque.
 
     """
     out = np.zeros(q.shape) if out is None else out
-    headed = q + time_constant * qd
-    beyond = headed - np.minimum(np.maximum(headed, lower), upper)
-    if not np.count_nonzero(beyond):
+    predicted = q + time_constant * qd
+    overshoot = predicted - np.minimum(np.maximum(predicted, lower), upper)
+    if not np.count_nonzero(overshoot):
         out.fill(0.0)
         return out
-    excess = np.abs(beyond) / time_constant
+    excess = np.abs(overshoot) / time_constant
     blend = np.minimum(excess, softness)
-    # max(excess, 0), rounded off as a parabola up to `softness`.
+    # max(excess, 0), with a parabola up to `softness`
     excess = blend * (excess - 0.5 * blend) / softness
-    return np.multiply(damping, np.copysign(excess, -beyond), out=out)
+    return np.multiply(damping, np.copysign(excess, -overshoot), out=out)

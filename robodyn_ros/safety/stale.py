@@ -1,8 +1,7 @@
 """
-Silence of a source, judged by when its messages arrive and by their stamps.
+Detection of stale data, from arrival times and message stamps.
 
-Arrival times come from one local clock that never goes back (steady); stamps
-from the sender's.
+Arrival times are of one local steady clock; stamps are of the sender's clock.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from robodyn_ros.exceptions import ParameterError
 
 
 class Freshness(IntEnum):
-    """What the age of the newest good message asks for."""
+    """Reaction to the age of the newest good message."""
 
     FRESH = 0
     HOLD = 1
@@ -30,11 +29,11 @@ class StaleVerdict:
     Attributes
     ----------
     level : Freshness
-        What the age asks for.
+        Reaction that the age requires.
     age : float
         Seconds since the newest good data was measured; infinite before any.
     reason : str
-        Why it is not fresh, in words; empty while it is.
+        Reason in words; empty while the source is fresh.
 
     """
 
@@ -53,7 +52,7 @@ def check_ages(hold: float, stop: float, max_skew: float) -> None:
 
 
 def freshness(age: float, hold: float, stop: float) -> Freshness:
-    """Return what an age asks for, with those after which to hold and to stop."""
+    """Return the reaction to an age, given the ages of hold and stop, all in s."""
     if age < hold:
         return Freshness.FRESH
     return Freshness.HOLD if age < stop else Freshness.STOP
@@ -61,19 +60,18 @@ def freshness(age: float, hold: float, stop: float) -> Freshness:
 
 class StaleMonitor:
     """
-    Tells how old a source's data is.
+    Monitors the age of a source's data.
 
     A message counts only if its stamp is newer than the one before it and
-    within `max_skew` of the clock; others leave the age growing. A zero stamp
-    is judged by arrival alone.
+    within `max_skew` of the clock. For a zero stamp only the arrival counts.
 
     Parameters
     ----------
     hold_after, stop_after : float
         Seconds of age after which to hold and to stop.
     max_skew : float
-        Most seconds between stamp and clock; infinite if the clocks are known
-        to differ. A stamp older than the message's arrival adds to its age.
+        Largest difference of stamp and clock, in s; infinite if the clocks are known
+        to differ. The transport delay by stamp is added to the age.
 
     """
 
@@ -84,14 +82,14 @@ class StaleMonitor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all messages, as before the first."""
+        """Return to the state before the first message."""
         self._measured = -math.inf
         self._stamp = 0.0
         self._remark = 'nothing received yet'
 
     def received(self, now: float, stamp: float = 0.0, clock: float | None = None) -> bool:
         """
-        Take note of a message; returns whether it counts.
+        Record a message and return whether it is accepted.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 """
-The last hand on the torque before it leaves: rate limit, clamp, finite check.
+Supervision of the torque: rate limit, clamp, finite check.
 
-Whatever the control law returns, what is sent is finite, within the effort
-limits and no further from the last torque than the rate allows.
+The torque sent is always finite, within the effort limits, and no further
+from the last torque than the rate limit allows.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from robodyn_ros.safety.limits import clamp_effort, limit_rate
 @dataclass(slots=True, eq=False)
 class Verdict:
     """
-    What the supervisor had to do; it reuses one object.
+    Result of one supervision; the supervisor reuses one object.
 
     Attributes
     ----------
     saturated, rate_limited : numpy.ndarray
         (nv,) bool masks.
     fault : str or None
-        Why the desired torque was not used.
+        Reason why the desired torque was not used.
 
     """
 
@@ -42,20 +42,20 @@ class Verdict:
 
 class Supervisor:
     """
-    Bounds the torque, cycle by cycle.
+    Limits the torque in each cycle.
 
     Parameters
     ----------
     effort_limit : (nv,)
-        N m or N, infinite where there is none.
+        Effort limits in N m or N, infinite where there is none.
     rate_limit : float or (nv,)
-        N m/s or N/s, infinite where there is none.
-    joint_names
-        For messages; numbered if left out.
-    margin
-        Part of the effort limit that may be used, 0 to 1.
-    max_dt : longest period in seconds that the rate limit credits, so that a
-        pause does not permit a jump.
+        Rate limits in N m/s or N/s, infinite where there is none.
+    joint_names : sequence of str, optional
+        Names for messages; joints are numbered if left out.
+    margin : float
+        Usable part of the effort limit, above 0 to 1.
+    max_dt : float
+        Longest period that the rate limit uses, in s, so that a pause does not permit a jump.
 
     """
 
@@ -79,17 +79,17 @@ class Supervisor:
 
     @property
     def last(self) -> np.ndarray:
-        """(nv,) the torque sent last, a copy."""
+        """(nv,) copy of the torque sent last."""
         return self._last.copy()
 
     def change(self, effort_limit, rate_limit, margin: float = 1.0) -> None:
         """
-        Obey other limits from now on; a torque above a new one comes down at the rate allowed.
+        Set new limits; a torque above a new one is lowered at the rate limit.
 
         Raises
         ------
         ParameterError
-            A bad value, naming the joint; nothing is changed then.
+            A bad value, naming the joint; no limit is changed then.
 
         """
         self._limit, self._rate = checked_bounds(self._names, effort_limit, rate_limit, margin)
@@ -97,9 +97,9 @@ class Supervisor:
 
     def reset(self, torque) -> None:
         """
-        Start from `torque`: what is measured, or gravity, at activation.
+        Start from `torque`, (nv,): the measured or the gravity torque at activation.
 
-        It is cut to the effort limit; joints whose value is not finite start
+        It is clamped to the effort limit; joints whose value is not finite start
         from zero.
         """
         torque = np.array(torque, dtype=float, ndmin=1)
@@ -118,11 +118,11 @@ class Supervisor:
         Parameters
         ----------
         desired : (nv,)
-            From the control law.
+            Torque of the control law.
         fallback : (nv,)
-            Gravity plus damping, used if `desired` is not finite.
-        dt : seconds since the last call; a period that is not above 0 keeps
-            the last torque.
+            Gravity torque plus damping, used if `desired` is not finite.
+        dt : float
+            Seconds since the last call; if not above 0, the last torque is kept.
 
         """
         verdict = self._verdict
@@ -144,18 +144,18 @@ class Supervisor:
         return self._out, verdict
 
     def _lower(self) -> None:
-        """Let the bound come down to a new limit no faster than the torque may."""
+        """Lower the bound towards the new limit at the rate limit."""
         np.maximum(self._limit, np.abs(self._last) - self._step, out=self._bound)
         self._lowering = bool((self._bound > self._limit).any())
 
     def _usable(self, desired, fallback):
         if self._is_finite(desired):
             return desired
-        self._verdict.fault = f'desired torque: {self._complaint(desired)}; sent gravity + damping'
+        self._verdict.fault = f'desired torque: {self._describe(desired)}; sent gravity + damping'
         if self._is_finite(fallback):
             return fallback
-        self._verdict.fault = (f'desired torque: {self._complaint(desired)}; gravity + damping: '
-                               f'{self._complaint(fallback)}; sent the last torque again')
+        self._verdict.fault = (f'desired torque: {self._describe(desired)}; gravity + damping: '
+                               f'{self._describe(fallback)}; sent the last torque again')
         return self._last
 
     def _is_finite(self, torque) -> bool:
@@ -163,7 +163,7 @@ class Supervisor:
             return False
         return np.count_nonzero(np.isfinite(torque, out=self._finite)) == torque.size
 
-    def _complaint(self, torque) -> str:
+    def _describe(self, torque) -> str:
         if torque.shape != self._last.shape:
             return f'{torque.shape} values for {self._last.size} joints'
         j = int(np.argmin(np.isfinite(torque)))

@@ -1,4 +1,4 @@
-"""The motion of a smooth arm to twelve digits, with SciPy: what the steps are measured by."""
+"""Reference solution of an arm's motion, to twelve digits with SciPy, for tests of the plant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOLERANCE = 1e-12
 def reference_motion(plant: Plant, torque: ArrayLike | Callable[[float], ArrayLike],
                      times: ArrayLike) -> tuple[NDArray, NDArray]:
     """
-    Return the motion from where a plant is, without its stops, dry friction and motors' limits.
+    Return the motion from a plant's state, without stops, dry friction and torque limits.
 
     Dormand and Prince's method of order 8 with an adaptive step (Hairer, Norsett, Wanner,
     Solving Ordinary Differential Equations I, II.5).
@@ -24,23 +24,24 @@ def reference_motion(plant: Plant, torque: ArrayLike | Callable[[float], ArrayLi
     Parameters
     ----------
     plant : Plant
-        Its model, armature and viscous friction count; it is not moved.
+        Plant whose model, armature and viscous friction are used; its state is not changed.
     torque : (nv,) array_like or callable
-        Of the motors; a function of time must be smooth.
+        Torque of the motors; a function of time must be smooth.
     times : (n,) array_like
-        When the motion is wanted, in s from now, rising.
+        Times of the result, in s from now, increasing.
 
     Returns
     -------
     q, qd : (n, nv) array
+        Position and velocity.
 
     Raises
     ------
     RobodynError
-        The motion could not be integrated to the end.
+        The integration failed.
 
     """
-    from scipy.integrate import solve_ivp  # takes longer to load than the rest of the simulator
+    from scipy.integrate import solve_ivp  # slower to import than the rest of the simulator
     dynamics, nv = plant.dynamics, plant.nv
     damping, armature = plant.joints.damping, np.diag(plant.joints.armature)
     motor = torque if callable(torque) else lambda t: torque
@@ -54,6 +55,6 @@ def reference_motion(plant: Plant, torque: ArrayLike | Callable[[float], ArrayLi
     solution = solve_ivp(rate, (0.0, times[-1]), np.concatenate([plant.q, plant.qd]), 'DOP853',
                          times, rtol=_TOLERANCE, atol=_TOLERANCE)
     if not solution.success:
-        raise RobodynError(f'the motion was lost after {solution.t[-1] if solution.t.size else 0}'
+        raise RobodynError(f'integration failed at {solution.t[-1] if solution.t.size else 0}'
                            f' s: {solution.message}')
     return solution.y[:nv].T, solution.y[nv:].T

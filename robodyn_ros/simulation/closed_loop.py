@@ -1,9 +1,9 @@
 """
-Controller and plant in one compiled loop: many runs, each with an arm of its own.
+Controller and plant in one compiled loop: many runs, each with its own arm.
 
-The controller is a pure function: from a measured state, and what it kept, to a torque and what it
-keeps. The plant is the tree of the model with inertias that are arguments, so that no arm needs a
-compilation of its own. Four arms are simulated at once, in the lanes of SIMD registers.
+The controller is a pure function of the measured state and its memory; it returns the torque and
+the next memory. The plant has the structure of the model, with inertias as arguments, so that no
+arm needs a compilation of its own. Four arms are simulated at once, in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from robodyn_ros.simulation.spread import draw, Sample, Spread
 from robodyn_ros.simulation.step import Constants, constants_size, plant_step, State, state_size
 
 _APPLIED = State._fields.index('applied')
-# rows of the figures, one number per joint; a last number is how many steps have counted
+# rows of the figures, one number per joint; the last number is the count of steps
 _SQUARES, _PEAK_ERROR, _PEAK_TORQUE, _CUT = range(4)
 _ROWS = 4
 
 
 class Controller(Protocol):
     """
-    What a loop needs of a controller.
+    Interface of a controller.
 
     Attributes
     ----------
     key : str
-        Names all that `answer` and `tracked` compile to.
+        Identifier of all code that `compute_torque` and `tracking` compile to.
     memory, program : (k,) array
-        At first; the loop takes their lengths.
+        Initial values; the loop uses their lengths.
     tables : mapping of str to Table or FunctionTable
-        What `answer` looks up.
+        Lookup tables of `compute_torque`.
 
     """
 
@@ -50,32 +50,32 @@ class Controller(Protocol):
     program: NDArray
     tables: Mapping[str, Argument]
 
-    def answer(self, tables, now, q, qd, effort, memory, program):
-        """Return torque and next memory, over scalars; `tables` by name."""
+    def compute_torque(self, tables, now, q, qd, effort, memory, program):
+        """Return the torque and the next memory, as scalars; `tables` by name."""
 
-    def tracked(self, memory):
-        """Return reference, flag that it is followed, flags of joints whose torque was cut."""
+    def tracking(self, memory):
+        """Return reference, flag that it is followed, and flags of joints with limited torque."""
 
 
 @dataclass(eq=False)
 class Runs:
     """
-    Arms under way; rows are runs.
+    Runs in progress; one row per run.
 
     Attributes
     ----------
     plant : (N, p) array
         States of the arms, see `step.State`.
     memory : (N, m) array
-        Of the controller.
+        Memory of the controller.
     figures : (N, 4 nv + 1) array
-        What has been counted.
+        Statistics so far.
     steps : int
-        Made so far.
+        Number of steps so far.
     constants : (N, c) array
-        Of the arms.
+        Constants of the arms.
     samples : list of Sample
-        How the arms differ.
+        Parameters of the arms.
     noise : (2,) array
         Standard deviations of measured position and velocity.
 
@@ -92,22 +92,22 @@ class Runs:
 
 class Outcome(NamedTuple):
     """
-    What became of the runs, as far as it counted.
+    Result of the runs, over the counted steps.
 
     Attributes
     ----------
     rms, peak : (N, nv) array
-        Error of the position against the reference; NaN and 0 where nothing counted.
+        Position error against the reference; NaN and 0 where no step counted.
     torque : (N, nv) array
-        Largest torque that the controller sent.
+        Largest torque of the controller.
     cut : (N, nv) array
-        Part of the steps in which a limit cut the torque.
+        Fraction of the steps in which a limit reduced the torque.
     steps : (N,) array
-        How many steps counted.
+        Number of counted steps.
     q : (N, nv) array
-        Where the arms ended.
+        Final position.
     good : (N,) array of bool
-        False where a run diverged; it stays in its last good state.
+        False where a run diverged; it stays in its last finite state.
 
     """
 
@@ -127,9 +127,9 @@ class ClosedLoop:
     Parameters
     ----------
     plant : Plant
-        The arm without any difference; the controller has a torque for each of its steps.
+        Nominal arm; the controller is evaluated in each of its steps.
     controller : Controller
-        See there.
+        Controller of all runs.
 
     """
 
@@ -153,18 +153,18 @@ class ClosedLoop:
         effort = arm[_APPLIED * n:(_APPLIED + 1) * n]
         q, qd = ([x + noise for x, noise in zip(arm[i * n:(i + 1) * n], inputs[i * n:])]
                  for i in range(2))
-        torque, memory = controller.answer(dict(zip(controller.tables, tables)), k * joints[-1],
-                                           q, qd, effort, memory, program)
+        torque, memory = controller.compute_torque(
+            dict(zip(controller.tables, tables)), k * joints[-1], q, qd, effort, memory, program)
         # payloads are part of the inertias
         own = tree.with_parameters(inertias).without_payloads()
         after = plant_step(own, runtime, arm, torque, [0.0] * n, joints, **options)
-        reference, follows, cut = controller.tracked(memory)
+        reference, follows, cut = controller.tracking(memory)
         counts = all_of([flag(counted), flag(after[-1]), follows])
-        figures = when(counts, _counted(figures, arm[:n], reference, torque, cut), figures)
+        figures = when(counts, _accumulated(figures, arm[:n], reference, torque, cut), figures)
         return flatten([after, memory, figures, k + 1.0])
 
     def warm(self) -> None:
-        """Compile, or load from the cache, now."""
+        """Compile the loop, or load it from the cache."""
         self._run.warm()
 
     def start(self, q: ArrayLike, spread: Spread, seed: int, numbers: Sequence[int]) -> Runs:
@@ -174,13 +174,13 @@ class ClosedLoop:
         Parameters
         ----------
         q : (nv,) array_like
-            Where the arms are, but for what `spread` adds.
+            Nominal initial position.
         spread : Spread
-            How the arms differ.
+            Spread of the arms.
         seed : int
-            Together with the number of a run it decides about its arm.
+            Seed; seed and number of a run determine its arm.
         numbers : sequence of int
-            Of the runs.
+            Numbers of the runs.
 
         """
         plant, nv = self.plant, self.plant.nv
@@ -199,25 +199,25 @@ class ClosedLoop:
                       for each in samples]),
             samples, np.array([spread.position_noise, spread.velocity_noise]))
 
-    def advance(self, runs: Runs, program: ArrayLike, tables: Sequence, steps: int,
-                counted: bool = False, threads: int = 1) -> None:
+    def run(self, runs: Runs, program: ArrayLike, tables: Sequence, steps: int,
+            counted: bool = False, threads: int = 1) -> None:
         """
-        Go on by some steps, in place.
+        Simulate some steps, in place.
 
         Parameters
         ----------
         runs : Runs
             As returned by `start`.
         program : (k,) or (N, k) array_like
-            Of the controller; the same for all runs, or for each its own.
+            Program of the controller; one for all runs, or one per run.
         tables : sequence
-            What goes into the tables of the controller.
+            Contents of the controller's tables.
         steps : int
-            How many.
+            Number of steps.
         counted : bool
-            Whether they count in the figures, as long as the reference is followed.
+            Whether they count in the figures, while the reference is followed.
         threads : int
-            How many threads share the runs.
+            Number of threads.
 
         """
         count = len(runs.plant)
@@ -231,7 +231,7 @@ class ClosedLoop:
         constants = np.column_stack([np.broadcast_to(program, (count, size)), runs.constants,
                                      np.full(count, float(counted))])
         inputs = self._noise(runs, steps)
-        if count == 1:  # one run alone would be compiled on its own, and rounded on its own
+        if count == 1:  # a single run would be other code, with other rounding
             state, constants = (np.repeat(each, 2, axis=0) for each in (state, constants))
             inputs = inputs if inputs.ndim == 2 else np.repeat(inputs, 2, axis=0)
         state, _ = self._run(state, constants, inputs, every=max(steps, 1), threads=threads,
@@ -241,14 +241,14 @@ class ClosedLoop:
         runs.steps += steps
 
     def _noise(self, runs: Runs, steps: int) -> NDArray:
-        """Return what is added to the measured states, (steps, 2 nv), for each run if any."""
+        """Return the measurement noise, (steps, 2 nv), per run if there is any."""
         if not runs.noise.any():
             return np.zeros((steps, 2 * self.plant.nv))
         drawn = [each.noise.standard_normal((steps, 2, self.plant.nv)) for each in runs.samples]
         return (np.array(drawn) * runs.noise[:, None]).reshape(len(drawn), steps, -1)
 
     def outcome(self, runs: Runs) -> Outcome:
-        """Return what has become of the runs."""
+        """Return the result of the runs so far."""
         nv = self.plant.nv
         kept, steps = runs.figures[:, :-1].reshape(-1, _ROWS, nv), runs.figures[:, -1]
         with np.errstate(invalid='ignore'):
@@ -265,8 +265,8 @@ class ClosedLoop:
         return np.append(rows, self.plant.constants[-1])
 
 
-def _counted(figures, q, reference, torque, cut):
-    """Return the figures with one more step."""
+def _accumulated(figures, q, reference, torque, cut):
+    """Return the figures after one more step."""
     n = len(q)
     squares, peak_error, peak_torque, cuts = (figures[k * n:(k + 1) * n] for k in range(_ROWS))
     error = [a - b for a, b in zip(q, reference)]
@@ -277,5 +277,5 @@ def _counted(figures, q, reference, torque, cut):
 
 
 def _parts(values, sizes):
-    """Return the parts of a list that have these sizes."""
+    """Return consecutive parts of a list, of these sizes."""
     return [values[end - size:end] for end, size in zip(np.cumsum(sizes), sizes)]

@@ -1,4 +1,4 @@
-"""What faults do to the states that an arm reports, and to its motors."""
+"""Effect of faults on the reported states of an arm, and on its motors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robodyn_ros.simulation.faults import Fault
 @dataclass(frozen=True)
 class StateReport:
     """
-    A state as it is told: joints in any order.
+    A reported joint state; joints in any order.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class StateReport:
     position, velocity, effort : array
         One number per name.
     stamp : int
-        When it was measured, in ns.
+        Time of measurement, in ns.
 
     """
 
@@ -34,47 +34,47 @@ class StateReport:
     effort: NDArray
     stamp: int
 
-    def take(self, indices: Sequence[int]) -> StateReport:
-        """Return the report of these joints."""
+    def subset(self, indices: Sequence[int]) -> StateReport:
+        """Return the report of some joints."""
         chosen = list(indices)
         return replace(self, names=tuple(self.names[i] for i in chosen),
                        position=self.position[chosen], velocity=self.velocity[chosen],
                        effort=self.effort[chosen])
 
 
-_OUTLIERS = 50      # states of which one has a velocity that is wrong
+_OUTLIERS = 50      # one state of this many has a wrong velocity
 
 
 class FaultInjector:
-    """Does to reports what the faults of the moment do; remembers what that takes."""
+    """Applies the active faults to reports; keeps the reports that this needs."""
 
     def __init__(self) -> None:
-        self._kept: dict[Fault, Any] = {}  # of the report with which a fault began
-        self._held: deque[tuple[float, StateReport]] = deque()
+        self._kept: dict[Fault, Any] = {}  # value at the beginning of a fault
+        self._delayed: deque[tuple[float, StateReport]] = deque()
 
     @property
     def idle(self) -> bool:
-        """Whether it has nothing to remember."""
-        return not (self._kept or self._held)
+        """Whether no report is kept or delayed."""
+        return not (self._kept or self._delayed)
 
     def reset(self) -> None:
-        """Forget what is held back or frozen."""
+        """Delete kept and delayed reports."""
         self._kept.clear()
-        self._held.clear()
+        self._delayed.clear()
 
     def apply(self, time: float, report: StateReport, active: Sequence[Fault]
               ) -> list[StateReport]:
         """
-        Return what is told instead of a report: another one, several or none.
+        Return the reports that replace one report: none, one or several.
 
         Parameters
         ----------
         time : float
-            Now (s), of the clock of the faults.
+            Time (s) on the clock of the faults.
         report : StateReport
-            The state.
+            Nominal report.
         active : sequence of Fault
-            What is wrong now.
+            Active faults.
 
         """
         self._kept = {fault: value for fault, value in self._kept.items() if fault in active}
@@ -88,14 +88,14 @@ class FaultInjector:
             elif fault.kind in _CHANGES:
                 report = _CHANGES[fault.kind](fault, report)
         if delays:
-            self._held.append((time + max(delays), report))
-        # what is held back comes at once when the delay is over: nothing overtakes
-        told = []
-        while self._held and (not delays or self._held[0][0] <= time + 1e-9):
-            told.append(self._held.popleft()[1])
+            self._delayed.append((time + max(delays), report))
+        # the end of a delay releases all reports at once, so that their order is kept
+        reports = []
+        while self._delayed and (not delays or self._delayed[0][0] <= time + 1e-9):
+            reports.append(self._delayed.popleft()[1])
         if not delays:
-            told.append(report)
-        return [] if silent else told
+            reports.append(report)
+        return [] if silent else reports
 
     def _freeze(self, fault: Fault, report: StateReport) -> StateReport:
         i = _index(report, fault.joints[0])
@@ -115,33 +115,33 @@ class FaultInjector:
             return report
         return _filled(fault.amount, 'velocity')(fault, report)
 
-    def _elsewhere(self, fault: Fault, report: StateReport) -> StateReport:
+    def _second_arm(self, fault: Fault, report: StateReport) -> StateReport:
         count = self._kept[fault] = self._kept.get(fault, 0) + 1
         return report if count % 2 == 0 else replace(
             report, position=report.position + fault.amount, velocity=0.0 * report.velocity)
 
     _LASTING = {'freeze': _freeze, 'repeat': _repeat, 'velocity_outliers': _outliers,
-                'second_arm': _elsewhere}
+                'second_arm': _second_arm}
 
 
 def lost_torque(active: Sequence[Fault], torque: NDArray, joint_names: Sequence[str]) -> NDArray:
-    """Return the torque (model order) without that of motors that give none."""
-    lost = [list(joint_names).index(fault.joints[0]) for fault in active
-            if fault.kind == 'torque_loss' and fault.joints[0] in joint_names]
-    if not lost:
+    """Return the torque (model order) with zeros for motors that have failed."""
+    failed = [list(joint_names).index(fault.joints[0]) for fault in active
+              if fault.kind == 'torque_loss' and fault.joints[0] in joint_names]
+    if not failed:
         return torque
-    left = torque.copy()
-    left[lost] = 0.0
-    return left
+    remaining = torque.copy()
+    remaining[failed] = 0.0
+    return remaining
 
 
 def emergency_stop(active: Sequence[Fault]) -> bool:
-    """Return whether somebody has pressed the button."""
+    """Return whether the emergency stop is pressed."""
     return any(fault.kind == 'estop' for fault in active)
 
 
 def commands_dropped(active: Sequence[Fault]) -> bool:
-    """Return whether no command arrives."""
+    """Return whether commands are dropped."""
     return any(fault.kind == 'deaf' for fault in active)
 
 
@@ -150,7 +150,7 @@ def _index(report: StateReport, joint: str) -> int | None:
 
 
 def _filled(value: float, *fields: str):
-    """Return what puts a number in the place of what joints report."""
+    """Return a function that replaces fields of a report by a number."""
     def fill(fault: Fault, report: StateReport) -> StateReport:
         chosen = [not fault.joints or name in fault.joints for name in report.names]
         return replace(report, **{field: np.where(chosen, value, getattr(report, field))
@@ -165,22 +165,22 @@ def _swap(fault: Fault, report: StateReport) -> StateReport:
 
 
 def _missing(fault: Fault, report: StateReport) -> StateReport:
-    return report.take(i for i, name in enumerate(report.names) if name not in fault.joints)
+    return report.subset(i for i, name in enumerate(report.names) if name not in fault.joints)
 
 
 def _duplicate(fault: Fault, report: StateReport) -> StateReport:
     again = [i for i, name in enumerate(report.names) if name in fault.joints]
-    return report.take([*range(len(report.names)), *again[:1]])
+    return report.subset([*range(len(report.names)), *again[:1]])
 
 
 def _extra(_fault: Fault, report: StateReport) -> StateReport:
-    return replace(report, names=('stranger', *report.names), **{
+    return replace(report, names=('unknown_joint', *report.names), **{
         field: np.concatenate([[9.9], getattr(report, field)])
         for field in ('position', 'velocity', 'effort')})
 
 
 def _reorder(_fault: Fault, report: StateReport) -> StateReport:
-    return report.take(range(len(report.names) - 1, -1, -1))
+    return report.subset(range(len(report.names) - 1, -1, -1))
 
 
 def _scale(fault: Fault, report: StateReport) -> StateReport:

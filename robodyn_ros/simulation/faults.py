@@ -1,12 +1,12 @@
 """
-What goes wrong, and when: faults listed one by one, or at random from a seed.
+Faults and their times: listed one by one, or drawn at random from a seed.
 
 A fault is written as
 
     START KIND [JOINT ...] DURATION [AMOUNT]
 
 such as `2.0 silence 0.1` or `3.5 freeze joint2 0.5` or `now clock_jump 1.0 -0.2`. START is in
-seconds of simulated time since the last reset, or `now`; DURATION in seconds, `inf` for ever.
+seconds of simulated time since the last reset, or `now`; DURATION is in seconds, or `inf`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Kind(NamedTuple):
     Attributes
     ----------
     text : str
-        What it does.
+        Effect of the fault.
     joints : tuple of int
-        The least and the largest number of joints that it names.
+        Least and largest number of joints that it names.
     amount : str
-        Meaning of its AMOUNT; empty if it has none.
+        Meaning of AMOUNT; empty if there is none.
     usual : tuple of float
-        Range of amounts in a random campaign.
+        Range of AMOUNT in a random campaign.
 
     """
 
@@ -51,29 +51,29 @@ KINDS = {
     'silence': Kind('no joint states'),
     'nan': Kind('position and velocity are NaN, of the named joints or of all', (0, _ANY)),
     'nan_velocity': Kind('velocity is NaN, of the named joints or of all', (0, _ANY)),
-    'nan_effort': Kind('effort is NaN, of the named joints or of all: as of arms that report none',
-                       (0, _ANY)),
+    'nan_effort': Kind('effort is NaN, of the named joints or of all, as of arms without effort '
+                       'measurement', (0, _ANY)),
     'infinite': Kind('position is infinite, of the named joints or of all', (0, _ANY)),
-    'freeze': Kind('the encoder of a joint stands still', (1, 1)),
-    'reorder': Kind('joints come in reverse order, with their names: no fault at all'),
-    'swap': Kind('two joints carry the name of the other', (2, 2)),
+    'freeze': Kind('the measured position of a joint is frozen', (1, 1)),
+    'reorder': Kind('joints are in reverse order, with their names; harmless'),
+    'swap': Kind('the names of two joints are swapped', (2, 2)),
     'missing': Kind('a joint is left out', (1, 1)),
     'duplicate': Kind('a joint is reported twice', (1, 1)),
-    'extra': Kind('a joint that the arm does not have is reported as well: no fault at all'),
-    'delay': Kind('states are held back, with the stamps they had', (0, 0), 'seconds',
+    'extra': Kind('a joint that the arm does not have is reported as well; harmless'),
+    'delay': Kind('states are delayed, with unchanged stamps', (0, 0), 'seconds',
                   (0.002, 0.1)),
     'clock_jump': Kind('stamps are off', (0, 0), 'seconds, ahead if positive', (-0.5, 0.5)),
-    'repeat': Kind('the last state is repeated under new stamps: as of a dead fieldbus behind a '
-                   'driver that goes on'),
+    'repeat': Kind('the last state is repeated with new stamps, as by a driver with a dead '
+                   'fieldbus'),
     'velocity_zero': Kind('velocity is zero, of the named joints or of all', (0, _ANY)),
     'velocity_scale': Kind('velocity is a multiple of the true one, of the named joints or of all',
                            (0, _ANY), 'factor: -1 another sign, 57.3 degrees', (-1.0, 57.3)),
     'velocity_outliers': Kind('velocity of a joint is wrong in one state of fifty', (1, 1),
                               'rad/s or m/s', (-1e3, 1e3)),
-    'second_arm': Kind('a second arm, at rest elsewhere, reports by turns with this one', (0, 0),
-                       'rad or m, between both', (-0.05, 0.05)),
+    'second_arm': Kind('a second arm, at rest elsewhere, reports in turn with this one', (0, 0),
+                       'rad or m, distance of both', (-0.05, 0.05)),
     'estop': Kind('motors off and brakes on, until the first command after it'),
-    'torque_loss': Kind('the motor of a joint gives nothing', (1, 1)),
+    'torque_loss': Kind('the motor of a joint gives no torque', (1, 1)),
     'deaf': Kind('commands do not arrive: the last torque stays, unless command_timeout ends it'),
 }
 
@@ -81,16 +81,18 @@ KINDS = {
 @dataclass(frozen=True)
 class Fault:
     """
-    One thing that goes wrong for a while.
+    A fault with its time, joints and amount.
 
     Attributes
     ----------
     start, duration : float
-        In seconds.
+        Start and duration in seconds.
     kind : str
         A key of `KINDS`.
     joints : tuple of str
+        Names of the joints.
     amount : float
+        Amount; its meaning depends on the kind.
 
     """
 
@@ -102,7 +104,7 @@ class Fault:
 
     @property
     def end(self) -> float:
-        """When it is over."""
+        """End of the fault, in seconds."""
         return self.start + self.duration
 
     def __str__(self) -> str:
@@ -113,21 +115,21 @@ class Fault:
 
 def parse_fault(entry: str, joint_names: Sequence[str], now: float = 0.0) -> Fault:
     """
-    Return the fault that a text describes.
+    Return the fault described by a text.
 
     Parameters
     ----------
     entry : str
         `START KIND [JOINT ...] DURATION [AMOUNT]`.
     joint_names : sequence of str
-        The joints that there are.
+        Names of the arm's joints.
     now : float
-        What the word `now` means, in seconds.
+        Start time for `now`, in seconds.
 
     Raises
     ------
     ArgumentError
-        It makes no sense; the message quotes it and says how it should look.
+        The text is invalid; the message quotes it and describes the form.
 
     """
     words = entry.split()
@@ -154,7 +156,7 @@ def parse_fault(entry: str, joint_names: Sequence[str], now: float = 0.0) -> Fau
 
 
 def _form(kind: str) -> str:
-    """Return how a fault of a kind is written."""
+    """Return the form of the text for a kind of fault."""
     least, most = KINDS[kind].joints
     joints = [f'JOINT{i}' if most > 1 else 'JOINT' for i in range(1, least + 1)]
     if most > 2:
@@ -184,18 +186,18 @@ def _refused(entry: str, why: str) -> ArgumentError:
 @dataclass(frozen=True)
 class Campaign:
     """
-    Faults at random, for ever.
+    Random faults without end.
 
     Parameters
     ----------
     rate : float
-        How many begin in a second, on average; 0 for none.
+        Mean number of faults per second; 0 for none.
     longest : float
-        They last up to this time (s), evenly distributed.
+        Largest duration (s); durations are uniformly distributed.
     kinds : tuple of str
-        Which; empty for all.
+        Kinds of faults; empty for all.
     seed : int
-        The same seed brings the same faults at the same times.
+        Seed of the random numbers.
 
     Raises
     ------
@@ -220,7 +222,7 @@ class Campaign:
                                     'it must be a finite number, not negative')
 
     def faults(self, joint_names: Sequence[str], begin: float = 0.0) -> Iterator[Fault]:
-        """Yield its faults in the order of their start, the first some time after `begin`."""
+        """Yield the faults in the order of their start, the first after `begin`."""
         random = np.random.default_rng(self.seed)
         kinds = [kind for kind in self.kinds or KINDS
                  if KINDS[kind].joints[0] <= len(joint_names)]
@@ -236,25 +238,25 @@ class Campaign:
 
 class FaultSchedule:
     """
-    Says which faults there are now.
+    Schedule of listed and random faults.
 
     Parameters
     ----------
     joint_names : sequence of str
-        That a campaign may choose from.
+        Joints that a campaign may choose.
     listed : iterable of Fault
-        Faults one by one.
+        Listed faults.
     campaign : Campaign, optional
-        Faults at random besides.
+        Random faults.
     begin : float
-        When the campaign begins.
+        Start time of the campaign, in s.
 
     Attributes
     ----------
     active : tuple of Fault
-        What is wrong at the time of the last `advance`.
+        Active faults at the time of the last `update`.
     counts : Counter
-        How many there were so far, by kind.
+        Number of faults so far, by kind.
 
     """
 
@@ -267,7 +269,7 @@ class FaultSchedule:
         self.reset()
 
     def reset(self, begin: float | None = None) -> None:
-        """Begin again at time 0, with the campaign too; what was counted stays."""
+        """Restart at time 0, with the campaign; the counts are kept."""
         self.active: tuple[Fault, ...] = ()
         self._waiting = iter(self._listed)
         self._random = self._campaign.faults(
@@ -276,24 +278,24 @@ class FaultSchedule:
         self._event = -math.inf
 
     def follow(self, other: FaultSchedule) -> None:
-        """Take the place of another: go on counting, and with what both list."""
+        """Take over the counts of another schedule, and the active faults that both list."""
         self.counts.update(other.counts)
         self.active = tuple(fault for fault in other.active if fault in self._listed)
 
     @property
     def event(self) -> float:
-        """Return the time (s) from which on `advance` has something to do."""
+        """Return the time (s) of the next change of the active faults."""
         return self._event
 
-    def advance(self, time: float) -> bool:
-        """Take note of the time (s), which does not go back; return whether anything changes."""
+    def update(self, time: float) -> bool:
+        """Set the time (s), which does not decrease; return whether the active faults change."""
         if time < self._event:
             return False
         before = self.active
         active = [fault for fault in before if fault.end > time]
         for i, source in enumerate((self._waiting, self._random)):
             while (fault := self._next[i]) is not None and fault.start <= time:
-                # one that ended before anybody looked leaves no trace
+                # a fault that ended before this update is skipped
                 if fault.end > time and fault not in active:
                     active.append(fault)
                     self.counts[fault.kind] += 1

@@ -1,11 +1,11 @@
 """
-Integrators: how the rigid bodies move during one step, were there neither friction nor stops.
+Integrators of the rigid bodies for one step, without friction and stops.
 
 Each is a function `(tree, runtime, q, qd, qdd, force, inertia, dt)` of the state, the last
 acceleration, the joint forces of this step and the inertias of the motors. It returns
 
-- M and b of `M qdd = force - b`, which friction and stops are then added to (see `step`);
-- a function from the acceleration of the step to the position at its end.
+- M and b of `M qdd = force - b`, to which friction and stops are added (see `step`);
+- a function of the acceleration of the step that returns the position at its end.
 
 The velocity at the end is always `qd + dt qdd`.
 """
@@ -17,9 +17,9 @@ from robodyn_ros.dynamics.algorithms import add_to_diagonal, bias, forward_dynam
 
 def midpoint(tree, runtime, q, qd, qdd, force, inertia, dt):
     """
-    Take M and the bias in the middle of the step; position by the half a dt^2 term.
+    Evaluate M and the bias at the middle of the step; position with the half a dt^2 term.
 
-    Second order. The velocity of the middle is foreseen with the last acceleration.
+    Second order. The velocity at the middle is predicted with the last acceleration.
     """
     joints = range(tree.nv)
     middle = [q[i] + 0.5 * dt * qd[i] for i in joints]
@@ -30,14 +30,14 @@ def midpoint(tree, runtime, q, qd, qdd, force, inertia, dt):
 
 
 def semi_implicit_euler(tree, runtime, q, qd, qdd, force, inertia, dt):
-    """Take M and the bias at the beginning, position by the new velocity; as MuJoCo's Euler."""
+    """Evaluate M and the bias at the start, position with the new velocity; as MuJoCo's Euler."""
     M = add_to_diagonal(mass_matrix(tree, runtime, q), inertia)
     return (M, bias(tree, runtime, q, qd),
             lambda a: [x + dt * (v + dt * y) for x, v, y in zip(q, qd, a)])
 
 
 def rk4(tree, runtime, q, qd, qdd, force, inertia, dt):
-    """Take the mean acceleration of the classical Runge-Kutta method; fourth order."""
+    """Use the mean acceleration of the classical Runge-Kutta method; fourth order."""
     joints = range(tree.nv)
 
     def acceleration(q, qd):
@@ -56,7 +56,7 @@ def rk4(tree, runtime, q, qd, qdd, force, inertia, dt):
     free = [(a1[i] + 2.0 * (a2[i] + a3[i]) + a4[i]) / 6.0 for i in joints]
     shift = [dt / 6.0 * (v1[i] + 2.0 * (v2[i] + v3[i]) + v4[i]) for i in joints]
     M = add_to_diagonal(mass_matrix(tree, runtime, q), inertia)
-    # b of the equation whose solution `free` is
+    # b such that `M free = force - b`
     b = [force[i] - sum(M[i][j] * free[j] for j in joints) for i in joints]
     return M, b, lambda a: [q[i] + shift[i] + 0.5 * dt * dt * (a[i] - free[i]) for i in joints]
 

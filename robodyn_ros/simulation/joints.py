@@ -1,4 +1,4 @@
-"""What a plant knows about its joints beyond the rigid bodies: motors, friction, stops."""
+"""Joint physics beyond the rigid bodies: motors, friction, stops."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from robodyn_ros.simulation.step import Constants
 
 _MAY_BE_INFINITE = ('effort_limit', 'motor_bandwidth')
 _ABOVE_ZERO = ('stribeck_velocity', 'presliding', 'motor_bandwidth', 'gear_stiffness')
-# rad that the largest torque winds up a gear
+# rad, deflection of a gear at the largest torque
 _WIND_UP = 1e-3
 
 
 @dataclass(frozen=True)
 class JointPhysics:
     """
-    Physics of the joints, one number each; checks itself.
+    Physics of the joints, one number per joint, validated.
 
     Parameters
     ----------
     joint_names : tuple of str
-        The model's coordinates.
+        Names of the model's coordinates.
     inertia : (nv,) array
-        What each joint feels (kg m^2 or kg), for the damping of stops, bristles and gears.
+        Inertia at each joint (kg m^2 or kg), for the damping of stops, bristles and gears.
     effort_limit : (nv,) array
-        Largest torque the motors give (N m or N); infinite for no limit.
+        Largest torque of the motors (N m or N); infinite for no limit.
     damping, friction : (nv,) array
         Viscous (N m s/rad) and Coulomb friction (N m).
     armature : (nv,) array
@@ -39,19 +39,19 @@ class JointPhysics:
     stiction : (nv,) array
         Dry friction at rest (N m), at least `friction`.
     stribeck_velocity : (nv,) array
-        Where half of what stiction is above Coulomb friction is gone (rad/s).
+        Velocity at which dry friction is halfway from stiction to Coulomb friction (rad/s).
     presliding : (nv,) array
-        How far a joint yields, in rad or m, before stiction slips.
+        Deflection at which stiction slips, in rad or m.
     motor_bandwidth : (nv,) array
-        Of the torque of the motors (rad/s), a lag of first order; infinite: none.
+        Bandwidth of the motors' torque (rad/s), a first-order lag; infinite for none.
     backlash : (nv,) array
-        Play of the gears (rad); a joint that has some needs an armature above 0.
+        Backlash of the gears (rad); a joint with backlash needs an armature above 0.
     gear_stiffness : (nv,) array
-        Of the teeth (N m/rad), where there is backlash.
+        Stiffness of the teeth (N m/rad), where there is backlash.
     lower, upper : (nv,) array
-        Where the stops are; infinite for none.
+        Positions of the stops; infinite for none.
     stop_stiffness, stop_damping : (nv,) array
-        Of the stops (N m/rad, N m s/rad).
+        Stiffness and damping of the stops (N m/rad, N m s/rad).
 
     Raises
     ------
@@ -83,18 +83,18 @@ class JointPhysics:
             if field.name not in ('lower', 'upper', 'inertia'):
                 self._check(field.name, values)
             object.__setattr__(self, field.name, values)
-        self._demand(self.stiction >= self.friction, 'stiction', 'it must not be below the '
-                     'Coulomb friction, or nothing would come to rest')
-        self._demand((self.backlash == 0.0) | (self.armature > 0.0), 'armature',
-                     'a gear with backlash needs a rotor with inertia')
+        self._require(self.stiction >= self.friction, 'stiction', 'it must not be below the '
+                      'Coulomb friction, or nothing would come to rest')
+        self._require((self.backlash == 0.0) | (self.armature > 0.0), 'armature',
+                      'a gear with backlash needs a rotor with inertia')
 
     def _check(self, name: str, values: NDArray) -> None:
         infinite, above = name in _MAY_BE_INFINITE, name in _ABOVE_ZERO
         good = ((values > 0.0) if above else (values >= 0.0)) & (np.isfinite(values) | infinite)
-        self._demand(good, name, ('it must be above 0' if above else 'it must not be negative')
-                     + ('' if infinite else ', and finite'), values)
+        self._require(good, name, ('it must be above 0' if above else 'it must not be negative')
+                      + ('' if infinite else ', and finite'), values)
 
-    def _demand(self, good: NDArray, name: str, rule: str, values: NDArray | None = None) -> None:
+    def _require(self, good: NDArray, name: str, rule: str, values: NDArray | None = None) -> None:
         if not good.all():
             values = getattr(self, name) if values is None else values
             j = int(np.argmin(good))
@@ -105,16 +105,16 @@ class JointPhysics:
     def from_model(cls, model: RobotModel, inertia: NDArray,
                    **given: ArrayLike | None) -> JointPhysics:
         """
-        Return what the URDF says, with other values for what is given.
+        Return the physics of the URDF, with the given values in place of its own.
 
         Parameters
         ----------
         model : RobotModel
-            Limits and friction.
+            Robot model, for limits and friction.
         inertia : (nv,) array
-            What each joint feels without its motor: the diagonal of M.
+            Inertia at each joint without its motor: the diagonal of M.
         **given : array_like, optional
-            Fields of this class, one number each or one for all; None counts as not given.
+            Fields of this class, one number per joint or one for all; None is ignored.
 
         """
         values = {'effort_limit': model.effort_limit, 'damping': model.damping,
@@ -135,8 +135,8 @@ class JointPhysics:
         return cls(names, **values)
 
     def constants(self, step: float) -> NDArray:
-        """Return what `step.plant_step` takes, for steps of this duration (s)."""
-        # what a lag of first order makes up in one step
+        """Return the constants of `step.plant_step`, for steps of this duration (s)."""
+        # response of a first-order lag in one step
         derived = {'blend': -np.expm1(-self.motor_bandwidth * step),
                    'bristle_stiffness': self.stiction / self.presliding}
         for part in ('bristle', 'gear'):
@@ -147,7 +147,7 @@ class JointPhysics:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what is odd about the joints but no reason to refuse them."""
+        """Return warnings about the joints."""
         return tuple(
             f'joint {name!r} has an effort limit of 0: its motor gives no torque; set '
             'effort_limit of the simulation, or correct the URDF'
@@ -155,7 +155,7 @@ class JointPhysics:
 
 
 def _per_joint(name: str, values: ArrayLike, joint_names: tuple[str, ...]) -> NDArray:
-    """Return one float per joint, read-only; a single number is for all."""
+    """Return one float per joint, read-only; a single number applies to all."""
     try:
         given = np.asarray(values, dtype=np.float64)
         array = np.array(np.broadcast_to(given, (len(joint_names),)))

@@ -1,4 +1,4 @@
-"""An arm that differs from the one a controller believes in: masses, their centres, mounting."""
+"""Arms that differ from the controller's model: masses, centres of mass, mounting."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def mismatched(model: RobotModel, mass_scale: float | Mapping[str, float] = 1.0,
     """
     Return an arm that differs from its model; payloads are added with `with_payload`.
 
-    What is fixed to a moving link counts as part of it.
+    Links fixed to a moving link are part of it.
 
     Parameters
     ----------
     model : RobotModel
-        What the controller knows.
+        Model of the controller.
     mass_scale : float or mapping of str to float
-        By what mass and inertia are multiplied: of all links, or by link.
+        Factor of mass and inertia: of all links, or by link.
     com_shift : mapping of str to (3,) array_like
-        How far the centre of mass of a link is from where it should be, in its frame (m). The
-        inertia about the centre of mass stays.
+        Displacement of a link's centre of mass, in the link frame (m). The inertia about the
+        centre of mass is unchanged.
     base_tilt : (3,) array_like
-        Roll, pitch and yaw of the base against its upright place, as in URDF (rad): gravity comes
-        from elsewhere.
+        Roll, pitch and yaw of the base relative to upright, as in URDF (rad); it changes the
+        direction of gravity.
 
     Raises
     ------
     ArgumentError
-        Unknown link or unusable number; the message names the link.
+        Unknown link or invalid number; the message names the link.
 
     """
     scale = np.ones(model.nb)
@@ -77,7 +77,7 @@ def tilt_rotation(tilt: ArrayLike) -> NDArray:
 
 
 def _shift(link: str, mass: float, first_moment: NDArray, inertia: NDArray, shift) -> None:
-    """Move a centre of mass, in place: all numbers are about the origin of the body."""
+    """Move a centre of mass, in place; all numbers are about the origin of the body."""
     d = _three_numbers(f'the shift of the centre of mass of link {link!r}', shift,
                        'x, y and z in m')
     if not mass > 0.0:
@@ -95,7 +95,7 @@ def _square(c: NDArray) -> NDArray:
 
 
 def _body(model: RobotModel, link: str, what: str) -> int:
-    """Return the index of the body that a link names."""
+    """Return the index of the body of a link."""
     if link in model.body_names:
         return model.body_names.index(link)
     if link not in model.links:
@@ -103,8 +103,8 @@ def _body(model: RobotModel, link: str, what: str) -> int:
                             + near_matches(link, model.body_names), link=link)
     body = model.links[link].body
     if body < 0:
-        raise ArgumentError(f'{what}: link {link!r} belongs to the immovable base, no joint feels '
-                            f'its mass; name one of {", ".join(model.body_names)}', link=link)
+        raise ArgumentError(f'{what}: link {link!r} belongs to the immovable base, no joint moves '
+                            f'it; name one of {", ".join(model.body_names)}', link=link)
     raise ArgumentError(f'{what}: link {link!r} is fixed to {model.body_names[body]!r}, and its '
                         f'mass is part of that one; name {model.body_names[body]!r}', link=link)
 
@@ -116,7 +116,7 @@ def _checked_scale(of: str, value: object) -> float:
         scale = math.nan
     if not 0.0 < scale <= _LARGEST_SCALE:
         raise ArgumentError(f'the mass scale {of} is {shown(value)}: it must be a number above 0, '
-                            f'at most {_LARGEST_SCALE:g}; 1 is what the model says', value=value)
+                            f'at most {_LARGEST_SCALE:g}; 1 is the mass of the model', value=value)
     return scale
 
 

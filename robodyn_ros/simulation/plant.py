@@ -1,4 +1,4 @@
-"""A simulated arm: the state, and the one step that moves it."""
+"""Simulated arm: its state, and the step that integrates it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation.integrators import INTEGRATORS
 from robodyn_ros.simulation.joints import JointPhysics
 from robodyn_ros.simulation.step import (
-    ABSURD_POSITION, ABSURD_VELOCITY, constants_size, plant_step, State, state_size)
+    constants_size, MAX_POSITION, MAX_VELOCITY, plant_step, State, state_size)
 
 
 class Plant:
     """
-    An arm that answers joint torques with motion.
+    A simulated arm: joint torques in, motion out.
 
-    Arrays are those of the running state, read-only in spirit: they keep their identity and are
-    overwritten by every step. Units and order are the model's.
+    The arrays are views of the state: they are overwritten by every step and must not be written
+    to. Units and joint order are the model's.
 
     Parameters
     ----------
     model : RobotModel
-        The arm that is simulated; it may differ from the one that a controller believes in.
+        Model of the simulated arm; it may differ from the controller's.
     step : float
         Duration of one step (s).
     dynamics : Dynamics, optional
@@ -36,36 +36,36 @@ class Plant:
     brakes : bool
         Whether the brakes hold the arm until `release`.
     integrator : {'midpoint', 'semi_implicit_euler', 'rk4'}
-        How the rigid bodies move during a step, see `integrators`.
+        Integrator of the rigid bodies, see `integrators`.
     changeable : bool
-        Whether `change` may give the joints friction and stops that they did not have without a
-        compilation, in the midst of motion; costs some of the speed of an arm without them.
+        Whether `change` may add friction and stops to joints without them during motion, without
+        a compilation; slower for an arm without them.
     **joints
         Fields of `JointPhysics` that differ from the URDF, such as `friction` or `armature`.
 
     Attributes
     ----------
     q, qd, qdd : (nv,) array
-        The state.
+        Position, velocity and acceleration.
     applied : (nv,) array
-        Torque the motors gave in the last step: the command, saturated; or what the brakes hold.
+        Torque of the motors in the last step: the saturated command, or the brakes' torque.
     friction, stop : (nv,) array
         Torques of friction and stops in the last step.
     gap, gap_rate : (nv,) array
-        Angle of each motor beyond its joint, and its rate, where there is backlash.
+        Angle of each motor relative to its joint, and its rate, where there is backlash.
     external : (nv,) array
-        Torques of what pushes the links, see `push`.
+        Joint torques of the external wrenches, see `push`.
     options : dict
-        Which variant of `step.plant_step` this arm needs.
+        Variant of `step.plant_step` for this arm.
     steps : int
         Number of steps since the last reset.
     fault : str
-        Why the simulation ended, naming the joint; empty while it goes on.
+        Reason why the simulation ended, naming the joint; empty while it runs.
 
     Raises
     ------
     ArgumentError
-        Bad value of a parameter; the message names the joint.
+        Invalid parameter value; the message names the joint.
 
     """
 
@@ -87,24 +87,24 @@ class Plant:
         self.options: dict[str, str | bool] = {}
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}
-        self._initial = _resting_place(model)
+        self._initial = _default_position(model)
         self.dynamics.warm('gravity')
         self.change(**joints)
         self.reset(brakes=brakes)
 
     def change(self, **joints: ArrayLike | None) -> None:
-        """Give the joints other physics while running: the URDF's, but for what is given."""
+        """Change the joints' physics while running: to the URDF's, except for given fields."""
         inertia = np.diagonal(self.dynamics.mass_matrix(self._initial))
         self.joints = JointPhysics.from_model(self.model, inertia, **joints)
         self.constants = self.joints.constants(self.step_size)
-        options = self._needed()
+        options = self._variant()
         if options != self.options:
             self._kernel = compile_step(self.dynamics, options)
             self._advance = self._kernel.builtin('plant_step', plant_step.__doc__)
             self.options = options
 
-    def _needed(self) -> dict[str, str | bool]:
-        """Return which variant of `step.plant_step` this arm needs."""
+    def _variant(self) -> dict[str, str | bool]:
+        """Return the variant of `step.plant_step` for this arm."""
         joints = self.joints
         return {'integrator': self.integrator, 'backlash': bool(joints.backlash.any()),
                 'friction': self._changeable or bool(joints.stiction.any()),
@@ -117,20 +117,20 @@ class Plant:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what is odd about the joints but no reason to refuse them."""
+        """Return warnings about the joints."""
         return self.joints.warnings
 
     @property
     def state(self) -> NDArray:
-        """Return all of the state, as `step.State` orders it, with a last number that is 1."""
+        """Return the whole state, in the order of `step.State`, followed by 1."""
         return self._state
 
     def machine_code(self) -> tuple[machine.Code, machine.Code] | None:
         """
-        Return the code of the step and of gravity, for a native loop; None: there is none.
+        Return the code of the step and of gravity, for a native loop, or None.
 
-        Their `kernel` takes the addresses of `dynamics.runtime` and then of state, torque,
-        external, constants and the state after; or of positions and the torques that hold them.
+        The arguments of `kernel` are the addresses of `dynamics.runtime`, then of state, torque,
+        external, constants and the next state; or of positions and gravity torques.
         """
         step, gravity = self._kernel.code, self.dynamics.machine_code('gravity')
         return None if step is None or gravity is None else (step, gravity)
@@ -139,15 +139,15 @@ class Plant:
 
     def reset(self, q: ArrayLike | None = None, brakes: bool | None = None) -> None:
         """
-        Put the arm at rest, at time zero, with nothing pushing it and no fault.
+        Put the arm at rest at time zero, without external wrenches and without a fault.
 
         Parameters
         ----------
         q : (nv,) array_like, optional
-            Where; default where it was put last, at first 0 or, where the limits leave no room
+            Position; default the last one given, initially 0 or, where the limits leave no room
             around 0, the middle between them.
         brakes : bool, optional
-            Whether the brakes hold; default as they were.
+            Whether the brakes hold; default unchanged.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Plant:
             self.applied[:] = 0.0
 
     def follow(self, other: Plant) -> None:
-        """Take the place of another: its state, time, brakes and fault; not what pushes it."""
+        """Copy another plant's state, time, brakes and fault; not its external wrenches."""
         self._state[:] = other._state
         self.steps, self.brakes, self.fault = other.steps, other.brakes, other.fault
 
@@ -188,11 +188,11 @@ class Plant:
         return position
 
     def engage(self) -> None:
-        """Let the brakes hold the arm where it is."""
+        """Engage the brakes."""
         self.brakes = True
 
     def release(self) -> None:
-        """Let the arm go; not after a fault."""
+        """Release the brakes; ignored after a fault."""
         self.brakes = bool(self.fault)
 
     def push(self, link: str, wrench: ArrayLike | None) -> None:
@@ -202,9 +202,9 @@ class Plant:
         Parameters
         ----------
         link : str
-            It acts at the origin of this link and follows it.
+            Link; the wrench acts at its origin and moves with it.
         wrench : (6,) array_like or None
-            Force and moment in base axes (N, N m), in place of the link's last; None ends it.
+            Force and moment in base axes (N, N m), replacing the link's last; None ends it.
 
         Raises
         ------
@@ -234,28 +234,28 @@ class Plant:
 
     def step(self, torque: NDArray) -> bool:
         """
-        Advance by one step.
+        Simulate one step.
 
         Parameters
         ----------
         torque : (nv,) array
-            What the motors are told to give; saturated at `joints.effort_limit`.
+            Commanded torque; saturated at `joints.effort_limit`.
 
         Returns
         -------
         bool
-            True; False after a fault: the state had no finite successor. The arm is then left in
-            its last good state with the brakes on, and `fault` says what happened.
+            True; False after a fault: the next state would not be finite. The arm is then held by
+            the brakes in its last finite state, and `fault` gives the reason.
 
         Raises
         ------
         ArgumentError
-            Wrong length, or not finite; nothing was applied.
+            Wrong length, or not finite; no step was made.
 
         """
         if self.brakes:
             self._checked_torque(torque)
-            return self._stand()
+            return self._hold_with_brakes()
         if self._pushes:
             self._update_external()
         state = self._state
@@ -267,10 +267,10 @@ class Plant:
         if state[-1]:
             self.steps += 1
             return True
-        state[-1] = 1.0  # nothing else of it has changed
+        state[-1] = 1.0  # the rest of the state is unchanged
         return self._diverged(self._checked_torque(torque))
 
-    def _stand(self) -> bool:
+    def _hold_with_brakes(self) -> bool:
         self._state[self.nv:-1] = 0.0
         self.dynamics.gravity(self.q, out=self.applied)
         if self._pushes:
@@ -284,9 +284,9 @@ class Plant:
             self.q, self.qd, np.clip(torque, -self.joints.effort_limit, self.joints.effort_limit))
         qd = self.qd + self.step_size * qdd
         q = self.q + self.step_size * qd
-        wild = ~((abs(q) < ABSURD_POSITION) & (abs(qd) < ABSURD_VELOCITY))
-        # all joints may be wild at once: the fastest before is the one it began with
-        suspects = np.flatnonzero(wild) if wild.any() else np.arange(self.nv)
+        diverged = ~((abs(q) < MAX_POSITION) & (abs(qd) < MAX_VELOCITY))
+        # if several joints diverge at once, the fastest one is named
+        suspects = np.flatnonzero(diverged) if diverged.any() else np.arange(self.nv)
         j = int(suspects[np.argmax(abs(self.qd[suspects]))])
         self.fault = (
             f'the simulation diverged after {self.time:.3f} s: joint '
@@ -295,7 +295,7 @@ class Plant:
             'with brakes. Look at the torques, at masses and inertias in the URDF, or take a '
             'smaller step')
         self.brakes = True
-        self._stand()
+        self._hold_with_brakes()
         return False
 
     def _checked_torque(self, torque) -> NDArray:
@@ -323,11 +323,11 @@ def compile_step(dynamics: Dynamics, options: dict[str, str | bool]) -> Kernel:
     return dynamics.kernel(variant, arguments, (state_size(nv),), f'plant_step|{options}')
 
 
-def _resting_place(model: RobotModel) -> NDArray:
+def _default_position(model: RobotModel) -> NDArray:
     """Return positions away from the limits: 0 where possible, else the middle."""
     start = np.zeros(model.nv)
     for j, (lower, upper) in enumerate(zip(model.lower, model.upper)):
-        # a twentieth of the range, or nothing where it has no end
+        # a twentieth of the range, or 0 if the range is infinite
         margin = 0.05 * (upper - lower) if math.isfinite(upper - lower) else 0.0
         if lower + margin > 0.0 or upper - margin < 0.0:
             start[j] = 0.5 * (lower + upper) if margin else min(max(lower, 0.0), upper)

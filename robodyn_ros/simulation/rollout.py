@@ -1,4 +1,4 @@
-"""Many steps of many simulated arms in one call, under torques that are known before."""
+"""Batches of simulated arms over many steps, with given torques."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.step import constants_size, plant_step, State, state_size
 
 
-class Motion(NamedTuple):
+class RolloutResult(NamedTuple):
     """
-    What a rollout returns.
+    Result of a rollout.
 
     Attributes
     ----------
     q, qd, qdd, applied : (N, T // every, nv) array
-        State and torque of the motors after every `every` steps.
+        State and motor torque after every `every` steps.
     good : (N,) array of bool
-        False where the state had no finite successor; such a run stays in its last good state.
+        False where a run diverged; it stays in its last finite state.
 
     """
 
@@ -35,13 +35,13 @@ class Motion(NamedTuple):
 
 class PlantRollout:
     """
-    Rolls out arms like this one, compiled.
+    Compiled simulation of many arms like one plant.
 
     Parameters
     ----------
     plant : Plant
-        Its model, step, integrator and joints; it is not moved. What pushes its links stays the
-        same joint forces for all of the motion.
+        Plant whose model, step, integrator and joints are used; its state is not changed. Its
+        external joint torques are constant during the rollout.
 
     """
 
@@ -63,20 +63,20 @@ class PlantRollout:
             f'plant_rollout|{options}')
 
     def __call__(self, torques: ArrayLike, q: ArrayLike | None = None,
-                 qd: ArrayLike | None = None, every: int = 1, threads: int = 1) -> Motion:
+                 qd: ArrayLike | None = None, every: int = 1, threads: int = 1) -> RolloutResult:
         """
-        Simulate.
+        Simulate all arms over all steps.
 
         Parameters
         ----------
         torques : (T, nv) or (N, T, nv) array_like
-            Commands of each step; the same for all arms, or for each its own.
+            Commands of each step; one sequence for all arms, or one per arm.
         q, qd : (nv,) or (N, nv) array_like, optional
-            Where the arms start; default where the plant is.
+            Initial state; default the plant's.
         every : int
-            How many steps there are from one record to the next.
+            Number of steps per record.
         threads : int
-            How many threads share the arms.
+            Number of threads.
 
         Raises
         ------
@@ -104,4 +104,4 @@ class PlantRollout:
         constants = np.concatenate([plant.constants, plant.external])
         state, records = self._run(state, constants, torques, every, threads)
         rows = records.reshape(*records.shape[:2], 4, nv)
-        return Motion(*np.moveaxis(rows, 2, 0), state[:, -1] != 0.0)
+        return RolloutResult(*np.moveaxis(rows, 2, 0), state[:, -1] != 0.0)

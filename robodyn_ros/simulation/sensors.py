@@ -1,8 +1,8 @@
 """
-What the sensors of an arm say of its state: coarse, noisy, off, late, and not every time.
+Sensor model: resolution, noise, bias, delay and dropouts.
 
-Pure and seeded: time is an argument, and the same calls give the same numbers. Every effect has a
-stream of random numbers of its own, so that switching one leaves the others as they were.
+Deterministic: time is an argument, and the same seed and calls give the same numbers. Every effect
+has its own stream of random numbers, so that changing one does not change the others.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _SIGNED = ('position_bias', 'effort_bias')
 @dataclass(frozen=True)
 class SensorSettings:
     """
-    What is wrong with the sensors; nothing by default. Checks itself.
+    Errors of the sensors, validated; ideal sensors by default.
 
     Parameters
     ----------
     resolution : float or (nv,) array_like
-        Of the encoders (rad or m); 0 for perfect ones.
+        Resolution of the encoders (rad or m); 0 for ideal ones.
     position_bias, effort_bias : float or (nv,) array_like
-        Constant errors, such as an encoder that was mounted askew.
+        Constant errors, such as the offset of an encoder (rad or m; N m or N).
     position_noise, velocity_noise, effort_noise : float or (nv,) array_like
-        Standard deviation of white noise. That of the position is there before it is rounded to
+        Standard deviation of white noise. That of the position is added before rounding to
         the resolution.
     delay : float
-        Age of what is measured (s).
+        Delay of the measurements (s).
     dropout : float
-        Part of the measurements that fail, 0 to 1.
+        Fraction of the measurements that fail, 0 to 1.
     differentiate : bool
-        Whether velocity is the difference of measured positions, as where only encoders are.
+        Whether velocity is the difference of measured positions, as with encoders only.
     velocity_cutoff : float
-        Of a low pass of first order behind that (Hz); infinite for none.
+        Cutoff frequency of a first-order low pass of that difference (Hz); infinite for none.
 
     Raises
     ------
@@ -76,12 +76,12 @@ class SensorSettings:
 
     @property
     def ideal(self) -> bool:
-        """Whether the sensors tell the truth."""
+        """Whether measurements equal the true values."""
         return not (self.delay or self.dropout or self.differentiate
                     or any(np.any(getattr(self, name)) for name in _PER_JOINT))
 
     def differences(self) -> list[str]:
-        """Return the names of what is not as in ideal sensors."""
+        """Return the names of the settings that differ from ideal sensors."""
         return [field.name for field in fields(self)
                 if np.any(np.asarray(getattr(self, field.name)) != field.default)]
 
@@ -95,16 +95,16 @@ class Sensors:
     nv : int
         Number of joints.
     settings : SensorSettings
-        What is wrong with them.
+        Errors of the sensors.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
 
     Attributes
     ----------
     position, velocity, effort : (nv,) array
-        The newest measurement; overwritten by the next.
+        Last measurement; overwritten by the next.
     dropped : int
-        Measurements that failed since it was made.
+        Number of failed measurements.
 
     """
 
@@ -118,12 +118,12 @@ class Sensors:
 
     def change(self, settings: SensorSettings) -> None:
         """
-        Take other settings; what was measured stays.
+        Change the settings; past measurements are kept.
 
         Raises
         ------
         ArgumentError
-            An array has another length than there are joints.
+            An array does not have one number per joint.
 
         """
         for name in _PER_JOINT:
@@ -137,28 +137,28 @@ class Sensors:
         self._unit = np.where(coarse, settings.resolution, 1.0)
 
     def reset(self) -> None:
-        """Forget all measurements, and begin with the first random numbers again."""
+        """Delete all measurements, and restart the random numbers."""
         self._random = [np.random.default_rng(seed)
                         for seed in np.random.SeedSequence(self._seed).spawn(4)]
-        self._before: tuple[float, NDArray] | None = None
+        self._last: tuple[float, NDArray] | None = None
         self._slope = np.zeros(self._nv)
-        self._line: deque[tuple[float, NDArray]] = deque()
+        self._queue: deque[tuple[float, NDArray]] = deque()
 
     def measure(self, time: float, q: NDArray, qd: NDArray, effort: NDArray) -> bool:
         """
-        Measure.
+        Measure the state.
 
         Parameters
         ----------
         time : float
-            In seconds; not before the time of the last call.
+            Time in seconds; it does not decrease.
         q, qd, effort : (nv,) array
-            The truth.
+            True values.
 
         Returns
         -------
         bool
-            Whether there is a new measurement; else the last one stays.
+            Whether there is a new measurement; otherwise the last one is kept.
 
         """
         if self.ideal:
@@ -173,7 +173,7 @@ class Sensors:
         return True
 
     def _sample(self, time: float, q, qd, effort) -> NDArray:
-        """Return what is measured now, (3, nv)."""
+        """Return the measurement at this time, without delay, (3, nv)."""
         settings, nv = self.settings, self._nv
         position = q + settings.position_bias
         if settings.position_noise.any():
@@ -190,29 +190,29 @@ class Sensors:
         return np.array([position, velocity, effort])
 
     def _difference(self, time: float, position: NDArray) -> NDArray:
-        """Return the slope since the last sample, filtered; 0 at the first."""
-        before, self._before = self._before, (time, position)
-        if before is None or not time > before[0]:
+        """Return the filtered slope since the last sample; 0 at the first."""
+        last, self._last = self._last, (time, position)
+        if last is None or not time > last[0]:
             return self._slope.copy()
-        step = time - before[0]
-        new = (position - before[1]) / step
+        step = time - last[0]
+        new = (position - last[1]) / step
         cutoff = self.settings.velocity_cutoff
         share = 1.0 if cutoff == math.inf else -math.expm1(-2.0 * math.pi * cutoff * step)
         self._slope = self._slope + share * (new - self._slope)
         return self._slope.copy()
 
     def _delayed(self, time: float, now: NDArray) -> NDArray:
-        """Return the newest sample that is old enough; the first while none is."""
+        """Return the newest sample that is old enough; the first one if none is."""
         if not self.settings.delay:
-            self._line.clear()
+            self._queue.clear()
             return now
-        line = self._line
-        line.append((time, now))
-        # rounding of times must not cost a sample
+        queue = self._queue
+        queue.append((time, now))
+        # tolerance, so that rounding of times does not delay by another sample
         due = time - self.settings.delay + 1e-9
-        while len(line) > 1 and line[1][0] <= due:
-            line.popleft()
-        return line[0][1]
+        while len(queue) > 1 and queue[1][0] <= due:
+            queue.popleft()
+        return queue[0][1]
 
 
 def _numbers(name: str, value: object) -> NDArray:

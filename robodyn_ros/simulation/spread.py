@@ -1,4 +1,4 @@
-"""How much arms of one kind differ, and one such arm for a seed."""
+"""Random variation of the arms of one kind."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from robodyn_ros.simulation.plant import Plant
 @dataclass(frozen=True)
 class Spread:
     """
-    Standard deviations of what is not known of an arm.
+    Standard deviations of the unknown parameters of an arm.
 
     Parameters
     ----------
     mass : float
-        Of the factor of each link's mass and inertia.
+        Relative error of each link's mass and inertia.
     com : float
-        Of each coordinate of a link's centre of mass (m).
+        Error of each coordinate of a link's centre of mass (m).
     friction : float
-        Of the logarithm of the factor of each joint's friction: 0.3 is about 30 %.
+        Logarithm of the factor of each joint's friction: 0.3 is about 30 %.
     position_noise, velocity_noise : float
-        Of what is measured (rad or m, and per second).
+        Measurement noise (rad or m, and per second).
     start : float
-        Of each joint's position at the beginning (rad or m).
+        Deviation of each joint's initial position (rad or m).
 
     Raises
     ------
     ArgumentError
-        A negative number; it is named.
+        A negative number; the message names it.
 
     """
 
@@ -54,7 +54,7 @@ class Spread:
 
 class Sample(NamedTuple):
     """
-    One arm.
+    Parameters of one arm.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class Sample(NamedTuple):
     friction : (nv,) array
         Factors of the friction of its joints.
     start : (nv,) array
-        How far it begins from where it should.
+        Deviation of the initial position.
     noise : numpy.random.Generator
-        For its sensors.
+        Generator of the measurement noise.
 
     """
 
@@ -76,10 +76,10 @@ class Sample(NamedTuple):
 
 
 def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
-    """Return arm number `number` of those for a seed; the same, whatever else is drawn."""
+    """Return arm `number` of a seed; it does not depend on other arms."""
     rng = np.random.default_rng((seed, number))
     phi = plant.dynamics.parameters.reshape(-1, 10).copy()
-    # a body a tenth of the mass it should have is wrong in another way than this is about
+    # factors below a tenth are outside the scope of a parameter error
     phi *= np.maximum(1.0 + spread.mass * rng.standard_normal(len(phi)), 0.1)[:, None]
     shift = spread.com * rng.standard_normal((len(phi), 3))
     mass = phi[:, 0]
@@ -92,6 +92,6 @@ def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
 
 
 def _unit_inertia(c: NDArray) -> NDArray:
-    """Return Jxx, Jyy, Jzz, Jxy, Jxz, Jyz of unit masses at places c, (n, 6)."""
+    """Return Jxx, Jyy, Jzz, Jxy, Jxz, Jyz of unit masses at points c, (n, 6)."""
     x, y, z = c.T
     return np.column_stack([y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z])

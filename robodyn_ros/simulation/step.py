@@ -1,11 +1,11 @@
 """
 One step of a simulated arm, as one kernel.
 
-Motors and gears give the torque (`actuator`); the rigid bodies move as their integrator says
-(`integrators`); friction and stops are taken at the end of the step (`contacts`).
+Motors and gears give the torque (`actuator`); an integrator moves the rigid bodies
+(`integrators`); friction and stops are evaluated at the end of the step (`contacts`).
 
-A step first expects every joint to go on sticking, slipping or touching its stop as it did. Only
-where the solution says otherwise, contacts are found by trial.
+The step first assumes that every joint keeps sticking, slipping or touching its stop. Only if the
+solution is not consistent with that, contacts are found by trial.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from robodyn_ros.simulation.actuator import Gears, motor_torque
 from robodyn_ros.simulation.contacts import JointContacts
 from robodyn_ros.simulation.integrators import INTEGRATORS
 
-# Beyond these a state is not one of an arm any more. The positions leave room for continuous
-# joints, whose angle is never wrapped.
-ABSURD_POSITION = 1e9
-ABSURD_VELOCITY = 1e5
-_ABSURD_TORQUE = 1e150
+# A state beyond these is not finite in practice. The positions leave room for continuous joints,
+# whose angle is never wrapped.
+MAX_POSITION = 1e9
+MAX_VELOCITY = 1e5
+_MAX_TORQUE = 1e150
 
 
 class State(NamedTuple):
-    """Rows of the state, one number per joint; a last number is 1 while the state is good."""
+    """Rows of the state, one number per joint; a last number is 1 while the state is finite."""
 
     position: list
     velocity: list
@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """What the step takes of `JointPhysics`, one number per joint; a last one is its duration."""
+    """Rows of the constants, one number per joint; a last number is the duration of the step."""
 
     effort_limit: list
     blend: list
@@ -72,21 +72,21 @@ def constants_size(nv: int) -> int:
 def plant_step(tree, runtime, state, torque, external, constants, integrator='midpoint',
                friction=True, stops=True, backlash=True):
     """
-    Return the state at the end of a step; unchanged, but for its last number, if there is none.
+    Return the state at the end of a step; if it is not finite, the old one with 0 at its end.
 
     Parameters
     ----------
     tree, runtime
-        The rigid bodies, see `algorithms`.
+        Rigid bodies, see `algorithms`.
     state, constants : list
-        Rows as in `State` and `Constants`, one after the other, and the number that follows.
+        Rows as in `State` and `Constants`, one after the other, and the last number.
     torque, external : list
-        Commands of the motors; joint forces of what pushes the links.
+        Commands of the motors; joint torques of external wrenches.
     integrator : str
-        Which of `INTEGRATORS`.
+        Name in `INTEGRATORS`.
     friction, stops, backlash : bool
-        Whether any joint has dry friction, stops, or gears with backlash; what no joint has is
-        left out of the equations.
+        Whether any joint has dry friction, stops, or gears with backlash; the equations omit
+        what no joint has.
 
     """
     n, joints = tree.nv, range(tree.nv)
@@ -100,21 +100,21 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
         tree, runtime, s.position, s.velocity, s.acceleration, force, inertia, dt)
     step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt, friction, stops)
     contacts, qdd, v = step.resolve()
-    gap, gap_rate = gears.after(qdd) if backlash else ([0.0] * n, [0.0] * n)
+    gap, gap_rate = gears.gap_after(qdd) if backlash else ([0.0] * n, [0.0] * n)
     after = State(position(qdd), v, qdd, applied, *step.torques(contacts, v), gap, gap_rate)
     return _if_good(state[-1], state, after, torque)
 
 
 def _if_good(good, before, after, torque):
-    """Return the state after the step, or the one before it where that is no state."""
-    for values, bound in ((after.position, ABSURD_POSITION), (after.velocity, ABSURD_VELOCITY),
-                          (torque, _ABSURD_TORQUE)):
-        # the square of what is not a number is below nothing
+    """Return the state after the step, or the one before it if the new one is out of range."""
+    for values, bound in ((after.position, MAX_POSITION), (after.velocity, MAX_VELOCITY),
+                          (torque, _MAX_TORQUE)):
+        # NaN compares as not positive
         good = select(bound * bound - sum((x * x for x in values), 0.0), good, 0.0)
     flat = [value for row in after for value in row]
     return [*(select(good, new, old) for new, old in zip(flat, before)), good]
 
 
 def _rows(values, n):
-    """Return the rows of n numbers that a flat list consists of."""
+    """Return a flat list as rows of n numbers."""
     return [values[k * n:(k + 1) * n] for k in range(len(values) // n)]

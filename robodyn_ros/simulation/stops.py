@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.jit.trace import maximum, select
 
-# rad or m that the largest torque of a joint pushes it into its stop
+# rad or m, penetration of a stop at the largest torque of the joint
 _YIELD = 0.01
-# rad/s of a stop where the torque limit says nothing about its stiffness
+# rad/s, natural frequency of a stop of a joint without torque limit
 _FREQUENCY = 100.0
 
 
 def penetration(position, lower, upper):
-    """Return how far a joint is inside its stop: positive at the upper, negative at the lower."""
+    """Return the penetration of a stop: positive at the upper, negative at the lower one."""
     return maximum(0.0, position - upper) - maximum(0.0, lower - position)
 
 
-def pushes(side, depth, velocity, stiffness, damping):
+def in_contact(side, depth, velocity, stiffness, damping):
     """
     Return 1 where a stop pushes the joint back, 0 where it is out of reach or would pull.
 
@@ -27,9 +27,9 @@ def pushes(side, depth, velocity, stiffness, damping):
     side : scalar
         Positive at the upper stop, negative at the lower, 0 out of reach.
     depth, velocity : scalar
-        How far the joint is beyond the stop (positive above), and its velocity.
+        Signed penetration of the stop (positive at the upper one), and velocity.
     stiffness, damping : scalar
-        Of the stop.
+        Stiffness and damping of the stop.
 
     """
     return select(side * (stiffness * depth + damping * velocity), 1.0, 0.0)
@@ -37,14 +37,14 @@ def pushes(side, depth, velocity, stiffness, damping):
 
 def default_stiffness(effort_limit: NDArray, inertia: NDArray) -> NDArray:
     """
-    Return the stiffness of the stops: the largest torque moves a joint 0.01 rad or m into one.
+    Return the stiffness of the stops: the penetration at the largest torque is 0.01 rad or m.
 
     Parameters
     ----------
     effort_limit : (nv,) array
-        Where it is zero or infinite, the stop gets a natural frequency of 100 rad/s instead.
+        Effort limits; where zero or infinite, the stop has a natural frequency of 100 rad/s.
     inertia : (nv,) array
-        What each joint feels: the diagonal of M.
+        Inertia at each joint: the diagonal of M.
 
     """
     known = (effort_limit > 0.0) & np.isfinite(effort_limit)
@@ -52,5 +52,5 @@ def default_stiffness(effort_limit: NDArray, inertia: NDArray) -> NDArray:
 
 
 def critical_damping(stiffness: NDArray, inertia: NDArray) -> NDArray:
-    """Return the damping with which a joint comes to rest in its stop without bouncing."""
+    """Return the critical damping, with which a joint stops without bouncing."""
     return 2.0 * np.sqrt(stiffness * inertia)

@@ -1,4 +1,4 @@
-"""Motions: interpolation, and acceptance of what is received."""
+"""Trajectories: interpolation, and checks of received ones."""
 
 from robodyn_ros.trajectory.angles import shortest_turn, unwrap_continuous
 from robodyn_ros.trajectory.checks import check_path, check_trajectory

@@ -1,4 +1,4 @@
-"""Continuous joints: one angle, turned the short way round."""
+"""Angles of continuous joints."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ TURN = 2.0 * math.pi
 
 
 def shortest_turn(angle: float) -> float:
-    """Return the angle in [-pi, pi] that ends at the same place; NaN and inf stay."""
+    """Return the equivalent angle in [-pi, pi]; NaN and inf are returned as they are."""
     return math.remainder(angle, TURN) if math.isfinite(angle) else angle
 
 
 def unwrap_continuous(positions, start, continuous) -> np.ndarray:
     """
-    Return positions whose continuous joints turn the short way.
+    Return positions whose continuous joints take the shorter way.
 
-    A continuous joint is one angle: from the start to the first point and
-    from point to point it turns at most half a revolution. A longer turn
-    needs points in between.
+    A continuous joint turns at most half a revolution from the start to the first point, and from
+    each point to the next. A longer turn needs points in between.
 
     Parameters
     ----------
     positions : (n, nv)
-        Of the points, in order.
+        Positions of the points, in order.
     start : (nv,)
-        Where the joints are.
+        Start position.
     continuous : (nv,) bool
-        Which joints are one angle.
+        Whether the joint is continuous.
 
     """
     unwrapped = np.array(positions, dtype=float)

@@ -1,8 +1,8 @@
 """
-Acceptance of a received trajectory: limits at the points and between them.
+Checks of a received trajectory: limits at the points and between them.
 
-Everything a goal can be refused for on geometry is raised here, with the
-joint, the point, the value and the limit in words and as evidence.
+Every geometric reason to reject a goal is raised here, with the joint, the
+point, the value and the limit in words and as evidence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import Trajectory
 
-# Points computed to lie on a limit miss it by rounding.
+# tolerance for rounding, of points computed to lie on a limit
 ROUNDING = 1e-6
 
 
@@ -29,34 +29,34 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
                      here=None, velocity_slack: float = 0.1,
                      position_slack: float = 1e-3) -> Trajectory:
     """
-    Turn received points into a trajectory that leaves from `start` now, or raise.
+    Return the trajectory through received points, starting from `start` now, or raise.
 
     Parameters
     ----------
     model : RobotModel
-        Its joint_names, lower, upper, velocity_limit and continuous are used.
+        Robot model; joint_names, lower, upper, velocity_limit and continuous are used.
     joint_names, points
-        As received.
+        Names and points as received.
     start : Reference
-        What is being asked of the joints now, in model order.
+        Current reference of the joints, in model order.
     start_delay : float
-        Seconds from now to the message's stamp, negative for the past, 0 for
+        Seconds from now to the message's stamp, negative for a stamp in the past, 0 for
         a zero stamp. Points at or before now are dropped.
     allow_partial_joints : bool
-        Joints that are not named stay at `held` (default: the start).
+        Whether joints may be missing; they stay at `held` (default: the start).
     held : (nv,), optional
-        Where those stay.
+        Position of the missing joints.
     start_tolerance : float or (nv,), optional
-        How far the start may be from where the points would have the joints
-        now, if they begin now or in the past.
+        Largest distance of the start from the planned position at this time, if the points
+        begin now or in the past.
     here : (2, nv), optional
-        Lower and upper bounds of where the joints are, of which some may be beyond their limits:
-        the points may go there; default the start.
+        Lower and upper bounds of the current positions, some of which may be beyond the limits:
+        the points may go as far; default the start.
     velocity_slack : float
         Part by which the interpolated velocity may exceed its limit between
-        points; the points themselves may not.
+        points; not at the points.
     position_slack : float
-        The same for positions, in rad or m.
+        Distance by which the interpolated position may exceed its limit, in rad or m.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
 
 def outermost_positions(model, start: Reference, here=None) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return how far down and up a path from `start` may go: the limits, or where the arm is beyond.
+    Return the lower and upper bounds, (nv,), of a path: the limits, or the start if beyond them.
 
-    `here`: see `check_trajectory`.
+    `here` is explained in `check_trajectory`.
     """
     low, high = (start.q, start.q) if here is None else here
     return (np.minimum(np.minimum(model.lower, start.q), low),
@@ -104,8 +104,8 @@ def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: 
     """
     Raise if the interpolated path leaves the position or velocity limits.
 
-    A start beyond a limit does not count against a path that leads back:
-    the path may go as far as the start. `here`: see `check_trajectory`.
+    A path from a start beyond a limit may go as far as the start.
+    `here` is explained in `check_trajectory`.
     """
     path = trajectory.dense()
     lower, upper = outermost_positions(model, start, here)
@@ -172,16 +172,16 @@ def _check_points(model, outermost, positions, velocities) -> None:
 
 
 def _check_bound(model, excess, values, limit, text) -> None:
-    beyond = np.argwhere(excess > ROUNDING)
-    if beyond.size:
-        i, j = beyond[0]
+    exceeded = np.argwhere(excess > ROUNDING)
+    if exceeded.size:
+        i, j = exceeded[0]
         name = model.joint_names[j]
         _reject(f"point {i}, joint '{name}': " + text.format(*apart(values[i, j], limit[j])),
                 joint=name, point=int(i), value=values[i, j], limit=limit[j])
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
-    """Return two numbers with as many digits as it takes to tell them apart."""
+    """Return two numbers with enough digits to differ."""
     for digits in (6, 9, 17):
         texts = f'{value:.{digits}g}', f'{limit:.{digits}g}'
         if texts[0] != texts[1]:

@@ -1,7 +1,7 @@
 """
-Torque that a trajectory would need, against what the motors have.
+Check of the torque that a trajectory needs against the effort limits.
 
-The model enters as a function, so that this file needs nothing but arrays.
+The model is passed as a function, so that this module needs only arrays.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import Trajectory
 
-# A limit of zero has no multiples; it compares as this many N m.
-SMALLEST_LIMIT = 1e-9
+# Replaces a limit of zero in the ratio of torque and limit, N m.
+MIN_LIMIT = 1e-9
 
 
 def check_feasibility(
@@ -24,24 +24,24 @@ def check_feasibility(
         effort_limit, joint_names: Sequence[str], step: float = 0.01,
         max_samples: int = 5000, units: Sequence[str] = (), margin: float = 1.0) -> None:
     """
-    Raise if some motor would need more torque than it has.
+    Raise if the trajectory needs more torque than a joint's effort limit.
 
     Parameters
     ----------
     trajectory : Trajectory
-        Its added efforts count.
+        Trajectory; its feedforward efforts are added.
     inverse_dynamics : callable
-        (N, nv) positions, velocities, accelerations to (N, nv) torques.
+        Function of (N, nv) positions, velocities, accelerations to (N, nv) torques.
     effort_limit : (nv,)
-        Available torque; infinite where unlimited.
-    joint_names
-        In model order.
+        Available torque in N m or N; infinite where unlimited.
+    joint_names : sequence of str
+        Joint names in model order.
     step, max_samples
         Sampling of the path, see `Trajectory.dense`.
-    units
-        Of the efforts, for messages.
-    margin
-        Part of the motors' torque that `effort_limit` is, for messages.
+    units : sequence of str
+        Units of the efforts, for messages.
+    margin : float
+        Ratio of `effort_limit` to the motors' torque, for messages.
 
     Raises
     ------
@@ -53,9 +53,9 @@ def check_feasibility(
     path = trajectory.dense(step, max_samples)
     q, qd, qdd = (np.ascontiguousarray(part) for part in (path.q, path.qd, path.qdd))
     needed = inverse_dynamics(q, qd, qdd) + path.effort
-    limit = np.maximum(np.asarray(effort_limit, dtype=float), SMALLEST_LIMIT)
+    limit = np.maximum(np.asarray(effort_limit, dtype=float), MIN_LIMIT)
     share = np.abs(needed) / limit
-    # What is not a number is certainly not available.
+    # a torque that is not finite is never available
     share[~np.isfinite(needed)] = np.inf
     i, j = np.unravel_index(np.argmax(share), share.shape)
     if share[i, j] <= 1.0:

@@ -1,9 +1,9 @@
 """
-A planned motion, joined from where the reference is.
+Transition from the current reference to a planned motion.
 
-A planner begins at the measured position. The reference is beside it by what friction or a load
-holds the arm off, and may be moving; points a few milliseconds apart would have it jump. So the
-difference is faded out along the first points.
+A planner begins at the measured position. The reference may differ from it, by the deflection due
+to friction or load, and may be moving; to points a few milliseconds apart it would jump. The
+difference is therefore faded out along the first points.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import numpy as np
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.segments import quintic_segments
 
-_FADE = 0.5      # s in which the difference goes
-_LARGEST = 0.1   # rad or m; who is farther off should plan again
+_FADE = 0.5      # s, duration of the fade
+_LARGEST = 0.1   # rad or m, largest difference that is faded out
 
 
 def join(times: np.ndarray, rows, start: Reference) -> list:
     """
-    Return positions, velocities, accelerations and efforts that lead away from `start`.
+    Return positions, velocities, accelerations and efforts that start from the reference.
 
-    Points that do not say where the joints should be now, or are far away from there or from
-    each other, are returned as they are.
+    The rows are returned unchanged if the points do not cover the present, or are far from the
+    reference or from each other.
 
     Parameters
     ----------
     times : (n,)
-        Of the points, from now.
+        Times of the points, from now, in s.
     rows : sequence of (n, nv) or None
         Positions, velocities, accelerations, efforts.
     start : Reference
-        What is asked of the joints now.
+        Current reference.
 
     """
     rows = list(rows)
@@ -43,8 +43,8 @@ def join(times: np.ndarray, rows, start: Reference) -> list:
     share = -times[k - 1] / (times[k] - times[k - 1])
     now = [None if row is None else row[k - 1] + share * (row[k] - row[k - 1])
            for row in rows[:3]]
-    away = [np.zeros_like(start.q) if planned is None else asked - planned
-            for asked, planned in zip(start.arrays, now)]
+    away = [np.zeros_like(start.q) if planned is None else current - planned
+            for current, planned in zip(start.arrays, now)]
     if np.abs(away[0]).max() > _LARGEST:
         return rows
     ends = (np.stack((begin, np.zeros_like(begin))) for begin in away)
@@ -58,6 +58,6 @@ def join(times: np.ndarray, rows, start: Reference) -> list:
 
 
 def _derivative(power: int, order: int, t: np.ndarray) -> np.ndarray:
-    """Return a derivative of t to some power."""
+    """Return the derivative of this order of t**power."""
     factor = np.prod(np.arange(power - order + 1, power + 1)) if order else 1.0
     return factor * t**max(power - order, 0)

@@ -1,4 +1,4 @@
-"""Knots of a trajectory: checked, led on from a start, and joined."""
+"""Knots of a trajectory: checks, start and interpolation."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def check_knots(times: np.ndarray, knots: list) -> None:
 
 
 def begin_at(times: np.ndarray, knots: list, start: Reference) -> tuple[np.ndarray, list]:
-    """Return times and rows with the start at time 0 in place of what lies before."""
-    ahead = times > 0.0
-    if not ahead.any():
+    """Return times and rows in which the start, at time 0, replaces all earlier knots."""
+    later = times > 0.0
+    if not later.any():
         raise TrajectoryError(
             f'the trajectory ends at {times[-1]:g} s, not after its start; the arm needs time '
             f'to get there: give the last point a later time',
@@ -51,12 +51,12 @@ def begin_at(times: np.ndarray, knots: list, start: Reference) -> tuple[np.ndarr
     if knots[3] is None:
         knots[3] = np.zeros_like(knots[0])
     pairs = zip(start.arrays, knots)
-    knots = [None if row is None else np.vstack((head, row[ahead])) for head, row in pairs]
-    return np.concatenate(((0.0,), times[ahead])), knots
+    knots = [None if row is None else np.vstack((head, row[later])) for head, row in pairs]
+    return np.concatenate(((0.0,), times[later])), knots
 
 
 def interpolate(times, q, qd, qdd, effort, start_state) -> np.ndarray:
-    """Return the segments' blocks, of the degree that the rows allow; see `segments`."""
+    """Return the segments' blocks; the rows that are given decide the degree, see `segments`."""
     with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
         try:
             if times.size == 1:

@@ -1,8 +1,8 @@
 """
-Received points, brought into the model's joint order by name.
+Received points, mapped to the model's joint order by name.
 
-The node turns a trajectory_msgs/JointTrajectory into `TrajectoryPoint`s;
-from here on nothing knows about messages.
+The node converts a trajectory_msgs/JointTrajectory into `TrajectoryPoint`s;
+this package does not depend on messages.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from robodyn_ros.trajectory.result import ResultCode
 
 FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'acceleration',
           'efforts': 'effort'}
-_MOST_POINTS = 20_000  # at 100 per second three minutes; more take seconds to check
+_MAX_POINTS = 20_000  # three minutes at 100 per second; the check of more takes seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryPoint:
-    """One point as received: values in the order of the message's joints, seconds."""
+    """A point as received: values in the order of the message's joints, time in s."""
 
     positions: Sequence[float]
     velocities: Sequence[float] = ()
@@ -52,27 +52,27 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     joint_names
         Names in the order of the points' values.
     points
-        As received.
+        Points as received.
     model_names
         The model's joints.
     held : (nv,), optional
-        Where joints that are not named stay. Without it every joint of the
+        Position of joints that are not named. Without it every joint of the
         model must be named.
 
     Raises
     ------
     TrajectoryError
         Unknown, repeated or missing joints; no points, or too many; wrong sizes; numbers
-        that are not finite; a field that only some points carry; times that
+        that are not finite; a field that only some points have; times that
         are negative or do not increase.
 
     """
     columns = _columns(joint_names, model_names, partial=held is not None)
     if not points:
         raise _invalid('the trajectory has no points; send at least one')
-    if len(points) > _MOST_POINTS:
-        raise _invalid(f'the trajectory has {len(points)} points, more than {_MOST_POINTS}; send '
-                       'it in parts', value=len(points), limit=_MOST_POINTS)
+    if len(points) > _MAX_POINTS:
+        raise _invalid(f'the trajectory has {len(points)} points, more than {_MAX_POINTS}; send '
+                       'it in parts', value=len(points), limit=_MAX_POINTS)
     times = _times(points)
     count, nv = len(points), len(model_names)
     arranged = []

@@ -1,7 +1,7 @@
 """
-The motion asked of the joints at one instant.
+Reference of the joints at one instant.
 
-It stands alone, without splines, so that `robodyn_ros.safety` can share it.
+The module does not depend on splines, so that other packages can use it alone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 @dataclass(slots=True, eq=False)
 class Reference:
     """
-    Desired position, velocity, acceleration and added effort of every joint.
+    Desired position, velocity, acceleration and feedforward effort of every joint.
 
     Attributes
     ----------
     q, qd, qdd : numpy.ndarray
         (nv,) in rad, rad/s, rad/s^2, or m, m/s, m/s^2, in model order.
     effort : numpy.ndarray
-        (nv,) feedforward in N m or N, added to what the model computes.
+        (nv,) feedforward effort in N m or N, added to the model's torque.
 
     """
 
@@ -37,17 +37,17 @@ class Reference:
 
     @classmethod
     def at_rest(cls, q) -> Reference:
-        """Return a reference that stays at `q`."""
+        """Return a reference at rest at `q`."""
         q = np.array(q, dtype=float)
         return cls(q, np.zeros_like(q), np.zeros_like(q), np.zeros_like(q))
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Position, velocity, acceleration and effort, as they are held."""
+        """Position, velocity, acceleration and effort, without copying."""
         return self.q, self.qd, self.qdd, self.effort
 
     def assign(self, other: Reference) -> Reference:
-        """Copy the numbers of `other` into this one's arrays."""
+        """Copy the values of `other` into this reference's arrays and return self."""
         self.q[:] = other.q
         self.qd[:] = other.qd
         self.qdd[:] = other.qdd
@@ -55,5 +55,5 @@ class Reference:
         return self
 
     def copy(self) -> Reference:
-        """Return a reference with arrays of its own."""
+        """Return a copy with its own arrays."""
         return Reference(self.q.copy(), self.qd.copy(), self.qdd.copy(), self.effort.copy())

@@ -1,4 +1,4 @@
-"""How a trajectory ended."""
+"""Result codes of a trajectory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Polynomials between knots: what the points carry decides their degree.
+Polynomial segments between knots: the given rows decide the degree.
 
 Each function returns (segments, 6, nv) coefficients of rising powers of the
 time since the segment's first knot; unused high powers are zero.
@@ -14,9 +14,9 @@ def spline_segments(times, q, start_velocity) -> np.ndarray:
     """
     Return the cubic spline through `q` with continuous acceleration (C2).
 
-    It leaves with `start_velocity` (nv,) and arrives at rest.
+    It starts at `start_velocity` (nv,) and ends at rest.
     """
-    from scipy.interpolate import CubicSpline  # loaded for as long as all else: not by a guard
+    from scipy.interpolate import CubicSpline  # slow to import, and not needed by the guard
     arrival = np.zeros_like(start_velocity)
     spline = CubicSpline(times, q, bc_type=((1, start_velocity), (1, arrival)))
     coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))
@@ -39,8 +39,8 @@ def cubic_segments(times, q, qd) -> np.ndarray:
 def quintic_segments(times, q, qd, qdd) -> np.ndarray:
     """Return quintic segments through positions, velocities and accelerations (C2)."""
     h = np.diff(times)[:, None]
-    # What the start's position, velocity and acceleration alone would miss
-    # at the end of the segment, in position units.
+    # Difference at the end of the segment that the start's position, velocity and acceleration
+    # leave, in position units.
     miss_q = q[1:] - (q[:-1] + h * (qd[:-1] + 0.5 * h * qdd[:-1]))
     miss_qd = h * (qd[1:] - (qd[:-1] + h * qdd[:-1]))
     miss_qdd = h**2 * (qdd[1:] - qdd[:-1])
@@ -58,8 +58,8 @@ def with_derivatives(coefficients, times, efforts) -> np.ndarray:
     """
     Return (segments, 6, 4 nv): position, velocity, acceleration, effort.
 
-    One product of a row of powers with a segment's block then gives the
-    whole reference; efforts (knots, nv) are joined by straight lines.
+    One product of a row of powers and a segment's block yields the whole
+    reference; efforts (knots, nv) are interpolated linearly.
     """
     segments, _, nv = coefficients.shape
     power = np.arange(6.0)[:, None]

@@ -1,10 +1,10 @@
 """
-Trajectories as quintic segments, sampled once per control cycle.
+Trajectories as polynomial segments, sampled once per control cycle.
 
-What the points carry decides the interpolation, as in
+The fields of the points decide the interpolation, as in
 joint_trajectory_controller: positions alone give a cubic spline with
 continuous acceleration, velocities give cubic and accelerations quintic
-segments. Time is seconds since the trajectory's own start.
+segments. Time is in seconds since the trajectory's start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robodyn_ros.trajectory.result import ResultCode
 
 
 class SampledPath(NamedTuple):
-    """Many instants of a trajectory: (N,) times and (N, nv) arrays."""
+    """Samples of a trajectory: (N,) times and (N, nv) arrays."""
 
     times: np.ndarray
     q: np.ndarray
@@ -32,10 +32,9 @@ class SampledPath(NamedTuple):
 
 class Trajectory:
     """
-    An immutable motion of all joints.
+    An immutable trajectory of all joints, made by `from_points`.
 
-    Before its first point it rests there; from the last point on it rests at
-    the last. Made by `from_points`.
+    The reference rests at the first point before it, and at the last point after it.
 
     Attributes
     ----------
@@ -66,26 +65,25 @@ class Trajectory:
     def from_points(cls, times, positions, velocities=None, accelerations=None, efforts=None,
                     start: Reference | None = None) -> Trajectory:
         """
-        Join points by polynomials.
+        Interpolate points by polynomials.
 
         Parameters
         ----------
         times : (n,)
             Seconds, strictly increasing.
         positions : (n, nv)
-            Of the points, in rad or m.
+            Positions of the points, in rad or m.
         velocities, accelerations, efforts : (n, nv), optional
             Accelerations need velocities. Efforts are zero by default and
             change linearly between points.
         start : Reference, optional
-            What is being asked of the joints at time 0. It becomes the first
-            knot and points at or before time 0 are dropped, so that the
-            reference continues without a step.
+            Reference at time 0. It becomes the first knot, and points at or before time 0
+            are dropped, so that the reference continues without a step.
 
         Raises
         ------
         ArgumentError
-            Arrays that do not fit together.
+            Arrays of inconsistent shapes.
         TrajectoryError
             Times that do not increase, numbers that are not finite, or no
             point left after the start.
@@ -112,10 +110,11 @@ class Trajectory:
     @property
     def table(self) -> np.ndarray:
         """
-        Return the segments as rows of a table, (count, 1 + 24 nv); made once.
+        Return the segments as rows of a table, (count, 1 + 24 nv); computed once.
 
-        Each has the time of its begin, then for the powers 0 to 5 the coefficients of position,
-        velocity, acceleration and effort of all joints. One point has a row of zeros.
+        A row has the start time of its segment, then for the powers 0 to 5 the coefficients of
+        position, velocity, acceleration and effort of all joints. A single point has a row of
+        zeros.
         """
         if self._table is None:
             count = max(len(self._blocks), 1)
@@ -126,7 +125,7 @@ class Trajectory:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """(segments, 6, nv) of rising powers of the time since the segment's first point."""
+        """(segments, 6, nv) coefficients of rising powers of time since the segment's start."""
         return self._blocks[:, :, :self.nv]
 
     def sample(self, t: float, out: Reference | None = None) -> Reference:
@@ -154,7 +153,7 @@ class Trajectory:
         Return the path sampled about every `step` seconds, for checks.
 
         Every segment contributes both its ends, so that both sides of an
-        acceleration step are seen. Long paths are sampled more coarsely to
+        acceleration step are included. Long paths are sampled more coarsely to
         stay near `max_samples`, with at least four samples per segment.
         """
         if len(self.times) == 1:

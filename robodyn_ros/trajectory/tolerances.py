@@ -1,5 +1,5 @@
 """
-How far a joint may be from its reference, as joint_trajectory_controller has it.
+Tolerances of the tracking error, as in joint_trajectory_controller.
 
 In parameters 0 means unchecked. In a goal 0 means the parameter's value, a
 positive number replaces it, and -1 leaves the joint unchecked.
@@ -22,10 +22,9 @@ UNCHECKED = math.inf
 @dataclass(frozen=True, slots=True)
 class JointTolerance:
     """
-    One joint's tolerance as a goal carries it.
+    Tolerance of one joint as a goal gives it.
 
-    Accelerations are not measured, so a goal's acceleration tolerance has no
-    place here.
+    Accelerations are not measured, so a goal's acceleration tolerance is ignored.
     """
 
     name: str
@@ -36,16 +35,16 @@ class JointTolerance:
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerances:
     """
-    Allowed distance from the reference; infinite means unchecked.
+    Tolerances of the distance from the reference; infinite means unchecked.
 
     Attributes
     ----------
     path, path_velocity : numpy.ndarray
-        (nv,) while moving.
+        (nv,) tolerances while moving, in rad or m and rad/s or m/s.
     goal, goal_velocity : numpy.ndarray
-        (nv,) that end a trajectory with success after its last point.
+        (nv,) tolerances that must be met after the last point.
     goal_time : float
-        Seconds after the last point within which that must happen.
+        Time after the last point within which they must be met, in s.
 
     """
 
@@ -77,11 +76,11 @@ class Tolerances:
         nv : int
             Number of joints.
         trajectory, goal : float or (nv,)
-            Rad or m.
+            Position tolerances in rad or m.
         goal_time : float
-            Seconds.
-        stopped_velocity
-            Rad/s or m/s, below which a joint counts as arrived.
+            Time tolerance in seconds.
+        stopped_velocity : float or (nv,)
+            Velocity in rad/s or m/s below which a joint counts as at rest.
 
         """
         return cls(_parameter('trajectory', trajectory, nv), np.full(nv, UNCHECKED),
@@ -92,7 +91,7 @@ class Tolerances:
     def override(self, joint_names: Sequence[str], path: Iterable[JointTolerance] = (),
                  goal: Iterable[JointTolerance] = (), goal_time: float = 0.0) -> Tolerances:
         """
-        Return these tolerances with a goal's own in their place.
+        Return these tolerances, replaced by those that a goal gives.
 
         Raises
         ------

@@ -63,7 +63,7 @@ def read(robot: Robot) -> Reading:
             raise
         return Reading(None, [*_problems(error), *limits_without_model(text)], {})
     description = read_description(text, WarningList())
-    selection = select(description, **asked, notes=WarningList())
+    selection = select(description, **asked, warnings=WarningList())
     roles = _roles(description, selection)
     return Reading(model, [*_warnings(model), *_sizes(model, description),
                            *limits(model.joint_names, model.effort_limit, model.velocity_limit),

@@ -136,7 +136,7 @@ def report(model: RobotModel, found: Estimate, everything: bool = False) -> list
     if found.payload:
         lines += ['', 'payload', *(f'  {name:<14} {_cell(value)}'
                                    for name, value in zip(_PAYLOAD, found.payload))]
-        if not found.carries:
+        if not found.has_payload:
             lines.append('  that is none: it weighs less than can be told, and is not written')
     if found.base:
         lines += ['', *_base_lines(found, everything)]
@@ -151,12 +151,12 @@ def _left(found: Estimate, kind: str, j: int) -> float:
 
 
 def _base_lines(found: Estimate, everything: bool) -> list[str]:
-    told = sum(each.told for each in found.base)
-    lines = [f'{told} of {len(found.base)} base parameters are told by the data; the others stay '
-             'near the URDF' + ('' if everything else ' (--all lists them)')]
+    identified = sum(each.identified for each in found.base)
+    lines = [f'{identified} of {len(found.base)} base parameters are identified by the data; the '
+             'others stay near the URDF' + ('' if everything else ' (--all lists them)')]
     if everything:
         rows = [(each.name, f'{each.urdf:.4f}', f'{each.value:.4f}', f'{each.margin:.4f}',
-                 '' if each.told else 'not excited') for each in found.base]
+                 '' if each.identified else 'not excited') for each in found.base]
         lines += ['', *table(('base parameter', 'URDF', 'found', '+- 95 %', ''), rows)]
     return lines
 

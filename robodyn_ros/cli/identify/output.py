@@ -31,7 +31,7 @@ def parameters(found: Estimate) -> dict[str, list[float]]:
 def remarks(found: Estimate, payload_link: str | None) -> list[str]:
     """Return what has no parameter: the payload, as a command that tells of it, and the scale."""
     lines = []
-    if found.carries:
+    if found.has_payload:
         lines += ['The payload; tell controller and guard of it while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]
     if 'scale' in found.joints:

@@ -154,12 +154,12 @@ def simulate_part(job: Job, numbers: range) -> Figures:
     rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
     runs = loop.start(motion.start, job.spread, job.seed, numbers)
     program = controller.taken_over()
-    loop.advance(runs, program, controller.table_values(), hold)
+    loop.run(runs, program, controller.table_values(), hold)
     first = (lead - hold + 1) / job.rate
     programs, rows = controller.following(
         program, runs.memory, lambda start: motion.trajectory(start, first))
     for steps, counts in ((lead - hold, False), (counted, True), (rest, False)):
-        loop.advance(runs, programs, controller.table_values(rows), steps, counts)
+        loop.run(runs, programs, controller.table_values(rows), steps, counts)
     outcome, ending = loop.outcome(runs), controller.endings(runs.memory)
     code = np.where(outcome.good, np.nan_to_num(ending.code, nan=NOT_ENDED), DIVERGED).astype(int)
     return Figures(*outcome[:4], outcome.steps / job.rate, outcome.q, code == 0, code,

@@ -54,7 +54,7 @@ class Adaptation:
 
     def require(self) -> None:
         """Raise `ModelError` if the link does not move, or has no payload slot."""
-        self._loads.carrier(self.link)
+        self._loads.slot_body(self.link)
 
     def change(self, settings: AdaptiveSettings) -> None:
         """Apply other settings from the next cycle on; the link stays."""

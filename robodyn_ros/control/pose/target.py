@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 _UNIT = 1e-2  # tolerance of the norm of a quaternion
 
@@ -28,9 +28,10 @@ def checked_target(position, quaternion) -> np.ndarray:
 
     """
     values = np.array([*position, *quaternion], dtype=float)
-    if values.shape != (7,) or not (np.abs(values) < ABSURD).all():
+    if values.shape != (7,) or not (np.abs(values) < MAX_PLAUSIBLE_VALUE).all():
         raise ArgumentError(f'the target pose is {values.tolist()}; position (x, y, z) and '
-                            f'quaternion (x, y, z, w) must be finite numbers below {ABSURD:g}')
+                            'quaternion (x, y, z, w) must be finite numbers below '
+                            f'{MAX_PLAUSIBLE_VALUE:g}')
     norm = float(np.linalg.norm(values[3:]))
     if not abs(norm - 1.0) <= _UNIT:
         raise ArgumentError(f'the quaternion of the target pose has norm {norm:.4g}; '

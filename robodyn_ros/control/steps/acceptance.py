@@ -26,7 +26,7 @@ from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, below, both, either, equal, finite, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 # why no state is accepted; codes of `messages`
 (NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, EXCHANGED, NOT_FINITE) = map(
@@ -147,7 +147,7 @@ def accept(state, m, p, inactive, sent):
 
 def usable(state, code):
     """Return whether all numbers of a state are usable, and the event of the first that is not."""
-    good = [both(below(absolute(x), ABSURD), below(absolute(v), ABSURD))
+    good = [both(below(absolute(x), MAX_PLAUSIBLE_VALUE), below(absolute(v), MAX_PLAUSIBLE_VALUE))
             for x, v in zip(state.q, state.qd)]
     j = first_where([no(each) for each in good])
     return all_of(good), Event(code, j, element(state.q, j), element(state.qd, j), 0.0)

@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.jit.flags import (
     above, any_above, any_of, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.safety import ABSURD
+from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 
 class Requests:
@@ -66,7 +66,7 @@ def take_over(robot, functions, requests, state, m, p):
     loads_ = replace(loads_, learned=parameters)
     gravity_torque = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
     start = when(begins, gravity_torque, p.start_torque)
-    start = [when(above(ABSURD, absolute(t)), minimum(maximum(t, -most), most), 0.0)
+    start = [when(above(MAX_PLAUSIBLE_VALUE, absolute(t)), minimum(maximum(t, -most), most), 0.0)
              for t, most in zip(start, p.limits.effort)]
     time_set_back = both(located, above(m.share.since, now))  # the clock was set back
     share = feedback_share.growing(m.share, now, either(restarts, time_set_back))

@@ -1,9 +1,9 @@
 """
-The algorithms of rigid-body dynamics, each written once.
+Algorithms of rigid-body dynamics, each written once.
 
-Plain functions over scalars: floats give the readable reference, symbols of `jit.trace` give the
-program that is compiled (see `jit.codegen`). `tree` is concrete, so loops over bodies unroll and
-the zeros and ones of a real robot disappear.
+They are plain functions of scalars: with floats they are the readable reference, with symbols of
+`jit.trace` they yield the program that is compiled (see `jit.codegen`). `tree` is constant, so
+that loops over bodies are unrolled and products with its zeros and ones are folded.
 
 Notation, for body i with parent p and joint axis z in body axes:
 
@@ -11,10 +11,10 @@ Notation, for body i with parent p and joint axis z in body axes:
 - `w, dw` angular velocity and acceleration, `v, a` velocity and acceleration of the body's
   origin, all in body axes;
 - `m, h, J` mass, first moment `m c`, and inertia about the body's origin;
-- `f, n` force and moment about the body's origin that the parent applies to the body.
+- `f, n` force and moment about the body's origin, applied by the parent to the body.
 
-`runtime` holds what may change while a robot runs: gravity (3), then ten numbers per payload
-slot (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) in the axes of the body that carries it.
+`runtime` holds what may change at run time: gravity (3), then ten numbers per payload
+slot (m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz) in the axes of the body of the slot.
 """
 
 from robodyn_ros.dynamics.algorithms.aba import articulated_body, forward_dynamics

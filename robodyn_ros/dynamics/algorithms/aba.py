@@ -23,8 +23,8 @@ def forward_dynamics(tree, runtime, q, qd, tau, armature=None):
     Return accelerations qdd = M^-1 (tau - bias).
 
     `armature` is added to the diagonal of M: rotor inertia, or the implicit part of an
-    integrator. Small arms and coupled joints factorise M, larger ones take the articulated-body
-    algorithm, whose cost grows with the number of joints only.
+    integrator. For small arms and coupled joints M is factorised; larger ones use the
+    articulated-body algorithm, whose cost is linear in the number of joints.
     """
     armature = [0.0] * tree.nv if armature is None else armature
     if len(tree.parent) > 15 and not tree.coupled:
@@ -40,7 +40,7 @@ def articulated_body(tree, runtime, q, qd, tau, armature):
     biases, articulated, forces = [], [], []
     for i, (m, h, J) in enumerate(body_inertias(tree, runtime)):
         w, v = motion[i]
-        # the part of the acceleration that velocities cause: v x S qd
+        # velocity-product acceleration: v x S qd
         rate = scale(rates[i], tree.axis[i])
         biases.append((ZERO, cross(w, rate)) if tree.prismatic[i] else (
             cross(w, rate), cross(v, rate)))

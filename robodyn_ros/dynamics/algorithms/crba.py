@@ -21,11 +21,11 @@ def mass_matrix(tree, runtime, q):
         if tree.parent[i] >= 0:
             p = tree.parent[i]
             composite[p] = add_inertias(composite[p], inertia_in_parent(poses[i], composite[i]))
-        # the wrench that accelerates everything beyond joint i by one unit
+        # wrench of a unit acceleration of joint i on its subtree
         m, h, J = composite[i]
         z = tree.axis[i]
         wrench = (scale(m, z), cross(h, z)) if tree.prismatic[i] else (cross(z, h), apply(J, z))
-        # what each joint on the way to the base feels of it
+        # its component at each joint on the path to the base
         j = i
         while j >= 0:
             share = dot(wrench[0 if tree.prismatic[j] else 1], tree.axis[j])
@@ -36,11 +36,11 @@ def mass_matrix(tree, runtime, q):
 
 
 def add_to_mass_matrix(tree, M, i, j, share):
-    """Add joint-space element (i, j), j at or above i, to M in generalised coordinates."""
+    """Add joint-space element (i, j), j = i or an ancestor of i, to M in coordinates."""
     a, b = tree.coordinate[i], tree.coordinate[j]
     share = tree.multiplier[i] * tree.multiplier[j] * share
     if i != j and a == b:
-        # two joints of one coordinate: both (i, j) and (j, i) fall on the diagonal
+        # two joints of one coordinate: (i, j) and (j, i) are the same diagonal element
         share = 2.0 * share
     M[a][b] = M[a][b] + share
     if a != b:
@@ -48,7 +48,7 @@ def add_to_mass_matrix(tree, M, i, j, share):
 
 
 def add_to_diagonal(M, armature):
-    """Add the inertia of rotors to a mass matrix, and return it."""
+    """Add rotor inertias to the diagonal of a mass matrix, and return it."""
     for i, inertia in enumerate(armature):
         M[i][i] = M[i][i] + inertia
     return M

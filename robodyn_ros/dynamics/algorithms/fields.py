@@ -1,23 +1,24 @@
 """
-A robot as moving points: what the Coriolis matrix and the derivatives are made of.
+Velocity and acceleration fields of bodies, for the Coriolis matrix and the derivatives.
 
-All vectors here are in base axes, about the origin of the base: then the bodies beyond a joint
-are simply summed, and what two joints share is a dot product. A point x of a body moves at
-`v + w x x`; the pair (w, v) is the body's motion, and joint i at unit rate is the motion S_i,
-its screw. Wrenches are pairs (f, n) as in `rnea`.
+All vectors here are in base axes, about the origin of the base, so that the bodies of a subtree
+are summed without transformation. A point x of a body has the velocity `v + w x x`; the pair
+(w, v) is the body's motion, and S_i, the screw of joint i, is its motion at unit rate. Wrenches
+are pairs (f, n) as in `rnea`.
 
-How one coordinate changes the acceleration of points is a field on them,
+The effect of one coordinate on the acceleration of points is a field,
 
     c(x) = v + w x x + u x x',    given as ((w, v), u),
 
 where x' is the velocity of the point: a motion, and a Coriolis acceleration. Its resultant over
-a body is `I (w, v) + B u`, where I = (m, h, J) is the body's inertia and B = (p, E) its flow:
+a body is `I (w, v) + B u`, where I = (m, h, J) is the body's inertia and B = (p, E) its Coriolis
+pair:
 
     p = int x' dm = m v + w x h             (momentum)
     E = int x' x^T dm = v h^T + [w]x Sigma  (Sigma = int x x^T dm = 1/2 tr(J) 1 - J)
     int u x x' dm = u x p,    int x x (u x x') dm = tr(E) u - E u
 
-Inertias and flows of several bodies add up.
+Inertias and Coriolis pairs of several bodies are summed.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from robodyn_ros.dynamics.vector import (
     add, apply, apply_transposed, cross, dot, matadd, matmul, matsub, outer, scale, skew, sub,
     ZERO)
 
-STILL = (ZERO, ZERO)
+ZERO_MOTION = (ZERO, ZERO)
 
 
 def screws(tree, world):
-    """Return the motion S_i that each coordinate at unit rate gives through its joint i."""
+    """Return the motion S_i of each joint i at unit rate of its coordinate."""
     found = []
     for i in tree.bodies:
         R, r = world[i]
@@ -52,12 +53,12 @@ def scale_motion(s, a):
 
 
 def motion_cross(V, S):
-    """Return V x S: the rate of a motion S that is fixed to what moves with V."""
+    """Return V x S: the rate of a motion S that moves with V."""
     return cross(V[0], S[0]), add(cross(V[0], S[1]), cross(V[1], S[0]))
 
 
 def force_cross(V, wrench):
-    """Return V x* (f, n): the rate of a wrench that is fixed to what moves with V."""
+    """Return V x* (f, n): the rate of a wrench that moves with V."""
     f, n = wrench
     return cross(V[0], f), add(cross(V[0], n), cross(V[1], f))
 
@@ -74,7 +75,7 @@ def world_inertias(tree, runtime, world):
 
 
 def body_coriolis(inertia, V):
-    """Return the flow of a body, as (p, E), when it moves with V."""
+    """Return the Coriolis pair (p, E) of a body that moves with V."""
     m, h, J = inertia
     w, v = V
     half = 0.5 * (J[0][0] + J[1][1] + J[2][2])
@@ -82,21 +83,21 @@ def body_coriolis(inertia, V):
     return add(scale(m, v), cross(w, h)), matadd(outer(v, h), matmul(skew(w), sigma))
 
 
-def add_flows(a, b):
-    """Return the sum of two flows."""
+def add_body_coriolis(a, b):
+    """Return the sum of two Coriolis pairs."""
     return add(a[0], b[0]), matadd(a[1], b[1])
 
 
-def resultant(inertia, flow_, field):
-    """Return the wrench I (w, v) + B u that gives the points of a body these accelerations."""
-    (m, h, J), (p, E), ((w, v), u) = inertia, flow_, field
+def resultant(inertia, coriolis, field):
+    """Return the wrench I (w, v) + B u of a field of accelerations on a body."""
+    (m, h, J), (p, E), ((w, v), u) = inertia, coriolis, field
     force = add(add(scale(m, v), cross(w, h)), cross(u, p))
     moment = add(apply(J, w), cross(h, v))
     return force, add(moment, sub(scale(E[0][0] + E[1][1] + E[2][2], u), apply(E, u)))
 
 
 def subtree_sums(tree, values, plus):
-    """Return for every joint the sum of what is known of the bodies that it carries."""
+    """Return for every joint the sum of its subtree's values, added by `plus`."""
     total = list(values)
     for i in reversed(tree.bodies):
         if tree.parent[i] >= 0:
@@ -104,32 +105,32 @@ def subtree_sums(tree, values, plus):
     return total
 
 
-def joint_matrices(tree, S, inertias, flows, *columns):
+def joint_matrices(tree, S, inertias, coriolis, *columns):
     """
-    Return for each set of columns the matrix X_ij = int J_i . c_j dm over what both joints carry.
+    Return for each set of columns the matrix X_ij = int J_i . c_j dm over the common subtree.
 
-    J_i is the velocity that joint i at unit rate gives to its points; c_j is a field on the
-    points that joint j carries. So only joints on one path to the base share an element.
+    J_i is the velocity of points for joint i at unit rate; c_j is a field on the points of the
+    subtree of joint j. So only joints on one path to the base share an element.
 
     Parameters
     ----------
     tree : Tree
         The robot.
     S : list of motion
-        The joints at unit rate, see `screws`.
-    inertias, flows : list
-        Sums over what each joint carries, see `beyond`.
+        Screws of the joints, see `screws`.
+    inertias, coriolis : list
+        Sums over the joints' subtrees, see `subtree_sums`.
     *columns : (fields, wrenches)
-        c_j of every joint j, and a further wrench that the joints before j feel.
+        Field c_j of every joint j, and a further wrench on the ancestors of j.
 
     """
     matrices = [[[0.0] * tree.nv for _ in range(tree.nv)] for _ in columns]
     for i in tree.bodies:
-        # S_i . (I (w, v) + B u) = F . (w, v) + k . u: one wrench serves all joints before
-        F = resultant(inertias[i], flows[i], (S[i], ZERO))
-        k = transposed_flow(flows[i], S[i])
+        # S_i . (I (w, v) + B u) = F . (w, v) + k . u, the same F and k for all ancestors
+        F = resultant(inertias[i], coriolis[i], (S[i], ZERO))
+        k = transposed_coriolis(coriolis[i], S[i])
         for X, (fields, wrenches) in zip(matrices, columns):
-            H = add_wrenches(resultant(inertias[i], flows[i], fields[i]), wrenches[i])
+            H = add_wrenches(resultant(inertias[i], coriolis[i], fields[i]), wrenches[i])
             for j in tree.path_to(i):
                 motion, u = fields[j]
                 a, b = tree.coordinate[i], tree.coordinate[j]
@@ -139,13 +140,13 @@ def joint_matrices(tree, S, inertias, flows, *columns):
     return matrices
 
 
-def transposed_flow(flow_, S):
+def transposed_coriolis(coriolis, S):
     """Return B^T S."""
-    (p, E), (w, v) = flow_, S
-    turned = sub(scale(E[0][0] + E[1][1] + E[2][2], w), apply_transposed(E, w))
-    return add(turned, cross(p, v))
+    (p, E), (w, v) = coriolis, S
+    rotated = sub(scale(E[0][0] + E[1][1] + E[2][2], w), apply_transposed(E, w))
+    return add(rotated, cross(p, v))
 
 
 def total_inertias(tree, inertias):
-    """Return (m, h, J) of all that each joint carries."""
+    """Return (m, h, J) of the subtree of each joint."""
     return subtree_sums(tree, inertias, add_inertias)

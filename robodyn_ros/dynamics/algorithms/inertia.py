@@ -17,7 +17,7 @@ def body_inertias(tree, runtime):
     """Return (m, h, J) of every body, payloads included."""
     inertias = list(zip(tree.mass, tree.first_moment, tree.inertia))
     for slot, i in enumerate(tree.payload_bodies):
-        if i < 0:  # on the immovable base: no joint feels it
+        if i < 0:  # on the fixed base: no effect
             continue
         start = 3 + PAYLOAD_SIZE * slot
         pm, hx, hy, hz, xx, yy, zz, xy, xz, yz = runtime[start:start + PAYLOAD_SIZE]

@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.vector import add, apply, cross, matmul, scale, skew, 
 def joint_rotation(axis, angle):
     """Return the rotation by `angle` about a unit axis (Rodrigues; Craig 2.80)."""
     s, c = sincos(angle)
-    # a a^T + c (1 - a a^T) + s [a]x: along a coordinate axis every product folds away
+    # a a^T + c (1 - a a^T) + s [a]x, in which products fold for an axis along x, y or z
     return tuple(
         tuple(axis[i] * axis[j] + c * ((i == j) - axis[i] * axis[j]) + s * skew(axis)[i][j]
               for j in range(3)) for i in range(3))
@@ -54,7 +54,7 @@ def frame_pose(world, frame):
 
 
 def frame_pose_at(tree, q, frame):
-    """Return the same at a configuration."""
+    """Return the pose in the base frame, at configuration q, of a frame fixed to a body."""
     return frame_pose(world_poses(tree, joint_poses(tree, q)), frame)
 
 

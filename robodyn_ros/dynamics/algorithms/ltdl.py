@@ -1,5 +1,5 @@
 """
-Linear equations with a symmetric matrix: L^T D L factors, which keep the zeros of a tree.
+Linear equations with a symmetric matrix: L^T D L factorisation, which preserves a tree's sparsity.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, ch. 6.5.
 """
@@ -10,7 +10,7 @@ from robodyn_ros.dynamics.jit.trace import reciprocal
 
 
 def solve(M, b):
-    """Return x with M x = b, M symmetric: L^T D L, keeps a tree's zeros (Featherstone 6.5)."""
+    """Return x with M x = b for symmetric M, by L^T D L factors (Featherstone 6.5)."""
     n = len(b)
     L, x = [list(row) for row in M], list(b)
     inverse = [0.0] * n
@@ -34,5 +34,5 @@ def solve(M, b):
 
 
 def is_zero(value):
-    """Return whether a scalar is known to be zero."""
+    """Return whether a scalar is a constant zero."""
     return value.__class__ is float and value == 0.0

@@ -1,5 +1,5 @@
 """
-Velocities and accelerations of all bodies: the outward iterations.
+Velocities and accelerations of all bodies: the outward recursions.
 
 Source: Craig, Introduction to Robotics, 3rd ed., ch. 6.
 """
@@ -12,7 +12,7 @@ from robodyn_ros.dynamics.vector import (
 
 
 def child_motion(pose, w, v):
-    """Return a parent's spatial motion (w, v) at the child's origin, in its axes."""
+    """Return a parent's motion (w, v) at the child's origin, in the child's axes."""
     R, r = pose
     return apply_transposed(R, w), apply_transposed(R, add(v, cross(w, r)))
 
@@ -47,12 +47,12 @@ def accelerations(tree, poses, qd, qdd, base_acceleration):
         R, r = poses[i]
         z = tree.axis[i]
         w, dw, a, U = base if tree.parent[i] < 0 else motion[tree.parent[i]]
-        # the parent's motion, at the child's origin and in its axes
+        # motion of the parent, at the child's origin and in its axes
         w, dw = apply_transposed(R, w), apply_transposed(R, dw)
         a = apply_transposed(R, add(a, apply(U, r)))
         zqd, zqdd = scale(qd[i], z), scale(qdd[i], z)
         if tree.prismatic[i]:
-            # Coriolis and sliding acceleration (6.35)
+            # Coriolis and joint acceleration (6.35)
             a = add(add(a, scale(2.0, cross(w, zqd))), zqdd)
         else:
             # angular velocity and acceleration (6.45, 6.46)
@@ -63,7 +63,7 @@ def accelerations(tree, poses, qd, qdd, base_acceleration):
 
 
 def jacobian_dot_qd(tree, runtime, q, qd, frame):
-    """Return the part of a frame's acceleration that velocities cause, linear first."""
+    """Return the velocity-dependent part of a frame's acceleration, linear first."""
     if frame.body < 0:
         return [0.0] * 6
     poses = joint_poses(tree, q)

@@ -1,13 +1,13 @@
 """
-The equation of motion as a linear map of the inertial parameters: tau = Y(q, qd, qdd) phi.
+The equation of motion as a linear function of the inertial parameters: tau = Y(q, qd, qdd) phi.
 
-phi holds ten numbers per moving body, in the order of the bodies and in body axes about the
-body's origin: m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz. A joint's share is the power that the
-force and moment of Newton and Euler (see `rnea.inverse_dynamics`),
+phi has ten numbers per moving body, in the order of the bodies, in body axes and about the
+body's origin: m, hx, hy, hz, Jxx, Jyy, Jzz, Jxy, Jxz, Jyz. The contribution of a body to a joint
+force is the power of the Newton-Euler force and moment (see `rnea.inverse_dynamics`),
 
     f = m a + U h,    n = J dw + w x J w + h x a,
 
-do on the motion that the joint at unit rate gives to the body.
+on the motion of the body for the joint at unit rate.
 
 Source: Khalil and Dombre, Modeling, Identification and Control of Robots, ch. 9 and 12.
 """
@@ -24,15 +24,15 @@ BODY_PARAMETERS = 10
 
 
 def regressor(tree, runtime, q, qd, qdd):
-    """Return Y, nv x 10 nb."""
+    """Return the regressor Y, nv x 10 nb."""
     poses = joint_poses(tree, q)
     motion = accelerations(tree, poses, qd, qdd, neg(runtime[GRAVITY]))
     Y = [[0.0] * (BODY_PARAMETERS * len(tree.parent)) for _ in range(tree.nv)]
     screws = []
     for b in tree.bodies:
-        # what every joint before this body gives to it, in its axes, at its origin
-        before = screws[tree.parent[b]] if tree.parent[b] >= 0 else {}
-        screws.append({i: child_motion(poses[b], *S) for i, S in before.items()})
+        # unit-rate motion by every ancestor joint, in the body's axes, at its origin
+        ancestors = screws[tree.parent[b]] if tree.parent[b] >= 0 else {}
+        screws.append({i: child_motion(poses[b], *S) for i, S in ancestors.items()})
         z = scale(tree.multiplier[b], tree.axis[b])
         screws[b][b] = (ZERO, z) if tree.prismatic[b] else (z, ZERO)
         for i, S in screws[b].items():
@@ -43,7 +43,7 @@ def regressor(tree, runtime, q, qd, qdd):
 
 
 def powers(S, motion):
-    """Return the power that each parameter of a moving body does on a motion (w, v) of it."""
+    """Return the power of each inertial parameter of a moving body on its motion (w, v)."""
     (sw, sv), (w, dw, a, U) = S, motion
     # h . (U^T v + a x w), and J : (w_S dw^T + (w_S x w) w^T)
     h = add(apply_transposed(U, sv), cross(a, sw))

@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.vector import add, apply, cross, dot, neg, scale, ZERO
 def inverse_dynamics(tree, runtime, q, qd, qdd):
     """Return joint forces tau for a motion: recursive Newton-Euler (Craig 6.45-6.53)."""
     poses = joint_poses(tree, q)
-    # gravity is a base that accelerates upwards
+    # gravity as an upward acceleration of the base
     motion = accelerations(tree, poses, qd, qdd, neg(runtime[GRAVITY]))
     wrenches = []
     for (m, h, J), (w, dw, a, U) in zip(body_inertias(tree, runtime), motion):
@@ -28,7 +28,7 @@ def inverse_dynamics(tree, runtime, q, qd, qdd):
 
 
 def backward_pass(tree, poses, wrenches):
-    """Return joint forces that balance (f, n) on every body: the inward iterations."""
+    """Return the joint forces that balance (f, n) on every body: the inward recursion."""
     wrenches = list(wrenches)
     tau = [0.0] * len(wrenches)
     for i in reversed(tree.bodies):
@@ -36,14 +36,14 @@ def backward_pass(tree, poses, wrenches):
         # component along the axis (6.53)
         tau[i] = dot(force if tree.prismatic[i] else moment, tree.axis[i])
         if tree.parent[i] >= 0:
-            # what this body passes on (6.51, 6.52)
+            # wrench on the parent (6.51, 6.52)
             wrenches[tree.parent[i]] = add_wrenches(
                 wrenches[tree.parent[i]], parent_wrench(poses[i], force, moment))
     return tau
 
 
 def parent_wrench(pose, force, moment):
-    """Return a wrench on a body, as a wrench on its parent in the parent's axes."""
+    """Return a wrench on a body as a wrench on its parent, in the parent's axes."""
     R, r = pose
     force = apply(R, force)
     return force, add(apply(R, moment), cross(r, force))
@@ -55,7 +55,7 @@ def add_wrenches(a, b):
 
 
 def gravity(tree, runtime, q):
-    """Return the joint forces g(q) that hold the robot still."""
+    """Return the gravity torque g(q): the joint forces that hold the robot at rest."""
     rest = [0.0] * tree.nv
     return inverse_dynamics(tree, runtime, q, rest, rest)
 

@@ -1,4 +1,4 @@
-"""Arrays and tables as functions with a C signature take them."""
+"""Conversion of arrays and tables to the arguments of functions with a C signature."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.exceptions import ArgumentError
 
 
 def interpreted(kinds: Mapping[str, Argument], arrays: Iterable[NDArray], given: Iterable) -> list:
-    """Return arguments as a body takes them on floats: lists, and functions over lists."""
+    """Return the arguments of a body on floats: lists, and functions over lists."""
     return [[getattr(each, 'body', each) for each in owner]
             if isinstance(kind, FunctionTable) else array.tolist()
             for kind, array, owner in zip(kinds.values(), arrays, given)]
@@ -28,7 +28,7 @@ def passed(kinds: Iterable[Argument], arrays: Iterable[NDArray]) -> list[int]:
 
 
 def as_argument(name: str, kind: Argument, given, dimensions: int = 1) -> NDArray:
-    """Return an argument as an array whose memory machine code may read."""
+    """Return an argument as an array that machine code may read."""
     if isinstance(kind, FunctionTable):
         if isinstance(given, np.ndarray) and given.dtype == np.int64 and given.ndim == 1:
             return np.ascontiguousarray(given)

@@ -1,10 +1,10 @@
 """
-A call of machine code from Python that takes nothing: its arguments are in a block of memory.
+Calls of machine code from Python without arguments, which are stored in a block of memory.
 
-A block of 64-bit integers holds the address of the code and its arguments, addresses of arrays
-for the most part. Before each call some bytes are copied from one place to another, for functions
-that get as an argument what they returned the last time. The interpreter is not released
-meanwhile: a call takes microseconds, and another thread would keep it for milliseconds.
+A block of 64-bit integers holds the address of the code and its arguments, mostly addresses of
+arrays. Before each call an array may be copied to another, for functions that take the result of
+their last call as an argument. The GIL is not released: a call takes microseconds, and another
+thread would hold the GIL for milliseconds.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ import numpy as np
 
 from robodyn_ros.dynamics.jit import builtin, machine
 
-# before the arguments
+# fields of the block before the arguments
 _HEAD = ('none', 'count_up', 'target', 'source', 'bytes', 'code')
 _METH_NOARGS = 0x0004
 
 
 class BoundCall:
     """
-    A call of machine code with arguments that stay.
+    A call of machine code with fixed arguments.
 
     Parameters
     ----------
     address : int
-        The code; its parameters are 64-bit integers or pointers, and it returns nothing.
+        Address of the code; its parameters are 64-bit integers or pointers, its return type void.
     arguments : sequence of int
-        What it gets.
+        Arguments of the code.
     owned
-        What has to live as long as the call does.
+        Object that is kept alive as long as the call.
     cache : Path or None
         Folder for compiled code.
 
     Attributes
     ----------
     arguments : (n,) array of int64
-        What it gets at the next call.
+        Arguments of the next call.
     code, block : int
-        Address of a function that makes the call, and of the block that it takes.
+        Address of a function that makes the call, and of the block that is its argument.
     call : callable
-        Without arguments; a built-in function, where this interpreter allows it.
+        Makes the call; a built-in function, if this interpreter supports it.
 
     """
 
@@ -62,7 +62,7 @@ class BoundCall:
             builtin.supported()) else self._through_ctypes(code)
 
     def feed(self, target: np.ndarray, source: np.ndarray) -> None:
-        """Let an array be copied to another of its size before each call."""
+        """Copy an array to another of the same size before each call."""
         self._block[2:5] = target.ctypes.data, source.ctypes.data, source.nbytes
 
     def _builtin(self, count: int, cache: Path | None) -> Callable:

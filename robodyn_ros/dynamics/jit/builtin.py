@@ -1,9 +1,9 @@
 """
-Built-in functions made at run time: what their machine code knows of Python's and NumPy's objects.
+Built-in functions made at run time: access of machine code to Python's and NumPy's objects.
 
-Offsets into objects are those of the public C ABI of NumPy (`PyArrayObject_fields`) and of
-Python's list and tuple, which every compiled extension relies on; `supported` tries them on real
-objects once.
+Offsets in objects are those of the public C ABI of NumPy (`PyArrayObject_fields`) and of Python's
+list and tuple, as every compiled extension uses them; `supported` tests them once on real
+objects.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COUNT, _TYPE, DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 6
 TUPLE_SIZE, TUPLE_ITEM = 16, 16 + tuple.__basicsize__ - object.__basicsize__
 LIST_ITEMS = 24
 CARRAY, WRITEABLE = 0x0101, 0x0400  # C-contiguous and aligned; writeable
-ARRAY_NEW = 93  # PyArray_New, of the functions of NumPy
+ARRAY_NEW = 93  # index of PyArray_New in the C API table of NumPy
 
 
 class Context(np.ndarray):
-    """`self` of the built-in: addresses the code reads, and the objects that keep them alive."""
+    """`self` of a built-in: addresses that its code reads, and objects that keep them valid."""
 
 
 class _MethodDef(ctypes.Structure):
@@ -40,10 +40,10 @@ class _MethodDef(ctypes.Structure):
 
 def definition(name: str, address: int, kind: int, doc: str | None) -> ctypes.Structure:
     """
-    Return what Python reads of a built-in function at an address.
+    Return the definition of a built-in function at an address.
 
-    A built-in reads it to the very end, after the collector has cleared what its `self` owns: its
-    some hundred bytes stay for good.
+    The definition is never freed: Python reads it when the built-in is deallocated, after the
+    garbage collector has cleared what `self` owns.
     """
     made = _MethodDef(name.encode(), address, kind, (doc or '').encode())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
@@ -51,29 +51,29 @@ def definition(name: str, address: int, kind: int, doc: str | None) -> ctypes.St
 
 
 def new_builtin(described: ctypes.Structure, context: Context) -> Callable:
-    """Return a built-in function of a definition, with a `self`."""
+    """Return the built-in function of a definition, with `context` as `self`."""
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
                             ctypes.c_void_p)(('PyCFunction_NewEx', ctypes.pythonapi))
     return new(ctypes.addressof(described), context, None)
 
 
 class Text:
-    """Writes loads and stores at an offset of an object, and the checks of an array."""
+    """Writer of LLVM IR: loads and stores at offsets of objects, and checks of arrays."""
 
     def __init__(self):
         self._opaque = machine.pointer_type() == 'ptr'
         self._count = 0
 
     def pointer(self, pointee: str) -> str:
-        """Return how the pointer to a type is written."""
+        """Return the type of a pointer to a type."""
         return 'ptr' if self._opaque else f'{pointee}*'
 
     def function(self, result: str, arguments: int) -> str:
-        """Return how the pointer to a function of so many integers is written."""
+        """Return the type of a pointer to a function of 64-bit integers."""
         return self.pointer(f'{result} ({", ".join(["i64"] * arguments)})')
 
     def array_new(self) -> str:
-        """Return how the pointer to `PyArray_New` is written."""
+        """Return the type of a pointer to `PyArray_New`."""
         return self.pointer('i64 (i64, i32, i64, i32, i64, i64, i32, i32, i64)')
 
     def _at(self, address: str, offset: int, kind: str) -> tuple[str, list[str]]:
@@ -93,26 +93,26 @@ class Text:
         return [*lines, f'  store {kind} {value}, {self.pointer(kind)} {at}']
 
     def vectorcall(self, name: str, function: str) -> list[str]:
-        """Return the call of a Python object of the context with the arguments as they came."""
+        """Return the call of a Python object of the context with the original arguments."""
         return [f'  %call_{name} = inttoptr i64 %vectorcall to ' + self.function('i64', 4),
                 f'  %{name} = call i64 %call_{name}(i64 %{function}, i64 %args, i64 %nargs, '
                 'i64 %names)']
 
     def finite(self, name: str, data: list[tuple[str, int]], good: str, bad: str) -> list[str]:
-        """Return the test that doubles at some addresses are finite: go to good or bad."""
+        """Return the test that doubles at some addresses are finite, with a branch for each."""
         return finite_ir(name, data, self.pointer('double'), self.pointer(VECTOR), good, bad)
 
     def check(self, array: str, shape: tuple[int, ...], flags: int, good: str,
               bad: str = 'slow') -> list[str]:
-        """Return the checks that `array` is a double array of this shape: go to good or bad."""
+        """Return the checks that `array` is a double array of this shape, with two branches."""
         self._count += 1
         dimensions = f'dims{self._count}'
-        demands = [(_TYPE, 'i64', '%array_type'), (_DESCR, 'i64', '%double'),
-                   (_NDIM, 'i32', len(shape)), (_FLAGS, 'i32', flags)]
-        demands += [(8 * axis, 'i64', size) for axis, size in enumerate(shape)]
+        required = [(_TYPE, 'i64', '%array_type'), (_DESCR, 'i64', '%double'),
+                    (_NDIM, 'i32', len(shape)), (_FLAGS, 'i32', flags)]
+        required += [(8 * axis, 'i64', size) for axis, size in enumerate(shape)]
         lines = []
-        for k, (offset, kind, wanted) in enumerate(demands):
-            last = k == len(demands) - 1
+        for k, (offset, kind, wanted) in enumerate(required):
+            last = k == len(required) - 1
             self._count += 1
             name, label = f'v{self._count}', good if last else f'more{self._count}'
             if k == 4:
@@ -130,7 +130,7 @@ class Text:
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
-    """Return whether this interpreter and NumPy have the layout that is expected."""
+    """Return whether interpreter and NumPy have the expected object layout."""
     if (sys.implementation.name != 'cpython' or sysconfig.get_config_var('Py_GIL_DISABLED')
             or ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16
             or sys.byteorder != 'little'):
@@ -172,13 +172,13 @@ def _layout_holds(array: np.ndarray) -> bool:
 
 
 def address_of(function) -> int:
-    """Return the address of a function of ctypes."""
+    """Return the address of a ctypes function."""
     return ctypes.cast(function, ctypes.c_void_p).value
 
 
 @lru_cache(maxsize=1)
 def array_api():
-    """Return the addresses of the functions of NumPy."""
+    """Return the table of NumPy's C API functions."""
     try:
         from numpy._core._multiarray_umath import _ARRAY_API
     except ImportError:

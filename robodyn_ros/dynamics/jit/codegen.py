@@ -1,22 +1,22 @@
 """
-From a traced program to LLVM IR.
+LLVM IR of a traced program.
 
-Every node of a program becomes an instruction or a few on the type `double`. The same nodes on
+Every node of a program becomes one or more instructions on the type `double`. The same nodes on
 the type `<4 x double>` compute four states at once, for the loops of `loops` (`codegen_body`).
-Branches and loops are in `codegen_flow`, calls and tables in `codegen_tables`. Where lists of
-numbers are known, those of one state are vectors (`codegen_packs`).
+Branches and loops are in `codegen_flow`, calls and tables in `codegen_tables`. Lists of numbers of
+a single state are vectors (`codegen_packs`).
 
 Signatures (addresses are 64-bit integers, arrays are C-contiguous doubles):
 
-- `kernel(argument 0, ..., out 0, ...)`: one state. A table takes two places: its address, and how
-  many rows it has;
-- a vector function takes the same, but each element of arguments and results is a vector of four
-  states; argument 0, the runtime parameters, and tables are shared by all.
+- `kernel(argument 0, ..., out 0, ...)`: one state. A table takes two parameters: its address, and
+  its number of rows;
+- a vector function has the same parameters, but each element of arguments and results is a vector
+  of four states; argument 0, the runtime parameters, and tables are common to all.
 
-Where results may lie on top of arguments, all loads come before all stores.
-Multiplications and additions may fuse (`contract`); nothing else is left to the compiler's
-taste. A long program is cut into blocks, in which the compiler keeps values in registers: it is
-compiled quickly instead of well, see `machine.compile_ir`.
+If results may overlap arguments, all loads come before all stores.
+Multiplications and additions may be fused (`contract`); other floating-point transformations are
+not permitted. A long program is cut into blocks, within which the compiler keeps values in
+registers; it is compiled with little optimisation, see `machine.compile_ir`.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def kernel_ir(program: Program, pointer: str) -> Ir:
     Parameters
     ----------
     program : Program
-        What to compute.
+        Program to compute.
     pointer : str
-        How this LLVM writes a pointer to double: `double*`, or `ptr` from LLVM 16 on.
+        Type of a pointer to double: `double*`, or `ptr` from LLVM 16 on.
 
     """
     return module_ir([program], function_ir('kernel', program, pointer), pointer)
 
 
 def module_ir(programs: Sequence[Program], lines: list[str], pointer: str) -> Ir:
-    """Return a module that computes these programs, with what their functions call."""
+    """Return a module of these functions, with the functions that they call."""
     text = '\n'.join(lines)
     if '@sincos(' in text:
         lines = [*lines, *sincos_ir()]
@@ -58,13 +58,13 @@ def module_ir(programs: Sequence[Program], lines: list[str], pointer: str) -> Ir
 
 
 def function_ir(name: str, program: Program, pointer: str) -> list[str]:
-    """Return the IR lines of a function that computes one state (`pointer` as above)."""
+    """Return the IR lines of a function for one state (`pointer` as above)."""
     body = PackedBody(program, pointer) if program.packed else Body(program, SCALAR, pointer)
     return _function(name, body, pointer)
 
 
 def vector_function(name: str, program: Program, pointer: str) -> list[str]:
-    """Return the IR lines of a function that computes four states (`pointer` as above)."""
+    """Return the IR lines of a function for four states (`pointer` as above)."""
     return _function(name, Body(program, vector_kind(WIDTH), pointer),
                      vector_pointer_type(pointer))
 
@@ -72,13 +72,13 @@ def vector_function(name: str, program: Program, pointer: str) -> list[str]:
 def _function(name: str, body: Body, pointer: str) -> list[str]:
     given, pointers = [], []
     for each, size in body.program.parameters().items():
-        # what is shared are plain numbers for all
+        # shared arguments are plain doubles
         kind = body.pointer if each in body.program.shared else pointer
         if size is None or body.program.in_place or name != 'kernel':
             given.append(f'i64 %{each}')
             pointers += [] if size is None else [f'  %p{each} = inttoptr i64 %{each} to {kind}']
         else:
-            # loads need not wait for stores; LLVM is twice as fast with many of both
+            # no overlap: loads need not wait for stores, and LLVM is twice as fast
             given.append(f'{kind} noalias %p{each}')
             pointers.append(f'  %{each} = ptrtoint {kind} %p{each} to i64')
     body.compute()
@@ -87,7 +87,7 @@ def _function(name: str, body: Body, pointer: str) -> list[str]:
 
 
 def _declarations(text: str) -> list[str]:
-    """Return the declarations of what a text calls of the C library and of LLVM."""
+    """Return the declarations of the functions of the C library and of LLVM that a text calls."""
     lines = []
     for name, width in dict.fromkeys(
             re.findall(r'@(sin|cos|llvm\.[a-z]+\.(?:v(\d+))?f64)\(', text)):

@@ -1,4 +1,4 @@
-"""Writes the LLVM IR of a traced program, node by node."""
+"""Writer of the LLVM IR of a traced program, node by node."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from robodyn_ros.dynamics.jit.instructions import instruction, Kind, SCALAR
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import constant, splat, VECTOR, WIDTH
 
-# nodes of a block of a long program
+# nodes per block of a long program
 BLOCK = 200
 
 _WRITERS = {**codegen_flow.WRITERS, **codegen_tables.WRITERS}
 
 
 def vector_pointer_type(pointer: str) -> str:
-    """Return how a pointer to a vector is written where a pointer to double is `pointer`."""
+    """Return the type of a pointer to a vector, where that of a pointer to double is `pointer`."""
     return pointer if pointer == 'ptr' else f'{VECTOR}*'
 
 
 class Merge(NamedTuple):
     """
-    Where cases, or the times of a loop, lead to one value.
+    Values of the cases of a branch, or of the iterations of a loop, that become one value.
 
     Attributes
     ----------
     kind : str
         Type of the value.
     target
-        What gets a name: a node, or a pack.
+        Node or pack of the value.
     values : list of list
-        For each case the values that become it: one, or those of all lanes.
+        Per case the values that become it: one, or those of all lanes.
 
     """
 
@@ -44,20 +44,20 @@ class Merge(NamedTuple):
 
 class Body:
     """
-    Writes the instructions of a program for one type of value.
+    Writer of the instructions of a program for one type of value.
 
     Attributes
     ----------
     kind : Kind
-        Of values.
+        Type of values.
     lines, reserved : list of str
-        What is written; and room on the stack, which comes before.
+        Instructions; allocations on the stack, which come before them.
     names : dict of int to str
-        Where the value of each node is that is written already.
+        Name of the value of each node written so far.
     block : str
-        Label of the block that is being written.
+        Label of the current block.
     active : str
-        Of vectors, in which lanes the region is wanted that is being written; empty: in all.
+        Mask of the lanes for which the current region is executed, for vectors; empty: all.
 
     """
 
@@ -77,7 +77,7 @@ class Body:
                         for offset in range(size)]
 
     def new(self) -> str:
-        """Return a fresh name."""
+        """Return a new name."""
         self._count += 1
         return f'%t{self._count}'
 
@@ -89,17 +89,17 @@ class Body:
         return name
 
     def label(self, name: str) -> None:
-        """Begin a block."""
+        """Start a block."""
         self.lines.append(f'{name}:')
         self.block = name
 
     def new_labels(self, *names: str) -> list[str]:
-        """Return fresh labels."""
+        """Return new labels."""
         self._count += 1
         return [f'{name}{self._count}' for name in names]
 
     def operand(self, value) -> str:
-        """Return how an operand is written: a name or a constant."""
+        """Return the text of an operand: a name or a constant."""
         if isinstance(value, Symbol):
             return self.names[value.index]
         return splat(value) if self.vector else constant(value)
@@ -108,7 +108,7 @@ class Body:
         """
         Write all nodes that are needed.
 
-        Results are stored as soon as they are known, so that few values wait in registers.
+        Results are stored as soon as they are computed, to keep few values in registers.
         """
         known = []
         for position, output in enumerate(self.program.outputs):
@@ -152,47 +152,47 @@ class Body:
         if operation == 'input':
             self.names[index] = self._load(*operands)
         elif operation in _WRITERS:
-            self.names[index] = ''  # a fork has no value, but is written once all the same
+            self.names[index] = ''  # a fork has no value, but must be written only once
             _WRITERS[operation](self, index, *operands)
         else:
             self.names[index] = self.write(instruction(
                 operation, [self.operand(each) for each in operands], self.kind, self.write))
 
     def merges(self, choice: int) -> list[Merge]:
-        """Return what the cases of a choice lead to."""
+        """Return the merges of a choice."""
         return [Merge(self.type, node, [[value] for value in self.program.graph.nodes[node][2:]])
                 for node in self.schedule.chosen[choice]]
 
-    def carried(self, region, first: Sequence, following: Sequence) -> list[Merge]:
-        """Return what changes in a loop: values before it, and after each time."""
+    def loop_merges(self, region, first: Sequence, following: Sequence) -> list[Merge]:
+        """Return the merges of a loop: initial values, and values after each iteration."""
         return [Merge(self.type, variable.index, [[a], [b]])
                 for variable, a, b in zip(region.variables, first, following)
                 if b is not variable]
 
     def merged(self, merge: Merge, case: int) -> str:
-        """Return what a case leads to."""
+        """Return the value of a merge in a case."""
         return self.operand(merge.values[case][0])
 
     def name(self, merge: Merge, name: str) -> None:
-        """Give what cases lead to a name."""
+        """Set the name of the value of a merge."""
         self.names[merge.target] = name
 
     def enter(self) -> None:
-        """Begin a region."""
+        """Enter a region."""
 
     def leave(self) -> None:
-        """End a region: what was written in it may not have been computed."""
+        """Leave a region: its values are not defined outside of it."""
 
     def write_list(self, address: str, values: Sequence, _length: int) -> None:
-        """Write values to an address, one behind the other."""
+        """Write values to consecutive addresses."""
         for k, value in enumerate(values):
             self.lines.append(f'  store {self.type} {self.operand(value)}, '
                               f'{codegen_tables.at(self, address, k, self.type)}')
 
-    # --- sines: four at a time, so together and before the rest -----------------------------
+    # --- sines: four at a time, therefore grouped and before other nodes --------------------
 
     def _sine_depths(self) -> dict[int, int]:
-        """Return how many sines lie one after the other on the way to each node."""
+        """Return the number of dependent sines before each node."""
         nodes, needed = self.program.graph.nodes, self.program.needed
         if not self.program.has_sines:
             return {}
@@ -203,7 +203,7 @@ class Body:
         return depths
 
     def _sines_first(self, region) -> None:
-        """Write the sines of a region, with what their angles need."""
+        """Write the sines of a region, with the nodes of their angles."""
         if not self._depths:
             return
         nodes, order = self.program.graph.nodes, self.schedule.inside[region]

@@ -1,9 +1,9 @@
 """
-LLVM IR of branches and loops (see `flow` for their nodes).
+LLVM IR of branches and loops (their nodes are described in `flow`).
 
-On one state a branch is a branch. On vectors a case runs where any lane wants it, and each lane
-keeps the result of its own: where all agree, one case runs. A loop on vectors runs until no lane
-goes on.
+For one state they are branches and loops of LLVM. For vectors a case runs if any lane selects it,
+and each lane keeps the result of its own case; if all lanes agree, only one case runs. A loop runs
+until all lanes have ended.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _switch(body, index, number, regions):
 
 
 def _between(body, number: str, k: int) -> str:
-    """Write the condition that a number, cut off behind the point, is k."""
+    """Write the condition that the integer part of a number is k."""
     low, high = (body.write(f'fcmp {relation} {body.type} {number}, {body.operand(float(bound))}')
                  for relation, bound in (('oge', k), ('olt', k + 1)))
     return body.write(f'and {body.mask} {low}, {high}')
@@ -78,15 +78,15 @@ def _cases(body, index, regions, labels):
 
 
 def _results(body, index):
-    """Return the nodes of the results of a choice, each with its value in every case."""
+    """Return the result nodes of a choice, each with its value in every case."""
     return [(each, body.program.graph.nodes[each][2:]) for each in body.schedule.chosen[index]]
 
 
 def _masked_cases(body, index, regions, masks):
-    results, around = _results(body, index), body.active
+    results, outer = _results(body, index), body.active
     merged = ['zeroinitializer'] * len(results)
     for number, (region, mask) in enumerate(zip(regions, masks)):
-        wanted = body.write(f'and {body.mask} {mask}, {around}') if around else mask
+        wanted = body.write(f'and {body.mask} {mask}, {outer}') if outer else mask
         case, following = body.new_labels('case', 'next')
         before = body.block
         body.lines.append(f'  br i1 {_any(body, wanted)}, label %{case}, label %{following}')
@@ -95,7 +95,7 @@ def _masked_cases(body, index, regions, masks):
         body.region(region)
         found = [body.write(select([wanted, body.operand(values[number]), old], body.kind))
                  for (_, values), old in zip(results, merged)]
-        body.active, last = around, body.block
+        body.active, last = outer, body.block
         body.lines.append(f'  br label %{following}')
         body.label(following)
         merged = [body.write(f'phi {body.type} [ {old}, %{before} ], [ {new}, %{last} ]')
@@ -112,12 +112,12 @@ def _any(body, mask: str) -> str:
 # --- loops ----------------------------------------------------------------------------------
 
 def _iterate(body, index, count, limit, region, *values):
-    size, around = len(region.variables), body.active
+    size, outer = len(region.variables), body.active
     count, limit = body.operand(count), body.operand(limit)
-    # in this order of arguments a count that is no number stays one, and is none
+    # with this order of operands a count that is NaN stays NaN, for no iteration
     fewer = body.write(f'fcmp olt {body.type} {limit}, {count}')
     bound = body.write(select([fewer, limit, count], body.kind))
-    merges = body.carried(region, values[:size], values[size:])
+    merges = body.loop_merges(region, values[:size], values[size:])
     for variable, first, following in zip(region.variables, values, values[size:]):
         if following is variable:
             body.names[variable.index] = body.operand(first)
@@ -135,7 +135,7 @@ def _iterate(body, index, count, limit, region, *values):
     body.lines += [''] * len(phis)
     again = mask = body.write(f'fcmp olt {body.type} {counter}, {bound}')
     if body.vector:
-        mask = body.write(f'and {body.mask} {mask}, {around}') if around else mask
+        mask = body.write(f'and {body.mask} {mask}, {outer}') if outer else mask
         again = _any(body, mask)
     body.lines.append(f'  br i1 {again}, label %{inside}, label %{done}')
     body.label(inside)
@@ -152,7 +152,7 @@ def _iterate(body, index, count, limit, region, *values):
         body.lines[place + k] = (f'  {name} = phi {kind} [ {first}, %{before} ], '
                                  f'[ {new}, %{body.block} ]')
     body.lines.append(f'  br label %{head}')
-    body.active = around
+    body.active = outer
     body.label(done)
 
 

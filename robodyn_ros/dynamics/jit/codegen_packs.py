@@ -1,4 +1,4 @@
-"""LLVM IR of one state, in which packs are computed as vectors (see `packs`)."""
+"""LLVM IR of one state, with packs computed as vectors (see `packs`)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from robodyn_ros.dynamics.jit.lists import Span, spans, width_of
 from robodyn_ros.dynamics.jit.packs import MEMORY, Pack
 from robodyn_ros.dynamics.jit.program import Program
 
-_BEFORE = ('variable', 'chosen')  # named with the loop, or the choice
+_NAMED = ('variable', 'chosen')  # named together with the loop, or the choice
 
 
 class PackedBody(VectorBody):
-    """Writes the instructions of a program with packs."""
+    """Writer of the instructions of a program with packs."""
 
     def __init__(self, program: Program, pointer: str):
         super().__init__(program, pointer)
         self._lists: dict[object, list[tuple[int, Span]]] = {}
 
     def region(self, region) -> None:
-        """Write all that is computed in a region."""
+        """Write all nodes and packs of a region."""
         block = codegen_body.BLOCK if self.program.long else len(self.program.graph.nodes) + 1
         for count, item in enumerate(self.packs.inside.get(region, ()), 1):
             if count % block == 0:
@@ -43,14 +43,14 @@ class PackedBody(VectorBody):
         operation = self.program.graph.nodes[index][0]
         if operation == 'iterated':
             self.names[index] = self.operand(self._variable(index))
-        elif operation not in _BEFORE:
+        elif operation not in _NAMED:
             self._node(index)
 
     def _pack(self, pack: Pack) -> None:
         if pack.operation == 'iterated':
             variable = self._variable(next(iter(pack.lanes.values())))
             self.vectors[pack] = self.vectors[self.packs.of[variable.index].pack]
-        elif pack.operation not in _BEFORE:
+        elif pack.operation not in _NAMED:
             conditions = _conditions(pack.operation)
             values = [self.as_vector(column, pack.width, k in conditions)
                       for k, column in enumerate(pack.columns())]
@@ -58,13 +58,13 @@ class PackedBody(VectorBody):
                 pack.operation, values, vector_kind(pack.width), self.write))
 
     def _variable(self, iterated: int) -> Symbol:
-        """Return the variable of a loop whose last value a node is."""
+        """Return the loop variable of an `iterated` node."""
         loop, number = self.program.graph.nodes[iterated][1:]
         return self.program.graph.node(loop)[3].variables[number]
 
     def _joined(self, index: int) -> str:
-        """Write whether all, or any, of several conditions hold."""
-        word = LOGICAL[self.program.graph.nodes[index][0]]
+        """Write the conjunction or disjunction of several conditions."""
+        operator = LOGICAL[self.program.graph.nodes[index][0]]
         lanes: dict[Pack, set[int]] = {}
         parts = []
         for each in self.packs.leaves[index]:
@@ -73,39 +73,39 @@ class PackedBody(VectorBody):
                 parts.append(self.operand(each))
             else:
                 lanes.setdefault(place.pack, set()).add(place.lane)
-        alike: dict[tuple, str] = {}
+        merged: dict[tuple, str] = {}
         for pack, own in lanes.items():
             kind, key, vector = vector_kind(pack.width), (pack.width, *sorted(own)), (
                 self.vector_of(pack))
-            alike[key] = self.write(f'{word} {kind.mask} {alike[key]}, {vector}') if (
-                key in alike) else vector
-        for (width, *own), vector in alike.items():
+            merged[key] = self.write(f'{operator} {kind.mask} {merged[key]}, {vector}') if (
+                key in merged) else vector
+        for (width, *own), vector in merged.items():
             bits, mask = f'i{width}', sum(1 << lane for lane in own)
             mask = mask - (1 << width) if mask >> (width - 1) else mask
             name = self.write(f'bitcast {vector_kind(width).mask} {vector} to {bits}')
             name = self.write(f'and {bits} {name}, {mask}')
-            parts.append(self.write(f'icmp eq {bits} {name}, {mask}' if word == 'and'
+            parts.append(self.write(f'icmp eq {bits} {name}, {mask}' if operator == 'and'
                                     else f'icmp ne {bits} {name}, 0'))
         name = parts[0]
         for each in parts[1:]:
-            name = self.write(f'{word} i1 {name}, {each}')
+            name = self.write(f'{operator} i1 {name}, {each}')
         return name
 
     # --- choices and loops ------------------------------------------------------------------
 
     def merges(self, choice: int) -> list[Merge]:
-        """Return what the cases of a choice lead to."""
+        """Return the merges of a choice."""
         return self._merges({node: self.program.graph.nodes[node][2:]
                              for node in self.schedule.chosen[choice]})
 
-    def carried(self, region, first: Sequence, following: Sequence) -> list[Merge]:
-        """Return what changes in a loop: values before it, and after each time."""
+    def loop_merges(self, region, first: Sequence, following: Sequence) -> list[Merge]:
+        """Return the merges of a loop: initial values, and values after each iteration."""
         return self._merges({variable.index: (a, b) for variable, a, b in zip(
             region.variables, first, following)
             if b is not variable or variable.index in self.packs.of})
 
     def _merges(self, values: dict[int, Sequence]) -> list[Merge]:
-        """Return merges of nodes, those of a pack as one; values: of each node in each case."""
+        """Return the merges of nodes, one per pack; values: of each node in each case."""
         found, packs = [], {}
         for node, cases in values.items():
             place = self.packs.of.get(node)
@@ -121,20 +121,20 @@ class PackedBody(VectorBody):
         return [*found, *packs.values()]
 
     def merged(self, merge: Merge, case: int) -> str:
-        """Return what a case leads to."""
+        """Return the value of a merge in a case."""
         column = merge.values[case]
         if isinstance(merge.target, Pack):
             return self.as_vector(column, merge.target.width)
         return self.operand(column[0])
 
     def name(self, merge: Merge, name: str) -> None:
-        """Give what cases lead to a name."""
+        """Set the name of the value of a merge."""
         (self.vectors if isinstance(merge.target, Pack) else self.names)[merge.target] = name
 
     # --- results ----------------------------------------------------------------------------
 
     def compute(self) -> None:
-        """Write all nodes that are needed; results are stored as soon as they are known."""
+        """Write all nodes that are needed; results are stored as soon as they are computed."""
         rest, begin = [], 0
         for number, size in enumerate(self.program.results):
             values = self.program.outputs[begin:begin + size]
@@ -151,7 +151,7 @@ class PackedBody(VectorBody):
             self._store_list(number, span, own)
 
     def _computed_together(self, values: Sequence):
-        """Return the node, or the pack, after which a list can be stored."""
+        """Return the node, or the pack, after which a list can be stored, or None."""
         first = values[0]
         if not isinstance(first, Symbol):
             return None
@@ -183,7 +183,7 @@ class PackedBody(VectorBody):
                           f'{self.pointer_at(base, span.begin, kind)}, align 8')
 
     def _is_vector(self, values: Sequence) -> bool:
-        """Return whether values are rather a vector than numbers."""
+        """Return whether values are better stored as a vector than one by one."""
         symbols = [(lane, each.index) for lane, each in enumerate(values)
                    if isinstance(each, Symbol)]
         if len(values) < 2:
@@ -193,10 +193,10 @@ class PackedBody(VectorBody):
 
     def write_list(self, address: str, values: Sequence, length: int) -> None:
         """
-        Write values to an address, one behind the other.
+        Write values to consecutive addresses.
 
-        From the first to the last: vectors may be longer than lists, and what is behind them is
-        written after them.
+        The order is ascending, because a vector may be longer than its list: the elements behind
+        it are overwritten by the next values.
         """
         for span in _all_spans(length):
             own = values[span.begin:span.begin + span.count]
@@ -212,7 +212,7 @@ class PackedBody(VectorBody):
 
 
 def _all_spans(length: int) -> list[Span]:
-    """Return the spans of a block, and all that is in none of them, one by one."""
+    """Return the spans of a block, with spans of one element for the rest."""
     found, end = [], 0
     for span in [*spans(length), Span(int(length), 0)]:
         found += [Span(k, 1) for k in range(end, span.begin)]
@@ -222,6 +222,6 @@ def _all_spans(length: int) -> list[Span]:
 
 
 def _conditions(operation: str) -> tuple[int, ...]:
-    """Return which operands of an operation are conditions."""
+    """Return the indices of the operands of an operation that are conditions."""
     return {'select': (0,), 'flag': (0,), 'no': (0,), 'both': (0, 1),
             'either': (0, 1)}.get(operation, ())

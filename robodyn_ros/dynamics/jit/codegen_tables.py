@@ -1,8 +1,7 @@
 """
-LLVM IR of tables and of calls of the functions in them (see `flow` for their nodes).
+LLVM IR of tables and of calls of functions in them (their nodes are described in `flow`).
 
-All lanes of vectors share the tables. Functions are called for one lane after the other, and
-only for those that want it.
+All lanes of vectors share the tables. Functions are called lane by lane, only for active lanes.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _call(body, index, argument, row, *inputs):
 
 
 def _input_address(body, values, length: int) -> str:
-    """Write values into an array, if they are not in one, and return its address."""
+    """Write values into an array, unless they are in one already, and return its address."""
     nodes = [body.program.graph.node(each) if not isinstance(each, float) else ()
              for each in values]
     if not body.vector and nodes and nodes == [
@@ -47,7 +46,7 @@ def _input_address(body, values, length: int) -> str:
 
 
 def _reserve(body, kind: str, count: int) -> str:
-    """Reserve room on the stack for values of a type, and a vector more; return its address."""
+    """Reserve stack memory for values of a type, plus one vector; return its address."""
     name = body.new()
     body.reserved += [f'  {name}p = alloca {kind}, i64 {count + WIDEST}, align 64',
                       f'  {name} = ptrtoint {_pointer(body, kind)} {name}p to i64']
@@ -59,14 +58,14 @@ def _pointer(body, kind: str) -> str:
 
 
 def at(body, address: str, k: int, element: str, kind: str = '') -> str:
-    """Write the pointer to element k of an array, maybe to another type; return both."""
+    """Write the pointer to element k of an array, as this type; return both."""
     where = body.write(f'add i64 {address}, {(8 * WIDTH if element == VECTOR else 8) * k}')
     pointer = _pointer(body, kind or element)
     return f'{pointer} {body.write(f"inttoptr i64 {where} to {pointer}")}'
 
 
 def _invoke(body, argument: int, row: str, given: list[str], out: str) -> None:
-    """Write the call of one row for one state; without such a row the result is no number."""
+    """Write the call of one row for one state; if there is no such row the result is NaN."""
     kind = body.program.arguments[argument]
     look, known, none, done = body.new_labels('look', 'known', 'none', 'called')
     rows = body.write(f'sitofp i64 %n{argument} to double')
@@ -87,7 +86,7 @@ def _invoke(body, argument: int, row: str, given: list[str], out: str) -> None:
     arguments = ', '.join(f'i64 {each}' for each in (*given, out))
     body.lines += [f'  call void {function}({arguments})', f'  br label %{done}']
     body.label(none)
-    body.lines += [f'  call void @no_numbers(i64 {out}, i64 {kind.outputs})',
+    body.lines += [f'  call void @fill_nan(i64 {out}, i64 {kind.outputs})',
                    f'  br label %{done}']
     body.label(done)
 
@@ -142,7 +141,7 @@ def _row(body, index, argument, row):
 
 
 def _row_address(body, argument: int, row: str) -> str:
-    """Write the address of a row; of a table without rows, that of one without numbers."""
+    """Write the address of a row; for a table without rows, that of a row of NaN."""
     width = body.program.arguments[argument].columns
     last = body.write(f'sitofp i64 {body.write(f"sub i64 %n{argument}, 1")} to double')
     positive = body.write(f'fcmp ogt double {row}, {constant(0.0)}')
@@ -152,9 +151,9 @@ def _row_address(body, argument: int, row: str) -> str:
     offset = body.write(f'mul i64 {body.write(f"fptosi double {inside} to i64")}, {8 * width}')
     address = body.write(f'add i64 %a{argument}, {offset}')
     some = body.write(f'icmp sgt i64 %n{argument}, 0')
-    nothing = _pointer(body, f'[{width} x double]')
+    nans = _pointer(body, f'[{width} x double]')
     return body.write(f'select i1 {some}, i64 {address}, '
-                      f'i64 ptrtoint ({nothing} @nothing{width} to i64)')
+                      f'i64 ptrtoint ({nans} @nan_row{width} to i64)')
 
 
 def _element(body, index, row, column):
@@ -198,15 +197,15 @@ WRITERS = {'call': _call, 'result': _result, 'row': _row, 'element': _element, '
 # --- functions that these call --------------------------------------------------------------
 
 def support_ir(text: str, pointer: str) -> list[str]:
-    """Return the functions and constants of this module that a text names."""
+    """Return the functions and constants of this module that a text uses."""
     lines = []
-    for width in sorted(set(re.findall(r'@nothing(\d+) ', text))):
+    for width in sorted(set(re.findall(r'@nan_row(\d+) ', text))):
         values = ', '.join([f'double {_NAN}'] * int(width))
-        lines.append(f'@nothing{width} = internal constant [{width} x double] [{values}]')
+        lines.append(f'@nan_row{width} = internal constant [{width} x double] [{values}]')
     if '@search(' in text:
         lines += _search_ir(pointer)
-    if '@no_numbers(' in text:
-        lines += _no_numbers_ir(pointer)
+    if '@fill_nan(' in text:
+        lines += _fill_nan_ir(pointer)
     for name, source, target in (('take_lane', 'vectors', 'scalars'),
                                  ('put_lane', 'scalars', 'vectors')):
         if f'@{name}(' in text:
@@ -219,7 +218,7 @@ def _search_ir(pointer: str) -> list[str]:
     return [
         'define internal double @search(i64 %keys, i64 %rows, i64 %size, double %value, '
         'double %first, double %count) {', 'start:',
-        # where to begin: inside the table, which may be empty
+        # first row, clamped to the table, which may be empty
         '  %some = icmp sgt i64 %rows, 0', '  %room = select i1 %some, i64 %rows, i64 1',
         '  %end = sub i64 %room, 1', '  %last = sitofp i64 %end to double',
         f'  %positive = fcmp ogt double %first, {zero}',
@@ -227,7 +226,7 @@ def _search_ir(pointer: str) -> list[str]:
         '  %less = fcmp olt double %at0, %last',
         '  %at = select i1 %less, double %at0, double %last',
         '  %base0 = fptosi double %at to i64', '  %there = sub i64 %rows, %base0',
-        # how many rows: those asked for, of those that there are
+        # number of rows, clamped to the table
         '  %most = sitofp i64 %there to double', '  %few = fcmp olt double %count, %most',
         '  %wanted = select i1 %few, double %count, double %most',
         f'  %any = fcmp oge double %count, {one}',
@@ -246,10 +245,10 @@ def _search_ir(pointer: str) -> list[str]:
         '  %found = sitofp i64 %base to double', '  ret double %found', '}']
 
 
-def _no_numbers_ir(pointer: str) -> list[str]:
-    """Return a function that writes so many times at an address that there is no number."""
+def _fill_nan_ir(pointer: str) -> list[str]:
+    """Return a function that fills an array with NaN."""
     return [
-        'define internal void @no_numbers(i64 %out, i64 %size) {', 'start:',
+        'define internal void @fill_nan(i64 %out, i64 %size) {', 'start:',
         '  br label %head', 'head:', '  %k = phi i64 [ 0, %start ], [ %k1, %body ]',
         '  %more = icmp slt i64 %k, %size', '  br i1 %more, label %body, label %done', 'body:',
         '  %offset = mul i64 %k, 8', '  %where = add i64 %out, %offset',

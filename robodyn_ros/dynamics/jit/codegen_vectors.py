@@ -1,10 +1,10 @@
 """
 LLVM IR of numbers that are elements of vectors, or in memory.
 
-Vectors have a power of two of elements, of which the last ones may be without meaning. What is in
-memory is read where it is needed, as a number or as a vector; numbers are taken out of vectors,
-and put into them, where they are needed. Such values are known in the region in which they were
-written, and in those inside of it.
+The number of elements of a vector is a power of two; the last ones may be unused. Numbers in
+memory are loaded where they are needed, as a number or as a vector; elements are extracted from
+vectors, and inserted into them, where they are needed. Such values are defined in the region in
+which they were written, and in the regions inside it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from robodyn_ros.dynamics.jit.sines import constant
 
 class VectorBody(Body):
     """
-    Knows values as numbers and as vectors.
+    Writer with values as numbers and as vectors.
 
     Attributes
     ----------
     packs : Packs
-        Of the program.
+        Packs of the program.
     vectors : dict of Pack to str
-        Those that are computed already.
+        Names of the packs computed so far.
 
     """
 
@@ -41,22 +41,22 @@ class VectorBody(Body):
         self._scopes: list[dict] = [{}]
 
     def enter(self) -> None:
-        """Begin a region."""
+        """Enter a region."""
         self._scopes.append({})
 
     def leave(self) -> None:
-        """End a region: what was written in it may not have been computed."""
+        """Leave a region: its values are not defined outside of it."""
         self._scopes.pop()
 
     def operand(self, value) -> str:
-        """Return how an operand is written: a name or a constant."""
+        """Return the text of an operand: a name or a constant."""
         if not isinstance(value, Symbol):
             return constant(value)
         return self.names.get(value.index) or self._once(
             value.index, lambda: self._number(value.index))
 
     def _once(self, key, make: Callable[[], str]) -> str:
-        """Return what was written for a key in a region around this place, or write it."""
+        """Return the value for a key in an enclosing region, or write it."""
         for scope in self._scopes:
             if key in scope:
                 return scope[key]
@@ -83,7 +83,7 @@ class VectorBody(Body):
         return codegen_tables.at(self, address, position, 'double', kind)
 
     def pointer_at(self, base: str, position: int, kind: str) -> str:
-        """Write the pointer to a number of an argument, maybe to another type; return both."""
+        """Write the pointer to a number of an argument, as this type; return both."""
         address = self.write(f'getelementptr double, {self.pointer} {base}, i64 {position}')
         if self.pointer == 'ptr' or kind == 'double':
             return f'{self.pointer} {address}'
@@ -96,11 +96,11 @@ class VectorBody(Body):
         Parameters
         ----------
         column : sequence
-            A value for each lane; None where any will do.
+            A value per lane; None for any value.
         width : int
-            Elements of the vector.
+            Number of elements of the vector.
         of_conditions : bool
-            Whether they are conditions.
+            Whether the values are conditions.
 
         """
         symbols = [(lane, each.index) for lane, each in enumerate(column)
@@ -119,7 +119,7 @@ class VectorBody(Body):
         return self._once(key, lambda: self._gather(column, width, packs, of_conditions))
 
     def packs_of(self, symbols: list[tuple[int, int]], width: int) -> list[tuple[Pack, set]]:
-        """Return the packs that have values in the right lanes, with these; the most first."""
+        """Return the packs that have some of the values in their lanes, with these lanes."""
         found: dict[Pack, set[int]] = {}
         for lane, index in symbols:
             place = self.packs.of.get(index)
@@ -149,7 +149,7 @@ class VectorBody(Body):
         return name
 
     def vector_of(self, pack: Pack) -> str:
-        """Return the vector of a pack that is computed, or in memory."""
+        """Return the vector of a pack, computed or in memory."""
         return self.vectors.get(pack) or self._once(pack, lambda: self._load_vector(pack))
 
     def _load_vector(self, pack: Pack) -> str:
@@ -157,7 +157,7 @@ class VectorBody(Body):
         return self._load_span(pack.operation, source, Span(position - lane, pack.count))
 
     def _load_span(self, operation: str, source, span: Span) -> str:
-        """Write the load of neighbouring numbers, and maybe of more, as a vector."""
+        """Write the load of neighbouring numbers as a vector."""
         width = width_of(span.count)
         kind, room = vector_kind(width).value, self._room(operation, source)
         begin = min(span.begin, room - width)
@@ -174,7 +174,7 @@ class VectorBody(Body):
                                            for k in range(width)])
 
     def shuffled(self, vector: str, width: int, lanes: Sequence[int]) -> str:
-        """Return the vector with these elements of a vector."""
+        """Return a vector of these elements of a vector."""
         if list(lanes) == list(range(width)):
             return vector
         kind = vector_kind(width).value
@@ -183,7 +183,7 @@ class VectorBody(Body):
                           f'<{len(lanes)} x i32> <{order}>')
 
     def _room(self, operation: str, source) -> int:
-        """Return how many numbers may be read from a place in memory."""
+        """Return the number of doubles that may be read at a place in memory."""
         if operation == 'input':
             return int(self.program.arguments[source])
         kind = self.program.arguments[self.program.graph.node(source)[1]]

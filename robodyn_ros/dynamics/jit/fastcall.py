@@ -1,24 +1,22 @@
 """
-The door from Python to a kernel: a built-in function made at run time.
+Fast call of a kernel from Python: a built-in function made at run time.
 
 Python calls a C function of the kind METH_FASTCALL with an array of object addresses. The code
-below is that function in LLVM IR: it looks at each argument's type, element type, shape,
-alignment and contiguity, and at `out=`; when all is as the kernel needs it, it passes the data
-pointers on. Anything else (lists, float32, strides, batches, wrenches, mistakes) goes to the
-Python method it stands for, which converts, computes or raises. A wrong argument thus costs
-time, never memory.
+below is that function in LLVM IR: it checks each argument's type, element type, shape, alignment
+and contiguity, and `out=`; if all fit, it passes the data pointers to the kernel. Any other call
+(lists, float32, strides, batches, wrenches, errors) is passed to the Python method that the
+function replaces, which converts, computes or raises. A wrong argument is thus slow, never unsafe.
 
-Where a number that is not finite makes the whole result one (see `Kernel`), the arguments are
-looked through, and such a call goes to the method, too. Where a result can be infinite because
-M has no inverse, it is looked through, and handed to `review`, which raises or lets it pass.
+If NaN is required for arguments that are not finite (see `Kernel`), the arguments are tested, and
+such a call is passed to the method, too. If a result can be infinite because M is singular, the
+result is tested, and passed to `review`, which may raise.
 
-Two things make a call cheap. A result array that nobody holds any more is used again: a few are
-kept in a list, and one whose only reference is that list is free. And where the last argument
-is the name of a link, the object itself is looked for among the last names that were used; each
-comes with the kernel for that link.
+Two measures make a call fast. Result arrays are used again: some are kept in a list, and one
+without any other reference is free. And the name of a link is compared by object identity with
+the last names used; each of these is stored with the kernel of its link.
 
-The code of a door depends on the shapes of arguments and result only: kernels share it. Where
-`builtin.supported` finds objects of another layout, kernels are called through ctypes.
+The code depends on the shapes of arguments and result only, and is shared by kernels. If
+`builtin.supported` is false, kernels are called through ctypes.
 """
 
 from __future__ import annotations
@@ -42,11 +40,11 @@ _VECTORCALL_OFFSET = 56  # PyTypeObject.tp_vectorcall_offset
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _NPY_DOUBLE = 12
 
-# results kept for use again, and names of links that are known: powers of two
+# number of results kept for reuse, and of stored link names: powers of two
 _KEPT = 4
 _LINKS = 8
 
-# the context array that `self` carries: what the code needs to know of this process
+# values of the context array in `self`: addresses of this process
 _CONTEXT = ('array_type', 'double', 'out', 'none', 'fallback', 'vectorcall', 'incref',
             'array_new', 'list_set', 'runtime', 'dimensions', 'kept', 'turn', 'kernel',
             'review', 'decref')
@@ -55,18 +53,18 @@ _TABLE = 8 * len(_CONTEXT)  # then pairs of a link's name and its kernel
 
 class FastCall:
     """
-    A built-in function in front of kernels of one signature.
+    A built-in function for kernels of one signature.
 
-    Until `bind`, or `bind_link`, every call goes to `fallback`.
+    Before `bind`, or `bind_link`, every call is passed to `fallback`.
 
     Parameters
     ----------
     name, doc : str
-        What `help` shows; Python's option -OO leaves no doc.
+        Name and docstring; None under Python's option -OO.
     fallback : bound method
-        Takes the same arguments; called with whatever the fast path does not take.
+        Method with the same arguments, for calls that the built-in function does not handle.
     runtime : (k,) array
-        The runtime parameters; read at every call.
+        Runtime parameters; read at every call.
     sizes : tuple of int
         Length of each array argument.
     shape : tuple of int
@@ -76,14 +74,14 @@ class FastCall:
     of_link : bool
         Whether the name of a link follows the arrays.
     finite : bool
-        Whether arguments that are not finite go to `fallback`.
+        Whether calls with arguments that are not finite are passed to `fallback`.
     review : bound method, optional
-        Called with the same arguments when the result is not finite; its answer is dropped.
+        Called with the same arguments if the result is not finite; its result is ignored.
 
     Attributes
     ----------
     builtin : callable
-        The function.
+        The built-in function.
 
     """
 
@@ -113,21 +111,21 @@ class FastCall:
             name, code.address('entry'), _METH_FASTCALL_KEYWORDS, doc), context)
 
     def bind(self, code: machine.Code) -> None:
-        """Lead to the `kernel` of this code; it stays loaded."""
+        """Connect the function to the `kernel` of this code, which is kept loaded."""
         self._context.owned.append(code)
         self._context[_CONTEXT.index('kernel')] = code.address('kernel')
-        # without it no argument is an array, so that no call gets as far as the kernel
+        # until this is set no argument passes as an array, so that no call reaches the kernel
         self._context[_CONTEXT.index('array_type')] = id(np.ndarray)
 
     def bind_link(self, link: str, code: machine.Code) -> None:
-        """Lead from this very name of a link to the `kernel` of its code."""
+        """Connect this string object, the name of a link, to the `kernel` of its code."""
         with self._lock:
             if any(known is link for known, _ in self._links.values()):
                 return
             row = len(_CONTEXT) + 2 * (self._turn % _LINKS)
             self._turn += 1
             before = self._links.get(row)
-            # the row must not name an object that is gone, nor lead to code that is
+            # the row is invalid while it changes: it must not refer to freed objects or code
             self._context[row] = 0
             self._links[row] = link, code
             self._context[row + 1] = code.address('kernel')
@@ -146,18 +144,18 @@ def _code(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool, cache: 
 def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = False,
              finite: bool = False, reviewed: bool = False) -> str:
     """
-    Return the IR of `entry`.
+    Return the IR of `entry`, the function of a `FastCall`.
 
     Parameters
     ----------
     sizes : tuple of int
-        Length of each array argument (the runtime parameters left out).
+        Length of each array argument, without the runtime parameters.
     shape : tuple of int
         Shape of the result.
     of_link : bool
         Whether the name of a link follows the arrays.
     finite, reviewed : bool
-        Whether arguments, and whether the result, are looked through, see `FastCall`.
+        Whether arguments, and whether the result, are tested for being finite, see `FastCall`.
 
     """
     count = len(sizes)
@@ -187,7 +185,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
                   *text.load(f'data{k}', f'%arg{k}', DATA)]
     if finite:
         data = [(f'%data{k}', size) for k, size in enumerate(sizes)]
-        lines += [*text.finite('given', data, 'sound', 'slow'), 'sound:']
+        lines += [*text.finite('given', data, 'tested', 'slow'), 'tested:']
     if of_link:
         lines += _kernel_of_link(text, count)
     lines += _result(text, shape)
@@ -204,18 +202,18 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
 
 
 def _review(text: Text, size: int) -> list[str]:
-    """Return the call of `review` for a result that is not finite, whose array it may cost."""
+    """Return the call of `review` for a result that is not finite."""
     release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
-    return [*text.finite('found', [('%dataout', size)], 'fine', 'doubt'), 'doubt:',
+    return [*text.finite('found', [('%dataout', size)], 'accepted', 'notfinite'), 'notfinite:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
             '  br i1 %raised, label %refused, label %allowed', 'refused:',
             '  call void %drop(i64 %result)', '  br label %failed',
-            'allowed:', '  call void %drop(i64 %verdict)', '  br label %fine', 'fine:']
+            'allowed:', '  call void %drop(i64 %verdict)', '  br label %accepted', 'accepted:']
 
 
 def _kernel_of_link(text: Text, count: int) -> list[str]:
-    """Return the search for the object that names the link among the last ones."""
+    """Return the search for the string object of the link among the stored ones."""
     lines = text.load('link', '%args', 8 * count)
     incoming = []
     for row in range(_LINKS):
@@ -231,14 +229,14 @@ def _kernel_of_link(text: Text, count: int) -> list[str]:
 
 
 def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
-    """Return the choice of the array for the result: the given, a kept, or a new one."""
+    """Return the selection of the result array: the given one, a kept one, or a new one."""
     lines = ['  %wanted = icmp eq i64 %target, 0', '  br i1 %wanted, label %look, label %reuse',
              'reuse:', '  %hold = inttoptr i64 %incref to ' + text.function('void', 1),
              '  call void %hold(i64 %target)', '  br label %run', 'look:',
              *text.load('items', '%kept', LIST_ITEMS), '  br label %try0']
     for k in range(_KEPT):
         after = f'try{k + 1}' if k + 1 < _KEPT else 'make'
-        # one reference: the list's own. It may have been reshaped or locked meanwhile.
+        # one reference is the list's own; the shape or the flags may have been changed
         lines += [f'try{k}:', *text.load(f'item{k}', '%items', 8 * k),
                   *text.load(f'count{k}', f'%item{k}', COUNT, 'i32'),
                   f'  %single{k} = icmp eq i32 %count{k}, 1',
@@ -252,7 +250,7 @@ def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
             f'  %made = call i64 %new(i64 %array_type, i32 {len(shape)}, i64 %dimensions, '
             f'i32 {_NPY_DOUBLE}, i64 0, i64 0, i32 0, i32 0, i64 0)',
             '  %null = icmp eq i64 %made, 0', '  br i1 %null, label %failed, label %fill',
-            # it takes the place of a kept one, in turn: the list gets a reference of its own
+            # the new array replaces the kept ones in turn; the list holds its own reference
             'fill:', *text.store('2', '%made', COUNT, 'i32'),
             f'  %place = and i64 %turn, {_KEPT - 1}', '  %following = add i64 %turn, 1',
             *text.store('%following', '%context', 8 * _CONTEXT.index('turn')),
@@ -261,9 +259,9 @@ def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
 
 
 def _vectorcall(method: Callable) -> int:
-    """Return the C function that calls a bound method with an array of arguments."""
+    """Return the address of the C function that calls a method with an array of arguments."""
     try:
         return address_of(ctypes.pythonapi.PyObject_Vectorcall)
-    except AttributeError:  # before Python 3.11 it is inline: read the slot that it reads
+    except AttributeError:  # inline before Python 3.11: read the slot of the type instead
         offset = ctypes.c_ssize_t.from_address(id(type(method)) + _VECTORCALL_OFFSET).value
         return ctypes.c_size_t.from_address(id(method) + offset).value

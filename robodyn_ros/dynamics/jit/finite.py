@@ -1,4 +1,4 @@
-"""LLVM IR that looks for numbers that are not finite: 0 x is 0, or it is not a number."""
+"""LLVM IR that tests whether numbers x are finite: 0 x is then 0, else NaN."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from robodyn_ros.dynamics.jit.sines import VECTOR, WIDTH
 def finite_ir(name: str, data: list[tuple[str, int]], double: str, vector: str, good: str,
               bad: str) -> list[str]:
     """
-    Return instructions that go to a label according to what is in memory.
+    Return instructions that branch on whether doubles in memory are finite.
 
     Parameters
     ----------
     name : str
-        Begins the names of all values.
+        Prefix of the names of all values.
     data : list of (str, int)
-        Addresses, as 64-bit integers, and the number of doubles there.
+        Addresses, as 64-bit integers, and numbers of doubles.
     double, vector : str
-        How this LLVM writes a pointer to a double, and to a vector.
+        Type of a pointer to a double, and to a vector.
     good, bad : str
-        Labels: all doubles are finite, or not.
+        Labels for the two cases.
 
     """
     lines, sums = [], {'double': '0.0', VECTOR: 'zeroinitializer'}
     for array, (address, size) in enumerate(data):
         kind, pointer, step = ('double', double, 1) if size < WIDTH else (VECTOR, vector, WIDTH)
-        # where vectors do not fill the array, the last one overlaps the one before
+        # if vectors do not fill the array, the last one overlaps the one before
         for start in [*range(0, size - step, step), size - step] if size else []:
             at, zero = f'%{name}{array}.{start}', '0.0' if step == 1 else 'zeroinitializer'
             lines += [f'  {at} = add i64 {address}, {8 * start}',

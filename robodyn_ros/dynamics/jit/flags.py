@@ -1,9 +1,8 @@
 """
-Flags: 1.0 where a condition holds, else 0.0, for functions over scalars.
+Flags, 1.0 if a condition holds, else 0.0, for functions over scalars.
 
-On floats they are floats. On symbols they are conditions, which machine code keeps as such until
-one is used as a number. Where a flag is asked for, any scalar stands for `scalar > 0`. A
-comparison with what is not a number is 0.0.
+For floats they are floats. For symbols they are conditions, and become numbers in machine code
+only if used as such. As a flag, any scalar stands for `scalar > 0`. A comparison with NaN is 0.0.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def equal(a: Scalar, b: Scalar) -> Scalar:
 
 
 def finite(x: Scalar) -> Scalar:
-    """Return 1.0 where a scalar is a number and not infinite; arithmetic cannot find that out."""
+    """Return 1.0 where a scalar is neither NaN nor infinite."""
     return above(math.inf, absolute(x))
 
 
@@ -86,7 +85,7 @@ def flag(a: Scalar) -> Scalar:
 
 
 def all_of(flags: Sequence[Scalar]) -> Scalar:
-    """Return 1.0 where all flags hold; of none they all do."""
+    """Return 1.0 where all flags hold; 1.0 for no flags."""
     return reduce(both, flags, 1.0)
 
 
@@ -112,9 +111,9 @@ def when(condition: Scalar, values, otherwise):
     Parameters
     ----------
     condition : scalar
-        A flag; where it is not a number, the result is `otherwise`: put the safe value there.
+        A flag; where it is NaN, the result is `otherwise`, which should be the safe value.
     values, otherwise : nested scalars
-        Of one structure, see `nested`.
+        Two structures of the same form, see `nested`.
 
     """
     chosen, rest = flatten(values), flatten(otherwise)
@@ -125,7 +124,7 @@ def when(condition: Scalar, values, otherwise):
 
 def first_of(*rows: tuple, otherwise):
     """
-    Return the values of the first row whose condition holds: a table of decisions.
+    Return the values of the first row whose condition holds: a decision table.
 
     Parameters
     ----------

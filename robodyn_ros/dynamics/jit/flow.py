@@ -1,15 +1,15 @@
 """
 Branches, loops, calls and tables, for functions over scalars.
 
-On floats they are Python's. On symbols they are recorded as they are: a case that is not chosen
-costs nothing, a loop is traced once, a function out of a table is compiled and cached alone.
-All functions are pure: what nothing needs is not computed.
+For floats they are evaluated by Python. For symbols they are recorded: only the selected case of a
+branch is executed, a loop is traced once, a function of a table is compiled and cached separately.
+All functions are pure: unused results are not computed.
 
-Their nodes, besides those of arithmetic (regions, see `graph`, and integers stand among operands):
+Their nodes, besides those of arithmetic (with regions, see `graph`, and integers as operands):
 
 - `('branch', condition, regions)` and `('switch', index, regions)`, the cases of a choice, and
   `('chosen', choice, value of each case, ...)`;
-- `('variable', region, number)`, what changes in a loop, `('iterate', count, limit, region,
+- `('variable', region, number)`, a loop variable, `('iterate', count, limit, region,
   initial values, ..., next values, ...)` and `('iterated', loop, number)`;
 - `('call', argument, row, inputs, ...)` and `('result', call, number)`;
 - `('row', argument, row)`, an address, `('element', row, column)`, `('rows', argument)` and
@@ -30,12 +30,12 @@ from robodyn_ros.dynamics.jit.trace import of_kind
 @dataclass(frozen=True)
 class Table:
     """
-    Argument that is a table of doubles, read by `lookup`.
+    Table of doubles as an argument, read by `lookup`.
 
     Attributes
     ----------
     columns : int
-        Length of a row; how many rows there are is known at run time.
+        Length of a row; the number of rows is known at run time only.
 
     """
 
@@ -45,7 +45,7 @@ class Table:
 @dataclass(frozen=True)
 class FunctionTable:
     """
-    Argument that is a table of functions of one signature, called by `call`.
+    Table of functions of one signature as an argument, called by `call`.
 
     Attributes
     ----------
@@ -71,16 +71,16 @@ class TracedTable:
 
 def choose(index: Scalar, cases: Sequence[Callable]):
     """
-    Return what one of several functions returns: a real branch.
+    Return the result of one of several functions: a branch.
 
     Parameters
     ----------
     index : scalar
-        Number of the case, what is behind the point is cut off; the last case if there is no
-        such case, or if it is not a number. A flag chooses between `[otherwise, where it holds]`.
+        Number of the case, truncated to an integer; the last case if there is no such case, or
+        for NaN. A flag selects from `[value if it does not hold, value if it holds]`.
     cases : sequence of callable
-        Functions without arguments. They return nested scalars (see `nested`), all the same
-        structure; that of the first is what comes back.
+        Functions without arguments. They return nested scalars (see `nested`) of the same
+        structure; the result has that of the first.
 
     Raises
     ------
@@ -119,33 +119,33 @@ def _chosen(graph: Graph, choice: Symbol, values: tuple) -> Scalar:
 
 def iterate(count: Scalar, step: Callable, initial, limit: int):
     """
-    Return what is left after applying a step again and again: a loop.
+    Return the result of applying a step repeatedly: a loop.
 
-    It runs for k = 0, 1, 2, ... while `k < count` and `k < limit`: `count` is rounded up, and one
-    that is not a number is none.
+    It runs for k = 0, 1, 2, ... while `k < count` and `k < limit`: `count` is rounded up, and NaN
+    means no iteration.
 
     Parameters
     ----------
     count : scalar
-        How many times.
+        Number of iterations.
     step : callable
-        From nested scalars (see `nested`) to the next ones, of the same structure. It is traced
-        once; what it computes must come out by its result.
+        Function of nested scalars (see `nested`) that returns the next ones, of the same
+        structure. It is traced once; all values used outside must be in its result.
     initial : nested scalars
-        What the first step gets.
+        Argument of the first step.
     limit : int
-        At most so many times.
+        Largest number of iterations.
 
     Raises
     ------
     TypeError
-        The step returns another number of scalars than it gets.
+        The step returns another number of scalars than its argument has.
 
     """
     values = flatten(initial)
     graph = graph_of(count, *values)
     if graph is None:
-        # no constants, whatever the step returns
+        # the values are not constants, even if the step returns some
         examples, done = (count, *values), 0
         while True:
             values = [of_kind(each, each, *examples) for each in values]
@@ -171,24 +171,24 @@ def iterate(count: Scalar, step: Callable, initial, limit: int):
 
 def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     """
-    Return the result of a function out of a table.
+    Return the result of a function of a table.
 
     Parameters
     ----------
     functions : FunctionTable of a trace, or sequence of callable or None
-        `function(*inputs)` over flat lists of scalars. A sequence in a trace becomes part of the
+        `function(*inputs)` over flat lists of scalars. In a trace, a sequence becomes part of the
         program, as the cases of a choice.
     index : scalar
-        Row of the table, what is behind the point is cut off.
+        Row of the table, truncated to an integer.
     *inputs : nested scalars
         As many, and as long, as the functions take; each becomes one list.
     outputs : int
-        How many scalars they return.
+        Number of scalars that they return.
 
     Returns
     -------
     list of scalar
-        All of them not a number, where the table has no such row, or nothing in it.
+        All NaN if the table has no such row, or it is empty.
 
     """
     inputs = [flatten(each) for each in inputs]
@@ -201,7 +201,7 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     cases = [_case(each, inputs, outputs) for each in (*functions, None)]
     if graph_of(index, *values) is not None:
         return choose(index, cases)
-    # what is constant here is none in the function
+    # constants of this trace are not constants within the function
     inputs[:] = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
     return [of_kind(each, index, *values) for each in choose(index, cases)]
 
@@ -228,12 +228,11 @@ def lookup(table, row: Scalar, columns: Sequence[int]) -> list[Scalar]:
     Parameters
     ----------
     table : Table of a trace, or sequence of rows
-        Rows of doubles; those of one without rows are not a number.
+        Rows of doubles; the elements are NaN if there are none.
     row : scalar
-        What is behind the point is cut off; before the first it is the first, and so it is where
-        it is not a number; after the last it is the last.
+        Row, truncated to an integer and clamped to the table; the first one for NaN.
     columns : sequence of int
-        Which elements.
+        Columns of the elements.
 
     """
     if not isinstance(table, TracedTable):
@@ -258,21 +257,20 @@ def row_count(table) -> Scalar:
 def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
                    first: Scalar = 0.0) -> Scalar:
     """
-    Return the number of the last row whose key is not above a value, by bisection.
+    Return the index of the last row whose key is not above a value, by bisection.
 
     Parameters
     ----------
     table : Table of a trace, or sequence of rows
-        Keys increase from row to row.
+        Table with keys that increase from row to row.
     value : scalar
-        What is looked for; where all keys are above it, or it is not a number, the result is
-        `first`.
+        Value to search; if all keys are above it, or it is NaN, the result is `first`.
     count : scalar
-        How many rows there are, from `first` on; all if there are not so many.
+        Number of rows to search from `first` on; at most as many as there are.
     column : int
-        Where the keys are.
+        Column of the keys.
     first : scalar
-        Where to begin; rows are found as in `lookup`.
+        First row; converted as in `lookup`.
 
     """
     if isinstance(table, TracedTable):
@@ -290,7 +288,7 @@ def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int =
 
 
 def _example(table) -> list[float]:
-    """Return an element of a table, if there is one."""
+    """Return an element of a table in a list; empty for a table without rows."""
     return list(table[0][:1]) if len(table) else []
 
 

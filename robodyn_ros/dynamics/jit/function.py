@@ -1,4 +1,4 @@
-"""A function over scalars with a C signature: called by machine code, or checked from Python."""
+"""Functions over scalars with a C signature, to be called by machine code or from Python."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ class Function:
     """
     A function over scalars, traced and compiled at the first use.
 
-    Its C signature has one `const double *` per argument, in order; a table takes two places, a
-    pointer to its first row (`const double *`, or `void *const *` of functions) and an
+    Its C signature has one `const double *` per argument, in order; a table takes two parameters,
+    a pointer to its first row (`const double *`, or `void *const *` of functions) and an
     `int64_t`, its number of rows; then one `double *` per output. Outputs must not overlap
-    arguments or each other. It allocates nothing, takes no lock and may run in several threads.
+    arguments or each other. It does not allocate or lock, and is thread-safe.
 
     Parameters
     ----------
     body : callable
-        `body(*arguments)` gets a list of scalars per block, and what `flow.lookup` and
-        `flow.call` take per table. It returns the output, nested in any way; if there are
+        `body(*arguments)` gets a list of scalars per block, and an argument for `flow.lookup` and
+        `flow.call` per table. It returns the output, nested in any way; if there are
         several, one item each, in order.
     arguments : mapping of str to int, Table or FunctionTable
         Name of each argument, and its length or kind.
     outputs : mapping of str to int
         Name and length of each output.
     key : str or None
-        Names all that the traced program depends on, for the cache on disk; None: the program
-        itself is the key (it is then traced at every start).
+        Identifier of everything that the traced program depends on, for the cache on disk; None:
+        the program itself is the key (it is then traced at every start).
     cache : Path or None
-        Folder for compiled code; None: it is not kept on disk.
+        Folder for compiled code; None: no cache on disk.
 
     Attributes
     ----------
     key : str or None
-        See there.
+        Cache key.
     cache : Path or None
-        See there.
+        Folder for compiled code.
     long : bool
-        Whether it was compiled here, quickly instead of well, because it is too long.
+        Whether it was compiled in this process, with little optimisation because of its length.
 
     Raises
     ------
     KernelError
-        At the first use: the body does not return what `outputs` declares.
+        At the first use: the body's result does not have the shape of `outputs`.
 
     """
 
@@ -91,7 +91,7 @@ class Function:
         return rows
 
     def warm(self) -> None:
-        """Compile, or load from the cache, now."""
+        """Compile, or load from the cache."""
         self._code('kernel', codegen.kernel_ir)
 
     def load(self) -> bool:
@@ -107,7 +107,7 @@ class Function:
 
     def _code(self, kind: str, make_ir: Callable) -> machine.Code:
         if kind not in self._codes:
-            with self._lock:  # another thread may be at it
+            with self._lock:  # another thread may compile it
                 if kind not in self._codes:
                     self._codes[kind] = machine.load_kind(
                         f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self.cache)
@@ -120,17 +120,17 @@ class Function:
 
     @property
     def address(self) -> int:
-        """Return where its machine code is; valid as long as this object is."""
+        """Return the address of its machine code, valid during the life of this object."""
         return self._code('kernel', codegen.kernel_ir).address('kernel')
 
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
-        Return the outputs as new arrays: the array of the only one, or a tuple.
+        Return the outputs as new arrays: a single array, or a tuple.
 
         Parameters
         ----------
         *arguments : array_like
-            Numbers of each block; (rows, columns) of each table; of a table of functions a
+            Numbers of each block; (rows, columns) of each table; for a table of functions a
             sequence of `Function`, `ctypes` function, address, or None for an empty row, or an
             int64 array of addresses, 0 for an empty row.
 
@@ -147,30 +147,30 @@ class Function:
 
     def bind(self, *arrays) -> Callable[[], None]:
         """
-        Return a call without arguments, from these arrays into these.
+        Return a call without arguments that reads and writes these arrays.
 
         Parameters
         ----------
         *arrays
-            Arguments as for a call, then one writeable array per output. Arrays that are
-            C-contiguous, of float64 or of addresses, are read and written where they are, at
-            each call: a row of a table may be filled later. Others are copied now.
+            Arguments as for a call, then one writeable array per output. C-contiguous arrays of
+            float64 or of addresses are used in place at each call, so that a row of a table may
+            be filled later. Others are copied now.
 
         Raises
         ------
         ArgumentError
-            As for a call; an output that is no such array, or overlaps another array.
+            As for a call; or an output is not such an array, or overlaps another array.
 
         """
         return self.bound(*arrays).call
 
     def bound(self, *arrays) -> BoundCall:
-        """Return the call of `bind` with the block that holds the addresses of its arrays."""
+        """Return the call of `bind`, with its block of addresses."""
         values, kept = self._given(*arrays)
         return BoundCall(self.address, values, (self, kept, arrays), self.cache)
 
     def _given(self, *arrays) -> tuple[list[int], list]:
-        """Return parameters for arrays, and the arrays that they are the addresses of."""
+        """Return the parameters for arrays, and the arrays that they refer to."""
         names = [*self.arguments, *self.outputs]
         if len(arrays) != len(names):
             raise ArgumentError(f'takes {len(names)} arrays ({", ".join(names)}), '
@@ -184,19 +184,19 @@ class Function:
                 *(out.ctypes.data for out in outs)], [*kept, *outs]
 
     def place(self, name: str) -> int:
-        """Return the number of the first parameter of an argument in the C signature."""
+        """Return the index of an argument's first parameter in the C signature."""
         before = list(self.arguments).index(name)
         return sum(1 if isinstance(kind, int) else 2
                    for kind in list(self.arguments.values())[:before])
 
     def many(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
-        Return the outputs of many states, computed four at a time.
+        Return the outputs for many states, computed four at a time.
 
         Parameters
         ----------
         *arguments
-            As for a call, but blocks may have N rows, one per state; tables are shared by all.
+            As for a call, but blocks may have N rows, one per state; tables are common to all.
 
         Returns
         -------
@@ -226,7 +226,7 @@ class Function:
 
     def interpret(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
-        Return the outputs as a call does, computed by `body` on floats of `ieee`.
+        Return the outputs as a call does, computed by `body` on `ieee` floats.
 
         Functions of a table may also be Python functions over lists of floats.
         """
@@ -238,7 +238,7 @@ class Function:
 
 
 def _doubles(values: list) -> list:
-    """Return nested lists with every float as an `Ieee`."""
+    """Return nested lists with every float as `Ieee`."""
     return [_doubles(each) if isinstance(each, list) else
             Ieee(each) if isinstance(each, float) else each for each in values]
 

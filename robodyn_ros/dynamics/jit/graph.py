@@ -1,10 +1,10 @@
 """
-The graph that a trace records, and the symbols that stand for its nodes.
+The graph recorded by a trace, and the symbols of its nodes.
 
 Nodes are tuples `(operation, operand, ...)`, in the order of creation, which is a valid order of
-evaluation. Operands are floats, or indices of earlier nodes wrapped in `Symbol`. What a case of a
-branch or the body of a loop computes is recorded in a `Region` of its own: it shares what was
-there before, and nothing outside shares what it computes.
+evaluation. Operands are floats, or indices of earlier nodes wrapped in `Symbol`. The nodes of a
+case of a branch or of the body of a loop are recorded in a `Region`, which reuses nodes of the
+enclosing regions; nodes outside a region do not use its nodes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Callable, Union
 
 class Symbol:
     """
-    A scalar that is not known yet: one node of a graph.
+    A scalar whose value is known at run time only: one node of a graph.
 
-    Supports `+ - * /`, negation, and the functions of this module. It has no truth value and no
-    order: a kernel that branches on it is an error, raised where it happens.
+    Supports `+ - * /`, negation, and the functions of `trace`. It has no truth value and no
+    order: a kernel that branches on it raises TypeError.
     """
 
     __slots__ = ('graph', 'index')
@@ -70,16 +70,16 @@ Scalar = Union[float, Symbol]
 
 class Region:
     """
-    A part of a program that runs as a whole or not at all: a case of a branch, a loop's body.
+    A part of a program that is executed conditionally: a case of a branch, or a loop's body.
 
     Attributes
     ----------
     outer : Region or None
-        The region around it; None for the whole program.
+        The enclosing region; None for the whole program.
     known : dict
-        Nodes that were recorded in it, by operation and operands.
+        Nodes of the region, by operation and operands.
     variables : list of Symbol or None
-        Of the body of a loop, what changes from one time to the next.
+        Loop variables, if it is the body of a loop.
 
     """
 
@@ -100,9 +100,9 @@ class Graph:
         nodes are `('input', argument, position)` with two integers; those of control flow are
         described in `flow`.
     births : list of Region
-        Where each node was recorded.
+        Region in which each node was recorded.
     region : Region
-        Where nodes are being recorded.
+        Current region.
 
     """
 
@@ -116,11 +116,11 @@ class Graph:
         return [self._node('input', argument, position) for position in range(size)]
 
     def node(self, symbol: Symbol) -> tuple:
-        """Return the operation and operands behind a symbol."""
+        """Return the operation and operands of a symbol's node."""
         return self.nodes[symbol.index]
 
     def within(self, region: Region, function: Callable):
-        """Return what a function returns, its nodes recorded in a new region of this one."""
+        """Return the result of a function, whose nodes are recorded in an inner region."""
         self.region = region
         try:
             return function()
@@ -128,7 +128,7 @@ class Graph:
             self.region = region.outer
 
     def append(self, *node) -> Symbol:
-        """Return a new node, whatever others there are."""
+        """Return a new node, even if there is an equal one."""
         symbol = Symbol(self, len(self.nodes))
         self.nodes.append(node)
         self.births.append(self.region)
@@ -154,7 +154,7 @@ class Graph:
         return isinstance(operand, Symbol) and self.nodes[operand.index][0] == operation
 
     def _ordered(self, operation: str, a, b) -> Symbol:
-        """Return the node of a commutative operation, operands in one order."""
+        """Return the node of a commutative operation, with operands in a canonical order."""
         if isinstance(b, float) or (isinstance(a, Symbol) and a.index > b.index):
             a, b = b, a
         return self._node(operation, a, b)
@@ -230,7 +230,7 @@ class Graph:
         return self._node('neg', a)
 
     def function(self, name: str, *operands) -> Symbol:
-        """Return the node of a function that has no algebraic rules; integers stay integers."""
+        """Return the node of a function without algebraic rules; integers stay integers."""
         return self._node(name, *operands)
 
     def flag(self, relation: str, *operands) -> Symbol:
@@ -238,19 +238,19 @@ class Graph:
         return self._node('flag', self._node(relation, *operands))
 
     def condition(self, value: Scalar) -> Symbol:
-        """Return the condition behind a flag, or `value > 0`; only flags and branches take it."""
+        """Return the condition of a flag, or `value > 0`; operand of flags and branches only."""
         return self.node(value)[1] if self._is(value, 'flag') else self._node(
             'above', value, 0.0)
 
     def opposite(self, value: Symbol) -> Symbol:
-        """Return the flag that holds where another one does not."""
+        """Return the negation of a flag."""
         condition = self.condition(value)
         if self._is(condition, 'no'):
             return self._node('flag', self.node(condition)[1])
         return self.flag('no', condition)
 
     def is_flag(self, value: Scalar) -> bool:
-        """Return whether a scalar is 1.0 or 0.0, made of a condition."""
+        """Return whether a scalar is the flag of a condition."""
         return self._is(value, 'flag')
 
 
@@ -258,7 +258,7 @@ def _key(part):
     kind = part.__class__
     if kind is Symbol:
         return part.index
-    # zeros of both signs are different constants, though equal
+    # 0.0 and -0.0 are equal but different constants
     if kind is float:
         return (part, math.copysign(1.0, part))
     return part if kind is str else (part, kind)

@@ -1,4 +1,4 @@
-"""Floats that behave as the doubles of compiled code, to run a function as machine code does."""
+"""Floats that behave like the doubles of compiled code, to interpret a function exactly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _add, _sub, _mul, _div, _neg = (float.__add__, float.__sub__, float.__mul__, flo
 
 class Ieee(float):
     """
-    A double that is known at run time only; plain floats beside it are constants.
+    A double that is known at run time only; plain floats are constants.
 
-    Division by zero gives an infinity or no number, as IEEE 754 has it, where Python raises. And
-    constants fold as in a trace: 0 times an infinity is 0 if the 0 is a plain float, and no
-    number if both are `Ieee`. What is computed from an `Ieee` is one.
+    Division by zero gives an infinity or NaN, as in IEEE 754, where Python raises. Constants fold
+    as in a trace: 0 times infinity is 0 if the 0 is a plain float, and NaN if both are `Ieee`.
+    Results of operations with an `Ieee` are `Ieee`.
     """
 
     __slots__ = ()

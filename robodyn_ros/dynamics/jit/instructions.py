@@ -1,4 +1,4 @@
-"""Operations on numbers, and on vectors of numbers, as LLVM IR."""
+"""Operations on numbers and vectors as LLVM IR."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _RELATIONS = {'above': 'ogt', 'at_least': 'oge', 'equal': 'oeq'}
 
 class Kind(NamedTuple):
     """
-    Of a value: a number, or a vector of several.
+    Type of a value: a number, or a vector of several.
 
     Attributes
     ----------
     value, mask : str
-        Type of the value, and of the condition that a comparison of two gives.
+        LLVM types of the value, and of the result of a comparison.
     suffix : str
-        Of the names of intrinsic functions.
+        Suffix of the names of intrinsic functions.
     true : str
-        Condition that holds.
+        Constant for a condition that holds.
 
     """
 
@@ -38,7 +38,7 @@ SCALAR = Kind('double', 'i1', 'f64', '1')
 
 
 def vector_kind(width: int) -> Kind:
-    """Return the kind of vectors of so many numbers."""
+    """Return the kind of vectors of this many numbers."""
     return Kind(f'<{width} x double>', f'<{width} x i1>', f'v{width}f64',
                 f'<{", ".join(["i1 1"] * width)}>')
 
@@ -51,13 +51,13 @@ def instruction(operation: str, values: list[str], kind: Kind, write: Callable[[
     Parameters
     ----------
     operation : str
-        As in a node of a graph.
+        Operation of a node.
     values : list of str
         Names of its operands.
     kind : Kind
-        Of them.
+        Kind of the operands.
     write : callable
-        Writes what has to come before, and returns its name.
+        Writes a preceding instruction, and returns its name.
 
     """
     if operation in BINARY:
@@ -80,6 +80,6 @@ def instruction(operation: str, values: list[str], kind: Kind, write: Callable[[
 
 
 def select(values: list[str], kind: Kind) -> str:
-    """Return the text of a choice between two values, by a condition."""
+    """Return the text of a selection between two values, by a condition."""
     condition, positive, otherwise = values
     return f'select {kind.mask} {condition}, {kind.value} {positive}, {kind.value} {otherwise}'

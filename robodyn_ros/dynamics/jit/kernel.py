@@ -1,4 +1,4 @@
-"""A kernel of one robot as a checked call: arrays in, one array out."""
+"""Kernels of one robot: checked calls with arrays in and one array out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.program import Program, trace
 from robodyn_ros.exceptions import ArgumentError
 
-# straight-line code pays up to here; beyond, LLVM's time grows faster than the robot
+# largest number of bodies that is compiled; LLVM's time grows superlinearly
 LARGEST_COMPILED = 150
 _FEW = 1000
 
@@ -33,19 +33,19 @@ class Kernel:
     shape : tuple of int
         Shape of the result of one state.
     runtime : (k,) array
-        Parameters that all calls share and that may change between calls.
+        Parameters common to all calls, which may change between calls.
     key : str or None
-        Names all that the traced program depends on, for the cache on disk; None: the program
-        itself is the key (it is then traced at every start).
+        Identifier of everything that the traced program depends on, for the cache on disk; None:
+        the program itself is the key (it is then traced at every start).
     compiled : bool
-        False runs `function` on Python floats: the reference, and the path for huge robots.
+        False runs `function` on Python floats: the reference, and for very large robots.
     cache : Path or None
         Folder for compiled code.
     threads : int
-        How many threads share a batch.
+        Number of threads for a batch.
     finite : bool
         Whether a state with a number that is not finite has NaN as its whole result. Otherwise
-        that depends on which products with zero the robot's constants make vanish.
+        that depends on the products with zero that are folded for this robot.
     review : bound method, optional
         `review(*arrays)` is called for states that are finite and whose result is not.
 
@@ -79,9 +79,9 @@ class Kernel:
         Parameters
         ----------
         *arrays : (n,) or (N, n) array_like
-            One per argument. With at least one batch, single states stand for every row.
+            One per argument. If one of them is a batch, single states are used for all rows.
         out : array, optional
-            Where the result goes; float64, of the result's shape.
+            Buffer for the result; float64, of the result's shape.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Kernel:
         result = self._target(out, shape, checked if count is not None else ())
         bad = None
         if count is None:
-            # before the result may lie on top of an argument
+            # before the call, because the result may overwrite an argument
             bad = _not_finite(checked) if self.finite else None
             self.single(result, *checked)
         elif count and self._run_batch(count, result, checked) and self.finite:
@@ -111,30 +111,30 @@ class Kernel:
         if _all_finite(result):
             return
         axes = tuple(range(result.ndim - len(self.shape), result.ndim))
-        doubtful = ~np.isfinite(result).all(axis=axes)
+        not_finite = ~np.isfinite(result).all(axis=axes)
         if bad is not None:
-            doubtful &= ~bad
-        if doubtful.any():
-            self.review(*(array[doubtful] for array in checked))
+            not_finite &= ~bad
+        if not_finite.any():
+            self.review(*(array[not_finite] for array in checked))
 
     @property
     def single(self) -> Callable:
-        """Call for one state without checks: `out` and arrays, contiguous float64."""
+        """Return the unchecked call for one state: `out` and arrays, contiguous float64."""
         if self._single is None:
-            with self._lock:  # another thread may be at it
+            with self._lock:  # another thread may compile it
                 self._single = self._single or self._compile_single()
         return self._single
 
     def warm(self) -> None:
-        """Compile, or load from the cache, now."""
+        """Compile, or load from the cache."""
         self.single
 
     def builtin(self, name: str, doc: str | None) -> Callable:
         """
         Return the fastest way to call this kernel.
 
-        A function implemented in machine code, where this interpreter allows it; arguments
-        that it does not take at once go to the kernel's own checked call.
+        It is a built-in function of machine code, if this interpreter supports it; arguments
+        that it does not handle are passed to the kernel's checked call.
         """
         code, fallback = self.code, self.__call__
         if code is None or not builtin.supported():
@@ -146,7 +146,7 @@ class Kernel:
 
     @property
     def code(self) -> machine.Code | None:
-        """Return the machine code with `kernel`; None where Python runs the algorithm."""
+        """Return the machine code with `kernel`; None if the algorithm runs in Python."""
         self.warm()
         return self._code.get('single')
 
@@ -237,7 +237,7 @@ class Kernel:
         runtime = self.runtime.ctypes.data
 
         def batch(count, out, arrays):
-            # of this call alone: several threads may compute batches at once
+            # one per call, for batches in several threads
             workspace = np.empty(size)
             return address(count, loops.aligned(workspace), runtime,
                            *(array.ctypes.data for array in arrays), out.ctypes.data)
@@ -246,14 +246,14 @@ class Kernel:
 
 
 def _not_finite(arrays: list[np.ndarray]) -> np.ndarray | None:
-    """Return which states have a number that is not finite, (N,) or (); None: none of them."""
+    """Return a mask of states that are not finite, (N,) or (); None if all are finite."""
     if all(map(_all_finite, arrays)):
         return None
     return ~np.logical_and.reduce([np.isfinite(array).all(axis=-1) for array in arrays])
 
 
 def _all_finite(array: np.ndarray) -> bool:
-    # for a few numbers their squares are a quicker look; for many, BLAS would start threads
+    # for a few numbers the sum of squares is faster; for many, BLAS would start threads
     return (array.size < _FEW and math.isfinite(np.vdot(array, array))
             or bool(np.isfinite(array).all()))
 
@@ -265,7 +265,7 @@ def as_doubles(array, name: str, size: int) -> np.ndarray:
     Raises
     ------
     ArgumentError
-        Not numbers, or not that shape.
+        Not numbers, or not of that shape.
 
     """
     try:

@@ -1,4 +1,4 @@
-"""Where lists are in a block of numbers: what is done with their elements is done side by side."""
+"""Lists within a block of numbers, whose elements are computed in parallel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDEST = 8  # elements of a vector
 
 class Lists(int):
     """
-    Length of a block of numbers that are lists, one behind the other.
+    Length of a block of numbers that consists of consecutive lists.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ class Lists(int):
 
 
 class Span(NamedTuple):
-    """Neighbouring numbers of a list, no more than a vector has: the first, and how many."""
+    """Consecutive numbers of a list, at most as many as a vector has: the first, and the count."""
 
     begin: int
     count: int
 
 
 def spans(length: int) -> list[Span]:
-    """Return the spans of a block; of one that is no lists there are none."""
+    """Return the spans of a block; none if it is not of lists."""
     found, begin = [], 0
     for size in getattr(length, 'sizes', ()):
         found += [Span(begin + start, min(WIDEST, size - start))
@@ -46,5 +46,5 @@ def spans(length: int) -> list[Span]:
 
 
 def width_of(count: int) -> int:
-    """Return how many elements a vector of so many numbers has: the next power of two."""
+    """Return the width of a vector of this many numbers: the next power of two."""
     return 1 << (count - 1).bit_length()

@@ -1,28 +1,28 @@
 """
-Loops around traced programs: many states, and many steps, four at a time.
+Loops around traced programs: over many states and many steps, four states at a time.
 
-Rows of the arrays are turned into vectors in a workspace (`gather`), the straight-line part only
-sees vectors, and its results are turned back into rows (`scatter`). Lanes beyond the last row
+Rows of the arrays are converted to vectors in a workspace (`gather`), the program computes on
+vectors, and its results are converted back to rows (`scatter`). Lanes beyond the last row
 repeat it: the same result, stored twice.
 
 Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous doubles):
 
 - `batch(count, workspace, argument 0, ..., out 0, ...)`: `count` rows in every argument that is
-  not shared, and in every result. Returns 1 if it has looked for numbers in the arguments that
-  are not finite, and found one, else 0.
+  not shared, and in every result. Returns 1 if the arguments are tested and contain a number that
+  is not finite, else 0.
 - `rollout(count, steps, every, workspace, runtime, state, constants, inputs, of row, of step,
-  out)`: `count` rows of `state` and `constants`. In each step a program makes the next state of
-  state, constants and inputs; those of a row and step begin `row * of row + step * of step`
-  numbers into `inputs`. After every `every` steps the beginning of the state is written to
-  `out`. In the end `state` is the last one.
+  out)`: `count` rows of `state` and `constants`. In each step a program computes the next state
+  from state, constants and inputs; the inputs of a row and step are at the offset
+  `row * of row + step * of step` in `inputs`. After every `every` steps the leading values of the
+  state are written to `out`. At the end `state` is the last state.
 - `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
   vectors.
 
-Tables follow at the end of both: an address and a number of rows each.
+Both have two more parameters per table at the end: its address and number of rows.
 
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
-a rollout, of state, constants, inputs and next state. Two buffers take turns as state and next
-state, so that of a long state not all has to be read before any of it is written.
+a rollout, of state, constants, inputs and next state. Two buffers alternate as state and next
+state, so that a long state need not be loaded completely before the next one is stored.
 """
 
 from __future__ import annotations
@@ -51,37 +51,38 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
     Parameters
     ----------
     program : Program
-        What to compute for each row.
+        Program for each row.
     pointer : str
         As in `codegen.kernel_ir`.
     finite : bool
-        Whether it looks for numbers that are not finite.
+        Whether the arguments are tested for numbers that are not finite.
 
     """
     parameters = program.parameters()
     rows = {name: size for name, size in parameters.items()
             if size is not None and name not in program.shared}
     names = ', '.join(f'i64 %{name}' for name in parameters)
-    mark = f'  store double {{}}, {pointer} %spoilt'
+    mark = f'  store double {{}}, {pointer} %notfinite'
     lines = [f'define i64 @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
-             '  %spoilt = alloca double', mark.format(constant(0.0)), *_buffers(rows), *_rows()]
+             '  %notfinite = alloca double', mark.format(constant(0.0)), *_buffers(rows), *_rows()]
     results = [f'out{k}' for k in range(len(program.results))]
     for name, size in rows.items():
         if name not in results:
             lines += _move('gather', f'%{name}', _starts(lines, name, size), size, name)
     numbers = [(f'%b{name}', WIDTH * size) for name, size in rows.items()
                if finite and name not in results]
-    lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'sound',
-                         'unsound'), 'unsound:', mark.format(constant(1.0)), '  br label %sound',
-              'sound:']
+    lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'tested',
+                         'mark'), 'mark:', mark.format(constant(1.0)), '  br label %tested',
+              'tested:']
     given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
     lines.append(f'  call void @body({given})')
     for name in results:
         lines += _move('scatter', f'%{name}', _starts(lines, name, rows[name]), rows[name], name)
-    lines += ['  br label %tail', *_end_of_rows(), f'  %mark = load double, {pointer} %spoilt',
-              '  %answer = fptosi double %mark to i64', '  ret i64 %answer', '}']
+    lines += ['  br label %tail', *_end_of_rows(),
+              f'  %marked = load double, {pointer} %notfinite',
+              '  %answer = fptosi double %marked to i64', '  ret i64 %answer', '}']
     return module_ir([program], [*lines, *vector_function('body', program, pointer),
-                                 *_turns(pointer)], pointer)
+                                 *_gather_and_scatter(pointer)], pointer)
 
 
 def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
@@ -93,7 +94,7 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     program : Program
         Next state of runtime, state, constants and inputs.
     recorded : int
-        How many numbers of the state are written to `out`.
+        Number of leading state values that are written to `out`.
     pointer : str
         As in `codegen.kernel_ir`.
 
@@ -134,11 +135,11 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     lines += _move('scatter', '%astate', state, size, 'after')
     lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
     return module_ir([program], [*lines, *vector_function('step', program, pointer),
-                                 *_turns(pointer)], pointer)
+                                 *_gather_and_scatter(pointer)], pointer)
 
 
 def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
-    """Return the IR of `rollout_one`; arguments as for `rollout_ir`."""
+    """Return the IR of `rollout_one`; arguments are as for `rollout_ir`."""
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
              f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{_tables(program)}) {{', 'entry:',
              '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
@@ -162,13 +163,13 @@ def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
 
 
 def _tables(program: Program) -> str:
-    """Return the parameters that tables take, to follow others."""
+    """Return the parameters of tables, to be appended to others."""
     return ''.join(f', i64 %{name}' for name, size in program.parameters().items()
                    if size is None)
 
 
 def _copy(pointer: str) -> list[str]:
-    """Return `copy`: numbers from one address to another, at least one."""
+    """Return `copy`, which copies one or more doubles."""
     return ['define internal void @copy(i64 %from, i64 %to, i64 %size) {', 'start:',
             f'  %source = inttoptr i64 %from to {pointer}',
             f'  %target = inttoptr i64 %to to {pointer}', '  br label %loop', 'loop:',
@@ -190,7 +191,7 @@ def _buffers(sizes: dict[str, int]) -> list[str]:
 
 
 def workspace_size(*sizes: int) -> int:
-    """Return how many doubles a workspace needs, with room to align it."""
+    """Return the number of doubles in a workspace, with space for its alignment."""
     return WIDTH * (sum(sizes) + 1)
 
 
@@ -200,7 +201,7 @@ def aligned(workspace: np.ndarray) -> int:
 
 
 def in_threads(run: Callable[[slice], T], count: int, threads: int) -> list[T]:
-    """Return what `run` returns for slices of `count` rows, side by side; lanes stay together."""
+    """Return the results of `run` for slices of `count` rows, in threads; lanes stay together."""
     size = -(-count // (threads * WIDTH)) * WIDTH
     slices = [slice(begin, begin + size) for begin in range(0, count, size)]
     if len(slices) == 1:
@@ -227,7 +228,7 @@ def _end_of_rows() -> list[str]:
 
 
 def _starts(lines: list[str], name: str, size: int) -> list[str]:
-    """Add the computation of where the rows of an array begin; return the names."""
+    """Add the computation of the first elements of the rows; return their names."""
     lines += [f'  %s{name}{lane} = mul i64 %row{lane}, {size}' for lane in _LANES]
     return [f'%s{name}{lane}' for lane in _LANES]
 
@@ -239,8 +240,8 @@ def _move(function: str, array: str, starts: list[str], size: int, buffer: str) 
     return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
 
 
-def _turns(pointer: str) -> list[str]:
-    """Return `gather` and `scatter`: from four rows to a buffer of vectors, and back."""
+def _gather_and_scatter(pointer: str) -> list[str]:
+    """Return `gather` and `scatter`, which copy four rows to a buffer of vectors, and back."""
     vectors = vector_pointer_type(pointer)
     starts = ', '.join(f'i64 %s{lane}' for lane in _LANES)
     text = []

@@ -1,11 +1,11 @@
 """
-From LLVM IR to machine code in this process, through a cache on disk.
+Compilation of LLVM IR to machine code in this process, with a cache on disk.
 
 A cache entry is one object file under a name that hashes everything it depends on: the robot,
-the kernel's source, this package's code generator, LLVM, and the processor. What is damaged, or
-not this user's own, is built again, see `object_cache`. Entries are written to a temporary file
-and renamed: processes that start together cannot disturb each other. Where the cache folder cannot
-be used, code is compiled in memory.
+the kernel's source, this package's code generator, LLVM, and the processor. A damaged entry, or
+one of another user, is compiled again, see `object_cache`. Entries are written to a temporary file
+and renamed, so that processes can start at the same time. If the cache folder cannot be used, code
+is compiled in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import llvmlite.binding as llvm
 from robodyn_ros.dynamics.jit.object_cache import ObjectCache
 from robodyn_ros.exceptions import KernelError
 
-LOGGER = logging.getLogger(__name__)  # a record at INFO before each compilation
+LOGGER = logging.getLogger(__name__)  # logs each compilation at INFO
 
 
 class Ir(NamedTuple):
@@ -36,9 +36,9 @@ class Ir(NamedTuple):
     Attributes
     ----------
     text : str
-        What LLVM parses.
+        Text of the module.
     long : bool
-        Whether it is compiled quickly instead of well.
+        Whether it is compiled with little optimisation.
 
     """
 
@@ -48,12 +48,12 @@ class Ir(NamedTuple):
 
 class Code:
     """
-    Machine code of one module; keeps it alive.
+    Machine code of one module, which stays loaded during the life of this object.
 
     Attributes
     ----------
     from_cache : bool
-        Whether it was loaded rather than compiled.
+        Whether it was loaded from the cache.
 
     """
 
@@ -79,9 +79,9 @@ def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
     Parameters
     ----------
     key : str
-        Names everything that the IR depends on.
+        Identifier of everything that the IR depends on.
     make_ir : callable
-        Makes the IR; called only when the cache has no sound entry.
+        Returns the IR; called only if the cache has no valid entry.
     cache : Path or None
         Folder of the cache; None compiles in memory.
 
@@ -97,7 +97,7 @@ def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
 
 
 def _made(make_ir: Callable[[], Ir]) -> Ir:
-    """Return IR, made without garbage collections: all the nodes of its program are in use."""
+    """Return IR, made without garbage collection, because all nodes of its program are in use."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -108,7 +108,7 @@ def _made(make_ir: Callable[[], Ir]) -> Ir:
 
 
 def find(key: str, cache: Path | None) -> Code | None:
-    """Return machine code for a key from the cache; None if it has no sound entry."""
+    """Return machine code for a key from the cache; None if it has no valid entry."""
     with ObjectCache(cache) as entries:
         return _found(entries, _name(key))
 
@@ -123,13 +123,13 @@ def _found(entries: ObjectCache, name: str) -> Code | None:
         try:
             return Code(object_code, True)
         except (RuntimeError, KernelError):
-            pass  # of a sound digest but not loadable here: built again
+            pass  # the digest is correct, but the code cannot be loaded: compile it again
     return None
 
 
 def load_kind(kind: str, key: str | None, make_ir: Callable[[], Ir],
               cache: Path | None) -> Code:
-    """Return machine code of one kind for a key, as `load`; without one its IR is the key."""
+    """Return machine code of one kind for a key, as `load`; without a key, the IR is the key."""
     if key is None:
         made = make_ir()
         make_ir, key = lambda: made, hashlib.sha256(made.text.encode()).hexdigest()
@@ -140,8 +140,8 @@ def compile_ir(ir: Ir) -> bytes:
     """
     Return the object file of a module.
 
-    A long one is compiled without optimisation: in a thirtieth of the time, to code that takes
-    about one and a half times as long.
+    A long one is compiled without optimisation: in a thirtieth of the time, to code that is about
+    one and a half times slower.
     """
     try:
         module = llvm.parse_assembly(ir.text)
@@ -153,14 +153,14 @@ def compile_ir(ir: Ir) -> bytes:
 
 def source_digest(function: Callable | None = None, others: Sequence[str] = ()) -> str:
     """
-    Return a digest of this folder's source, and of all that a function may build on.
+    Return a digest of the source of `dynamics`, and of other packages that code depends on.
 
     Parameters
     ----------
     function : callable, optional
-        Its part of the package counts.
+        Function whose package is included.
     others : sequence of str
-        Other parts of this package that count.
+        Other packages of robodyn_ros that are included.
 
     """
     here = Path(__file__).parents[1]
@@ -171,7 +171,7 @@ def source_digest(function: Callable | None = None, others: Sequence[str] = ()) 
 
 
 def _part(file: Path) -> Path:
-    """Return the part of a package that a file belongs to: the folder right below the package."""
+    """Return the folder directly below the top-level package that a file belongs to."""
     folder = file.parent
     while len(folder.parents) > 1 and (folder.parents[1] / '__init__.py').is_file():
         folder = folder.parent
@@ -189,7 +189,7 @@ def _folders_digest(folders: tuple[Path, ...]) -> str:
 
 
 def pointer_type() -> str:
-    """Return how this LLVM writes a pointer to double."""
+    """Return the type of a pointer to double in this LLVM."""
     return 'ptr' if llvm.llvm_version_info[0] >= 16 else 'double*'
 
 
@@ -199,12 +199,12 @@ def default_cache() -> Path | None:
     if chosen:
         return Path(chosen)
     base = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
-    # without a home there is no place that is ours
+    # without a home folder there is no safe place
     return Path(base) / 'robodyn_ros' if os.path.isabs(base) else None
 
 
 def _target_machine(effort: int = 1):
-    # a new one each time: an execution engine takes ownership of its own
+    # a new one each time, because an execution engine takes ownership of it
     return _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=_features(), opt=effort, reloc='default',
         codemodel='jitdefault', jit=True)
@@ -224,7 +224,7 @@ def _features() -> str:
     try:
         return llvm.get_host_cpu_features().flatten()
     except RuntimeError:
-        return ''  # LLVM cannot tell on this processor: its baseline is safe
+        return ''  # not known for this processor: the baseline is safe
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Scalars nested in lists, tuples, named tuples and dataclasses: as one list, and back."""
+"""Scalars nested in lists, tuples, named tuples and dataclasses, as one list and back."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from robodyn_ros.dynamics.jit.graph import number, Scalar
 
 def flatten(values) -> list[Scalar]:
     """
-    Return nested scalars as one list, in the order in which they are written.
+    Return nested scalars as one list, in depth-first order.
 
     Parameters
     ----------
     values : scalar, list, tuple, named tuple or dataclass
-        Nested in any way; a dataclass counts as the list of its fields.
+        Nested in any way; a dataclass is treated as the list of its fields.
 
     """
     if isinstance(values, (list, tuple)):
@@ -29,14 +29,14 @@ def flatten(values) -> list[Scalar]:
 
 def unflatten(like, scalars: Iterable[Scalar]) -> Any:
     """
-    Return scalars nested as others are, the inverse of `flatten`.
+    Return scalars in the structure of others: the inverse of `flatten`.
 
     Parameters
     ----------
     like : scalar, list, tuple, named tuple or dataclass
-        The structure to give them.
+        The structure.
     scalars : iterable of scalar
-        As many as `flatten(like)` has.
+        As many as in `flatten(like)`.
 
     """
     return _nested(like, iter(scalars))

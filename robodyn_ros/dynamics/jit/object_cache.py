@@ -1,9 +1,9 @@
 """
 Object files on disk, in a folder that only this user can write to.
 
-What keeps foreign code out is who owns folder and entry and who may write to them. That is asked
-of what has been opened, never of a path, which may lead elsewhere a moment later. The digest in an
-entry finds damage; it is no signature.
+Foreign code is excluded by the owner and the permissions of folder and entry. They are checked on
+open descriptors, never on a path, which may be replaced in between. The digest in an entry detects
+damage; it is not a signature.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 class ObjectCache:
     """
-    The entries of a folder by name, for the time of a `with` block.
+    Entries of a folder by name, for the duration of a `with` block.
 
-    Where the folder cannot be used, is a link, or is not this user's alone, nothing is read and
-    nothing written.
+    Nothing is read or written if the folder cannot be used, is a link, belongs to another user,
+    or can be written to by others.
 
     Parameters
     ----------
     folder : Path or None
-        Made if it is not there; None: there are no entries.
+        Folder, created if missing; None: there are no entries.
 
     """
 
@@ -45,7 +45,7 @@ class ObjectCache:
             os.close(self._descriptor)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of an entry; None if there is none, or it is damaged or foreign."""
+        """Return the content of an entry; None if it is missing, damaged or of another user."""
         if self._descriptor is None:
             return None
         try:
@@ -61,7 +61,7 @@ class ObjectCache:
         return content if data[:head] == _MAGIC and digest == _digest(name, content) else None
 
     def write(self, name: str, content: bytes) -> None:
-        """Make an entry, or replace it, whole or not at all; what fails costs nothing else."""
+        """Create or replace an entry atomically; errors are ignored."""
         if self._descriptor is None:
             return
         folder, temporary = self._descriptor, f'{secrets.token_hex(8)}.part'
@@ -81,7 +81,7 @@ class ObjectCache:
 
 
 def _opened(folder: Path) -> int | None:
-    """Return a descriptor of a folder that is this user's alone; None if there is none."""
+    """Return a descriptor of a folder that only this user can write to, else None."""
     if os.open not in os.supports_dir_fd:
         return None
     try:
@@ -96,7 +96,7 @@ def _opened(folder: Path) -> int | None:
 
 
 def _is_own(status: os.stat_result, kind) -> bool:
-    """Return whether it is of a kind, belongs to this user, and nobody else may write to it."""
+    """Return whether a file is of a kind, is owned by this user, and others cannot write to it."""
     return (kind(status.st_mode) and status.st_uid == os.geteuid()
             and not status.st_mode & _OTHERS)
 

@@ -1,12 +1,11 @@
 """
 Packs: nodes of a program that are computed as the elements of one vector.
 
-Robots have lists with a number for each joint, and most of what a program does with an element
-it does with all others alike. Where the lists are is known of its arguments (`Lists`) and tables,
-and of what functions return. From there each node gets a lane: the place in the list that it
-belongs to. Nodes of different lanes whose operands are in the same packs, or are the same scalar,
-or constants, are a pack. That holds for all lanes alike: what one lane needs, the first one needs,
-too, so that a pack can be computed where its first node was recorded.
+Robots have lists with a number per joint, and most operations of a program are the same for all
+elements. The lists are known for arguments (`Lists`), tables, and results of functions. Starting
+from these, each node gets a lane: its position in the list. Nodes of different lanes whose
+operands are in the same packs, or are the same scalar, or constants, form a pack. All lanes have
+the same dependencies, so that a pack can be computed where its first node was recorded.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from robodyn_ros.dynamics.jit.graph import Graph, Symbol
 from robodyn_ros.dynamics.jit.lists import Span, width_of
 from robodyn_ros.dynamics.jit.schedule import Schedule
 
-# nodes that are read from memory whenever they are needed, as numbers or as vectors
+# nodes that are loaded from memory whenever they are needed, as numbers or as vectors
 MEMORY = ('input', 'result', 'element')
 RELATIONS = ('above', 'at_least', 'equal')
 CONDITIONS = (*RELATIONS, 'both', 'either', 'no')
@@ -38,13 +37,13 @@ class Pack:
     Attributes
     ----------
     operation : str
-        Of all of them.
+        Operation of its nodes.
     count, width : int
-        Lanes, and elements of the vector: the next power of two.
+        Number of lanes, and of elements of the vector: the next power of two.
     lanes : dict of int to int
-        The nodes; there need not be one in each lane.
+        Nodes by lane; some lanes may have none.
     operands : dict of int to tuple
-        Operands by lane, in the same order in all.
+        Operands by lane, in the same order in all lanes.
     of_conditions : bool
         Whether it is a vector of conditions.
 
@@ -65,14 +64,14 @@ class Pack:
         return next(iter(self.operands.values()))
 
     def columns(self) -> list[list]:
-        """Return, for each operand, the values of all lanes; None where there is no node."""
+        """Return, per operand, the values of all lanes; None where there is no node."""
         rows = [self.operands.get(lane) for lane in range(self.count)]
         return [[None if row is None else row[k] for row in rows]
                 for k in range(len(self.example))]
 
 
 class Place(NamedTuple):
-    """Where a node is computed: in which lane of which pack."""
+    """Pack and lane of a node."""
 
     pack: Pack
     lane: int
@@ -85,11 +84,11 @@ class Packs:
     Attributes
     ----------
     of : dict of int to Place
-        Of each node that is in a pack.
+        Place of each node that is in a pack.
     leaves : dict of int to list of Symbol
-        Of conditions that all, or any, of several hold: those.
+        Operands of each conjunction or disjunction of several conditions.
     inside : dict of Region to list
-        What is computed in each region, in order: packs, and the numbers of single nodes.
+        Packs, and indices of single nodes, of each region, in the order of evaluation.
 
     """
 
@@ -112,14 +111,14 @@ class Packs:
                                 if item is not None]
                        for region, indices in schedule.inside.items()}
 
-    # --- which nodes are a pack -------------------------------------------------------------
+    # --- search for packs -------------------------------------------------------------------
 
     def _find(self) -> None:
         """
-        Give nodes their lanes.
+        Assign nodes to lanes and packs.
 
-        What only one lane has is a number like any other: what is made of it may be of no lane,
-        or of several, so that they are found anew.
+        A pack with a single node is dissolved; the nodes that depend on it may then belong to
+        other packs, or none, so that they are assigned again.
         """
         alone: set[int] = set()
         packs: dict[tuple, list[Pack]] = defaultdict(list)
@@ -138,7 +137,7 @@ class Packs:
                 self._cut(packs, start)
 
     def _extend(self, packs: dict[tuple, list[Pack]], start: int, alone: set[int]) -> None:
-        """Put nodes from a number on into packs."""
+        """Assign nodes from an index on to packs."""
         nodes = self.graph.nodes
         for index in self._needed[bisect_left(self._needed, start):]:
             found = None if index in alone else self._alike(index)
@@ -152,7 +151,7 @@ class Packs:
                 self.of[index] = Place(pack, lane)
 
     def _cut(self, packs: dict[tuple, list[Pack]], start: int) -> None:
-        """Take nodes from a number on out of their packs; all of one lane are among them."""
+        """Remove nodes from an index on from their packs."""
         for index in self._needed[bisect_left(self._needed, start):]:
             place = self.of.pop(index, None)
             if place is not None:
@@ -162,7 +161,7 @@ class Packs:
 
     @staticmethod
     def _free(packs: list[Pack], lane: int, operands: tuple) -> Pack | None:
-        """Return the pack with room in a lane; best of all one with the same constants."""
+        """Return a pack with a free lane, preferably one with the same constants."""
         free = [pack for pack in packs if lane not in pack.lanes]
         for pack in free[1:] and free:
             if all(isinstance(a, Symbol) or a == b for a, b in zip(operands, pack.example)):
@@ -170,16 +169,16 @@ class Packs:
         return free[0] if free else None
 
     def _alike(self, index: int) -> tuple | None:
-        """Return what the nodes of a pack have in common, lane, number of lanes, operands."""
+        """Return the key that the nodes of a pack share, lane, number of lanes, and operands."""
         operation, *operands = self.graph.nodes[index]
         if operation in MEMORY:
             return self._in_memory(operation, *operands)
         if operation == 'variable':
             first = self.graph.nodes[self._loops[operands[0]]][4 + operands[1]]
-            return self._behind((operation, operands[0]), first, tuple(operands))
+            return self._same_lane((operation, operands[0]), first, tuple(operands))
         if operation == 'iterated':
             variable = self.graph.node(operands[0])[3].variables[operands[1]]
-            return self._behind((operation, operands[0].index), variable, tuple(operands))
+            return self._same_lane((operation, operands[0].index), variable, tuple(operands))
         if operation == 'chosen':
             return self._of_operands((operation, operands[0].index), operands[1:], False)
         if operation in _ALIKE:
@@ -197,8 +196,8 @@ class Packs:
             return None
         return (operation, key, span.begin), position - span.begin, span.count, (source, position)
 
-    def _behind(self, key: tuple, value, operands: tuple) -> tuple | None:
-        """Return the lane of what takes the place of another value."""
+    def _same_lane(self, key: tuple, value, operands: tuple) -> tuple | None:
+        """Return key and lane of a node that has the lane of another value."""
         place = self.of.get(value.index) if isinstance(value, Symbol) else None
         return None if place is None else (
             (*key, id(place.pack)), place.lane, place.pack.count, operands)
@@ -221,18 +220,18 @@ class Packs:
         for each, place in zip(operands, places):
             if place is not None:
                 parts.append((2, id(place.pack)))
-            # what cases return comes before all that is chosen, whatever it depends on
+            # all values of the cases come before the choice, whatever they depend on
             elif each.__class__ is not Symbol or key[0] == 'chosen':
                 parts.append((0, 0))
-            elif self._has_mates(key[0], each.index):
+            elif self._is_shared(key[0], each.index):
                 parts.append((1, each.index))
             else:
-                return None  # the running sum of elements, or the like
+                return None  # for example the running sum of elements
         if commutes:
             parts, operands = zip(*sorted(zip(parts, operands), key=itemgetter(0)))
         return (*key, *parts), lane, count, tuple(operands)
 
-    def _has_mates(self, operation: str, index: int) -> bool:
+    def _is_shared(self, operation: str, index: int) -> bool:
         """Return whether a node is an operand of several nodes of an operation."""
         known = self._shared.get((operation, index))
         if known is None:
@@ -246,7 +245,7 @@ class Packs:
             for index in pack.lanes.values():
                 del self.of[index]
 
-    # --- conditions that all or any hold ----------------------------------------------------
+    # --- conjunctions and disjunctions ------------------------------------------------------
 
     def _join(self) -> set[int]:
         """Find the leaves of trees of `both`, and of `either`; return their inner nodes."""
@@ -280,10 +279,10 @@ class Packs:
                     users[each.index].append(index)
         return users
 
-    # --- what is not worth it ---------------------------------------------------------------
+    # --- packs without a benefit ------------------------------------------------------------
 
     def _dissolve(self, outputs: Sequence) -> None:
-        """Drop packs that are only taken apart again."""
+        """Dissolve packs whose elements are only used one by one."""
         users = self._users
         wanted = {each.index for each in outputs if isinstance(each, Symbol)}
         packs = list(dict.fromkeys(place.pack for place in self.of.values()))
@@ -297,7 +296,7 @@ class Packs:
                 self._drop([pack])
 
     def _together(self, user: int, lane: int) -> bool:
-        """Return whether a node uses an element with the rest of its vector."""
+        """Return whether a node uses an element together with the rest of its vector."""
         place = self.of.get(user)
         return (place is not None and place.lane == lane
                 or user in self.leaves or user in self._inner
@@ -311,7 +310,7 @@ class Packs:
         return False
 
     def _item(self, index: int) -> Pack | int | None:
-        """Return what a node is computed with; None if that is nothing by itself."""
+        """Return the pack of a node, or the node; None if it is not computed on its own."""
         if self.graph.nodes[index][0] in MEMORY or index in self._inner:
             return None
         place = self.of.get(index)

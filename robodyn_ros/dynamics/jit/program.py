@@ -1,4 +1,4 @@
-"""A traced function: the program of one algorithm for one robot."""
+"""Traced functions: the program of one algorithm for one robot."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from robodyn_ros.dynamics.jit.schedule import Schedule
 
 Argument = Union[int, Table, FunctionTable]
 
-# nodes from which on compiling a program well would take seconds
+# number of nodes from which on compilation with optimisation would take seconds
 LONG = 25_000
 
 
 @dataclass(frozen=True)
 class Program:
     """
-    What a function computes, ready to be emitted.
+    A traced function, ready for code generation.
 
     Attributes
     ----------
     graph : Graph
         All nodes of the trace, in an order of evaluation.
     arguments : tuple of int, Table or FunctionTable
-        Number of doubles of each argument, or which table it is.
+        Number of doubles of each argument, or its table.
     outputs : list of float or Symbol
         The results, flattened in row-major order.
     results : tuple of int
-        How many of them go into each array of results.
+        Lengths of the arrays of results.
     in_place : bool
-        Whether results may lie on top of arguments: all loads then come before all stores.
+        Whether results may overlap arguments, so that all loads must come before all stores.
     shared : tuple of str
-        Parameters that are the same for all states where many are computed side by side.
+        Parameters that are common to all states in vector functions.
 
     """
 
@@ -49,7 +49,7 @@ class Program:
     shared: tuple[str, ...] = ('a0',)
 
     def parameters(self) -> dict[str, int | None]:
-        """Return the parameters of its functions by name, with the length of what is an array."""
+        """Return the parameters of its functions by name, with the lengths of arrays."""
         found: dict[str, int | None] = {}
         for k, kind in enumerate(self.arguments):
             if isinstance(kind, int):
@@ -66,7 +66,7 @@ class Program:
         for output in self.outputs:
             if isinstance(output, Symbol):
                 used[output.index] = 1
-        # operands come before their node, so one sweep backwards finds all
+        # operands precede their node, so that one backward pass is enough
         for index in range(len(nodes) - 1, -1, -1):
             if used[index]:
                 for operand in nodes[index][1:]:
@@ -76,12 +76,12 @@ class Program:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Return where each of the nodes is computed."""
+        """Return the region in which each node is computed."""
         return Schedule(self.graph, self.needed, self.outputs, self.in_place)
 
     @cached_property
     def packs(self) -> Packs:
-        """Return which nodes are computed side by side."""
+        """Return the nodes that are computed as vectors."""
         found = {}
         for number, kind in enumerate(self.arguments):
             if isinstance(kind, Table):
@@ -95,24 +95,24 @@ class Program:
     @cached_property
     def packed(self) -> bool:
         """
-        Whether packs are computed as vectors, where one state is computed.
+        Whether packs are computed as vectors in the code for one state.
 
-        Programs with sines are recursions over the bodies for the most part: it is not worth it.
+        Not for programs with sines, which are mostly recursions over the bodies.
         """
         return not self.in_place and not self.has_sines and bool(self.packs.of)
 
     @cached_property
     def has_sines(self) -> bool:
-        """Whether there are sines or cosines to compute."""
+        """Whether the program has sines or cosines."""
         return any(self.graph.nodes[index][0] in ('sin', 'cos') for index in self.needed)
 
     @cached_property
     def long(self) -> bool:
-        """Whether it is compiled quickly instead of well: without optimisation."""
+        """Whether the program is compiled without optimisation, because of its length."""
         return len(self.graph.nodes) > LONG and self.operation_count() > LONG
 
     def operation_count(self) -> int:
-        """Return the number of operations and function calls, those on vectors counted once."""
+        """Return the number of operations and function calls; one for a vector operation."""
         if self.packed:
             return sum(map(len, self.packs.inside.values()))
         return sum(self.graph.nodes[index][0] != 'input' for index in self.needed)
@@ -121,17 +121,17 @@ class Program:
 def trace(function: Callable, arguments: Sequence[Argument], results: Sequence[int] = (),
           in_place: bool = True, shared: Sequence[str] = ('a0',)) -> Program:
     """
-    Record a function of scalars.
+    Trace a function of scalars.
 
     Parameters
     ----------
     function : callable
-        Takes one list of scalars per length in `arguments`, and a handle per table; returns
+        Takes a list of scalars per length in `arguments`, and a handle per table; returns
         nested scalars.
     arguments : sequence of int, Table or FunctionTable
-        Length of each argument, or which table it is.
+        Length of each argument, or its table.
     results : sequence of int
-        Lengths of the arrays that the results go to; default one for all.
+        Lengths of the arrays of results; default one array.
     in_place, shared
         As in `Program`.
 

@@ -1,9 +1,9 @@
 """
-Where each node of a program is computed: the innermost region that all its uses are in.
+Scheduling of nodes: the innermost region that contains all uses of each node.
 
-What one case of a branch needs alone is computed in that case, whether it was recorded there or
-before; what several need, before the branch. Nothing moves into a loop that was recorded before
-it, and arithmetic of a loop's body that gives the same each time is computed before the loop.
+A node used in one case of a branch only is computed in that case, even if it was recorded before
+the branch; a node used in several cases, before the branch. Nodes recorded before a loop do not
+move into it, and arithmetic that is invariant in the loop's body is computed before the loop.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from robodyn_ros.exceptions import KernelError
 
 CHOICES = ('branch', 'switch')
 _FORKS = (*CHOICES, 'iterate', 'variable')
-# what is not worth a trial: a loop may not run at all
-_DEAR = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'result')
+# not computed before a loop, which may not run at all
+_EXPENSIVE = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'result')
 
 
 class Schedule:
     """
-    An order of evaluation.
+    The order of evaluation of a program.
 
     Parameters
     ----------
     graph : Graph
-        The nodes.
+        Graph of the nodes.
     needed : list of int
-        Those to compute, in the order in which they were recorded.
+        Nodes to compute, in the order in which they were recorded.
     outputs : list of scalar
-        The results, used in the outermost region.
+        Results, used in the outermost region.
     early : bool
-        Whether inputs are loaded in the outermost region, wherever they are used: they may be
-        overwritten by the first results.
+        Whether inputs are loaded in the outermost region wherever they are used, because results
+        may overwrite them.
 
     Attributes
     ----------
     inside : dict of Region to list of int
-        The nodes that are computed in each region, in an order of evaluation.
+        Nodes of each region, in an order of evaluation.
     region : dict of int to Region
-        The same the other way round.
+        Region of each node.
     chosen : dict of int to list of int
-        Of each choice, the nodes of its results.
+        Result nodes of each choice.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Schedule:
             self.inside[self.region[index]].append(index)
 
     def operands(self, index: int) -> list[int]:
-        """Return the nodes that a node needs; a choice needs what its cases return."""
+        """Return the operands of a node; those of a choice include the results of its cases."""
         node = self.graph.nodes[index]
         found = [each.index for each in node[1:] if isinstance(each, Symbol)]
         if node[0] in CHOICES:
@@ -82,7 +82,7 @@ class Schedule:
         return found
 
     def ancestors(self, indices: Iterable[int]) -> set[int]:
-        """Return nodes with all that they need, directly or not."""
+        """Return nodes with all nodes that they depend on."""
         found: set[int] = set()
         stack = list(indices)
         while stack:
@@ -93,7 +93,7 @@ class Schedule:
         return found
 
     def _variations(self, needed: list[int]) -> dict[int, frozenset[Region]]:
-        """Return the bodies of loops in which the value of each node changes."""
+        """Return the loop bodies in which the value of each node changes."""
         none: frozenset[Region] = frozenset()
         varies: dict[int, frozenset[Region]] = {}
         for index in needed:
@@ -126,9 +126,9 @@ class Schedule:
 
     def _place(self, index: int) -> None:
         operation, *operands = self.graph.nodes[index]
-        here = self.region[index] = self._settled(index)
+        here = self.region[index] = self._final_region(index)
         if operation == 'chosen':
-            # its values are used in the cases, which are entered with the choice
+            # its values are used in the cases, whose regions are entered with the choice
             self._use(operands[0], here)
         elif operation in CHOICES:
             self._use(operands[0], here)
@@ -148,8 +148,8 @@ class Schedule:
             for operand in operands:
                 self._use(operand, here)
 
-    def _settled(self, index: int) -> Region:
-        """Return the region of a node; out of loops into which it must not, or need not, move."""
+    def _final_region(self, index: int) -> Region:
+        """Return the region of a node, outside loops into which it must not or need not move."""
         operation, *operands = self.graph.nodes[index]
         if operation == 'variable':
             return operands[0]
@@ -164,7 +164,7 @@ class Schedule:
                     missing -= 1
                 elif missing == len(varies):
                     born = self._births(index) if born is None else born
-                    if around not in born or place is around and operation not in _DEAR:
+                    if around not in born or place is around and operation not in _EXPENSIVE:
                         place = self._outer[around]
             around = self._outer[around]
         if missing:

@@ -1,8 +1,8 @@
 """
 Sine and cosine in LLVM IR, four angles at a time, accurate for every finite angle.
 
-Cody and Waite's three-part reduction with fdlibm's polynomials for |x| < 1e6; beyond, the C
-library takes over.
+Cody and Waite's three-part reduction with fdlibm's polynomials for |x| < 1e6; the C library for
+larger angles.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.755731435
            2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
 # pi/2 in three parts of 33 bits: k times a part is exact for |k| < 2^20
 _HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-_ROUND = 1.5 * 2.0 ** 52  # adding it rounds to an integer and leaves that in the low bits
+_ROUND = 1.5 * 2.0 ** 52  # adding it rounds to an integer, which is then in the low bits
 _LARGEST = 1.0e6
 
 
 def constant(value: float) -> str:
-    """Return a double constant, exact to the bit."""
+    """Return a double constant, exact to the last bit."""
     return f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
 
 
@@ -35,7 +35,7 @@ def splat(value: float) -> str:
 
 
 def sincos_ir() -> list[str]:
-    """Return the lines of `sincos`: from a vector of angles to a pair of vectors."""
+    """Return the lines of `sincos`, from a vector of angles to a pair of vectors."""
     v, integers = VECTOR, f'<{WIDTH} x i64>'
     mask = f'<{WIDTH} x i1>'
     pair = f'{{{v}, {v}}}'
@@ -60,7 +60,7 @@ def sincos_ir() -> list[str]:
         f'  %small = fcmp olt {v} %size, {splat(_LARGEST)}',
         f'  %bits = bitcast {mask} %small to i{WIDTH}',
         f'  %all = icmp eq i{WIDTH} %bits, -1',
-        # nearest multiple of pi/2, and what is left
+        # nearest multiple of pi/2, and the remainder
         f'  %scaled = fmul {v} %x, {splat(0.63661977236758134308)}',
         f'  %rounded = fadd {v} %scaled, {splat(_ROUND)}',
         f'  %k = fsub {v} %rounded, {splat(_ROUND)}',
@@ -99,7 +99,7 @@ def sincos_ir() -> list[str]:
         f'  %f0 = insertvalue {pair} undef, {v} %sfinal, 0',
         f'  %f1 = insertvalue {pair} %f0, {v} %cfinal, 1',
         '  br i1 %all, label %fast, label %library', 'fast:', f'  ret {pair} %f1', 'library:']
-    # of each lane alone: no angle changes the digits of another
+    # per lane, so that the result of an angle does not depend on other lanes
     for function in ('sin', 'cos'):
         packed = 'undef'
         for lane in range(WIDTH):

@@ -1,22 +1,22 @@
 """
-Tracing scalars: run a kernel once, get its straight-line program.
+Tracing: one run of a kernel on symbols records its straight-line program.
 
 A kernel in this package is a plain function over scalars. Called with floats it computes.
 Called with the `Symbol` objects of a `Graph` it records: every operation on a symbol becomes a
-node of the graph, and what is known about this one robot disappears on the way:
+node of the graph, and constants of the robot are folded:
 
-- operations between two floats are ordinary Python and leave no node (constants fold);
-- `0 * x`, `1 * x`, `x + 0`, `x - x` vanish, signs move outwards and cancel;
-- equal subexpressions are one node (hash-consing), so a rotation that three recursions use is
+- operations between two floats are ordinary Python and leave no node;
+- `0 * x`, `1 * x`, `x + 0`, `x - x` are simplified, signs move outwards and cancel;
+- equal subexpressions are one node (hash-consing), so that a rotation used by three recursions is
   computed once, and each angle has one sine and one cosine.
 
-Control flow is Python's own and is gone after the trace: loops over joints are unrolled, and
-branches may look at the robot's structure, never at a symbol. Where a value must decide, use
-`minimum`, `maximum`, `absolute` or `select`, the flags of `flags`, and the branches, loops, calls
-and tables of `flow`; they work on floats and symbols alike.
+Control flow of Python is not recorded: loops over joints are unrolled, and branches may depend on
+the robot's structure, never on a symbol. For branches on values use `minimum`, `maximum`,
+`absolute` or `select`, the flags of `flags`, and the branches, loops, calls and tables of `flow`;
+they take floats and symbols.
 
-What folds takes its operands for finite: `0 * x` is 0 also where x is not a number, and the sign
-of a zero may get lost. `Ieee` of module `ieee` is a float that does the same.
+Folding assumes finite operands: `0 * x` is 0 also if x is NaN, and the sign of a zero may get
+lost. `Ieee` of module `ieee` is a float with the same behaviour.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import math
 
 from robodyn_ros.dynamics.jit.graph import graph_of, number, Scalar, Symbol
 
-# every double from here on is a whole number
+# doubles from here on are integers
 _WHOLE = 2.0 ** 52
 
 
@@ -46,7 +46,7 @@ def reciprocal(x: Scalar) -> Scalar:
 
 
 def sqrt(x: Scalar) -> Scalar:
-    """Return the square root of `x`; not a number below zero."""
+    """Return the square root of `x`; NaN below zero."""
     if isinstance(x, Symbol):
         return x.graph.function('sqrt', x)
     return of_kind(math.sqrt(x) if x >= 0.0 else math.nan, x)
@@ -58,21 +58,21 @@ def absolute(x: Scalar) -> Scalar:
 
 
 def nearest(x: Scalar) -> Scalar:
-    """Return the nearest whole number, the even one of two; large, infinite and NaN as it is."""
+    """Return the nearest integer, ties to even; large, infinite and NaN values unchanged."""
     if isinstance(x, Symbol):
         return x.graph.function('nearest', x)
     return of_kind(math.copysign(round(x), x) if abs(x) < _WHOLE else float(x), x)
 
 
 def floor(x: Scalar) -> Scalar:
-    """Return the largest whole number up to `x`; large, infinite and NaN as it is."""
+    """Return the largest integer not above `x`; large, infinite and NaN values unchanged."""
     if isinstance(x, Symbol):
         return x.graph.function('floor', x)
     return of_kind(math.copysign(math.floor(x), x) if abs(x) < _WHOLE else float(x), x)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the smaller of two scalars; `b` if one is not a number, as in machine code."""
+    """Return the smaller of two scalars; `b` if one is NaN, as in machine code."""
     graph = graph_of(a, b)
     if graph is None:
         return of_kind(a if a < b else b, a, b)
@@ -80,7 +80,7 @@ def minimum(a: Scalar, b: Scalar) -> Scalar:
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
-    """Return the larger of two scalars; `b` if one is not a number, as in machine code."""
+    """Return the larger of two scalars; `b` if one is NaN, as in machine code."""
     graph = graph_of(a, b)
     if graph is None:
         return of_kind(a if a > b else b, a, b)
@@ -91,7 +91,7 @@ def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     """
     Return `positive` where `condition > 0`, else `otherwise`; both are evaluated.
 
-    A condition that is not a number gives `otherwise`: put the safe value there.
+    A condition that is NaN gives `otherwise`, which should be the safe value.
     """
     if not isinstance(condition, Symbol):
         value = positive if condition > 0.0 else otherwise
@@ -104,7 +104,7 @@ def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
 
 
 def of_kind(value: float, *examples: float) -> float:
-    """Return a float as one of the kind of the examples: `Ieee` if one of them is one."""
+    """Return a float of the type of the examples: `Ieee` if one of them is."""
     for each in examples:
         if each.__class__ is not float and isinstance(each, float):
             return each.__class__(value)

@@ -116,9 +116,9 @@ class GuardNode(Node):
         contained(log, self._controller.listen, guard, self.torque)
         self._configuration.listen(guard, self.torque)
         now = time.monotonic()
-        state = guard.look(now, self.states.reader.complete)
+        state = guard.update(now, self.states.reader.complete)
         # a controller that commands by now would give way to what a guard publishes too early
-        if not guard.listens and (state is not before or now - self._told >= self._period):
+        if not guard.observing and (state is not before or now - self._told >= self._period):
             self._told = now
             self._commands.tell(state, self._controller.stamp)
         if state is not before or (state is GuardState.REFUSING and guard.reason != reason):

@@ -22,7 +22,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import (
-    Continuity, Guard, GuardState, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
+    Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
 _QUEUE = 4       # states that can wait; of arm and gripper, say
@@ -74,11 +74,11 @@ class ControllerMonitor:
         beat = self._beats.take()
         if beat is not None and beat.frame_id in _PHASES:
             self.stamp = beat.stamp
-            guard.heard(_PHASES[beat.frame_id])
+            guard.heartbeat_received(_PHASES[beat.frame_id])
         command = None if guard.in_charge else self._commands.take()
         if command is not None:
             self._reader.read_array(command)
-        alone = guard.in_charge or not guard.hears
+        alone = guard.in_charge or not guard.controller_alive
         self._reckon(self._payload, alone,
                      lambda each: torque.set_payload(payload_from(each)))
         self._reckon(self._gravity, alone,
@@ -122,7 +122,7 @@ class StateSubscriber:
                                           JointStateDecoder().decode)
         self._stale = StaleMonitor(values.stale.hold, np.inf, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
-        self.reader = JointStateReader(model.joint_names, model.continuous, Continuity(
+        self.reader = JointStateReader(model.joint_names, model.continuous, JumpDetector(
             model.joint_names, model.velocity_limit, values.stale.jump, _BELIEVED))
         self.qd = self.reader.qd
         self._velocity = PlausibleVelocity(model.velocity_limit)
@@ -146,7 +146,7 @@ class StateSubscriber:
         now, stamp = time.monotonic(), in_seconds(sample.stamp)
         fresh = self._stale.received(now, stamp, clock)
         if fresh:
-            self.qd = self._velocity.of(stamp or now, self.reader.q, self.reader.qd)
+            self.qd = self._velocity.update(stamp or now, self.reader.q, self.reader.qd)
         return fresh
 
 

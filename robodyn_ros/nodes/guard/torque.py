@@ -101,7 +101,7 @@ class GuardTorque:
         """Begin at the torque that was sent last, if it is known, else at the weight."""
         self._q[:], self._before = q, now
         self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
-        self._anchor.drop(q, qd, self._damping)
+        self._anchor.reset(q, qd, self._damping)
         self._hold.fill(0.0)
         self._supervisor.reset(self._own * self._dynamics.gravity(q) if torque is None
                                else torque)
@@ -143,7 +143,7 @@ class GuardTorque:
         most = excess.max()
         if most > 1.0:  # joints that are not overcome stay where they are
             self._hold /= most
-            self._anchor.give_way(1.0 / np.maximum(excess, 1.0))
+            self._anchor.slip(1.0 / np.maximum(excess, 1.0))
 
     def _accelerate(self, qdd: np.ndarray, out: np.ndarray) -> None:
         """Find the torque for an acceleration besides the weight."""
@@ -165,13 +165,14 @@ class GuardTorque:
         check_gravity(gravity)
         armature = not_negative('armature', armature, self._model)
         for load in payloads:
-            self.loads.carrier(load.link)
+            self.loads.slot_body(load.link)
             check_body(load)
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
         self.armature[:] = armature
 
     def _take(self, payloads, gravity) -> None:
-        weight = self._own * self.loads.weight(self._q, self.loads.planned(payloads, gravity))
+        weight = self._own * self.loads.gravity_torque(
+            self._q, self.loads.runtime_parameters(payloads, gravity))
         excess = np.abs(weight) - self._usable
         j = int(np.argmax(excess))
         if excess[j] > 0.0:

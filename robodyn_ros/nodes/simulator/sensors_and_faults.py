@@ -106,7 +106,7 @@ class SensorsAndFaults:
 
     def advance(self, time: float) -> list[Fault]:
         """Take note of the time (s); return what has just begun to be wrong."""
-        self._schedule.advance(time)
+        self._schedule.update(time)
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []

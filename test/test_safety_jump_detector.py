@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from robodyn_ros.safety import Continuity
+from robodyn_ros.safety import JumpDetector
 
 NAMES, LIMIT = ('hip', 'knee'), np.array([1.0, 2.0])
 STEP = 0.002
@@ -13,12 +13,12 @@ PATIENCE = 0.3
 
 @pytest.fixture
 def judge():
-    return Continuity(NAMES, LIMIT, 0.02, PATIENCE)
+    return JumpDetector(NAMES, LIMIT, 0.02, PATIENCE)
 
 
 def fed(judge, positions, begin=0.0, step=STEP):
     """Return the verdicts on positions that come at equal times."""
-    return [judge.follows(begin + k * step, np.array(q, dtype=float), np.zeros(len(q)))
+    return [judge.accept(begin + k * step, np.array(q, dtype=float), np.zeros(len(q)))
             for k, q in enumerate(positions)]
 
 
@@ -30,7 +30,7 @@ def test_a_fast_motion_with_noise_is_believed(judge):
 
 @pytest.mark.parametrize('limit', [0.0, math.inf])
 def test_joints_without_a_limit_are_not_judged_also_where_no_time_passes(limit):
-    judge = Continuity(NAMES, np.array([1.0, limit]), 0.02, PATIENCE)
+    judge = JumpDetector(NAMES, np.array([1.0, limit]), 0.02, PATIENCE)
     with np.errstate(all='raise'):
         assert fed(judge, [[0.0, 0.0], [0.0, 50.0], [0.0, -50.0]], step=0.0) == [True] * 3
         assert fed(judge, [[0.5, 0.0]]) == [False]
@@ -39,7 +39,7 @@ def test_joints_without_a_limit_are_not_judged_also_where_no_time_passes(limit):
 def test_a_jump_is_not_and_coming_back_is(judge):
     assert fed(judge, [[0.0, 0.0], [0.001, 0.0], [0.001, 0.5], [0.002, 0.5], [0.003, 0.001]]) == [
         True, True, False, False, True]
-    judge.follows(1.0 * STEP, np.array([0.0, 0.7]), np.zeros(2))
+    judge.accept(1.0 * STEP, np.array([0.0, 0.7]), np.zeros(2))
     assert "joint 'knee' has jumped by 0.699" in judge.problem
 
 
@@ -69,7 +69,7 @@ def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
 
 @pytest.mark.parametrize('order', [[1, 0, 2, 3], [2, 0, 1, 3], [3, 2, 1, 0]])
 def test_joints_that_have_changed_places_are_never_believed(order):
-    judge = Continuity('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
+    judge = JumpDetector('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
     t = STEP * np.arange(1000)[:, None]
     way = np.array([0.0, -0.7, 0.9, 2.0]) + 0.3 * np.sin(t + np.arange(4.0))
     told = way.copy()
@@ -82,38 +82,38 @@ def test_joints_that_have_changed_places_are_never_believed(order):
 def test_joints_that_change_places_say_so(judge):
     fed(judge, [[0.0, 0.5], [0.5, 0.0]])
     assert 'joints had changed places' in judge.problem
-    judge.forget()
+    judge.reset()
     assert fed(judge, [[0.5, 0.0]], begin=1.0) == [True] and not judge.problem
 
 
 def test_after_silence_it_may_be_as_far_as_it_can_get(judge):
-    assert judge.follows(0.0, np.zeros(2), np.zeros(2))
-    assert judge.follows(0.1, np.array([0.2, 0.4]), np.zeros(2))
-    assert not judge.follows(0.15, np.array([0.4, 0.4]), np.zeros(2))
-    assert judge.follows(9.0, np.array([3.0, 3.0]), np.zeros(2)), 'longer than its patience'
+    assert judge.accept(0.0, np.zeros(2), np.zeros(2))
+    assert judge.accept(0.1, np.array([0.2, 0.4]), np.zeros(2))
+    assert not judge.accept(0.15, np.array([0.4, 0.4]), np.zeros(2))
+    assert judge.accept(9.0, np.array([3.0, 3.0]), np.zeros(2)), 'longer than its patience'
 
 
 def test_what_has_no_limit_is_not_judged():
-    judge = Continuity(NAMES, np.array([math.inf, 0.0]), 0.02, PATIENCE)
+    judge = JumpDetector(NAMES, np.array([math.inf, 0.0]), 0.02, PATIENCE)
     assert all(fed(judge, [[0.0, 0.0], [99.0, 99.0], [-99.0, 0.0]]))
-    lenient = Continuity(NAMES, LIMIT, math.inf, PATIENCE)
+    lenient = JumpDetector(NAMES, LIMIT, math.inf, PATIENCE)
     assert all(fed(lenient, [[0.0, 0.0], [99.0, 99.0]]))
 
 
 def test_it_forgets(judge):
     fed(judge, [[0.0, 0.0], [1.0, 0.0]])
-    judge.forget()
+    judge.reset()
     assert judge.problem == ''
-    assert judge.follows(0.01, np.array([1.0, 0.0]), np.zeros(2)) and judge.problem == ''
+    assert judge.accept(0.01, np.array([1.0, 0.0]), np.zeros(2)) and judge.problem == ''
 
 
 def test_time_that_goes_back_lets_nothing_pass(judge):
-    assert judge.follows(10.0, np.zeros(2), np.zeros(2))
-    assert judge.follows(9.0, np.array([0.019, 0.0]), np.zeros(2))
-    assert not judge.follows(8.0, np.array([0.2, 0.0]), np.zeros(2))
-    judge.forget()
-    assert judge.follows(10.0, np.zeros(2), np.ones(2))
-    assert not judge.follows(9.5, np.array([-0.5, -0.5]), np.ones(2)), 'backwards in time'
+    assert judge.accept(10.0, np.zeros(2), np.zeros(2))
+    assert judge.accept(9.0, np.array([0.019, 0.0]), np.zeros(2))
+    assert not judge.accept(8.0, np.array([0.2, 0.0]), np.zeros(2))
+    judge.reset()
+    assert judge.accept(10.0, np.zeros(2), np.ones(2))
+    assert not judge.accept(9.5, np.array([-0.5, -0.5]), np.ones(2)), 'backwards in time'
 
 
 def test_the_joint_is_named_whose_jump_is_largest_for_its_velocity_limit(judge):
@@ -126,13 +126,13 @@ def test_an_arm_that_accelerates_hard_is_believed(judge):
     """Protects the mean of both velocities: the new one alone would be off by the slack."""
     t = 0.02 * np.arange(20)
     acceleration = 200.0 * LIMIT
-    assert all(judge.follows(now, 0.5 * acceleration * now**2, acceleration * now) for now in t)
+    assert all(judge.accept(now, 0.5 * acceleration * now**2, acceleration * now) for now in t)
 
 
 def test_an_arm_that_falls_faster_than_it_should_is_believed_if_its_velocity_says_so(judge):
     t, speed = 0.02 * np.arange(50), 8.0 * LIMIT
-    told = [judge.follows(now, speed * now, speed) for now in t]
+    told = [judge.accept(now, speed * now, speed) for now in t]
     assert all(told), judge.problem
-    judge.forget()
-    told = [judge.follows(now, speed * now, 0.0 * speed) for now in t[:10]]
+    judge.reset()
+    told = [judge.accept(now, speed * now, 0.0 * speed) for now in t[:10]]
     assert told == [True, *[False] * 9]

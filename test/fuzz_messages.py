@@ -214,7 +214,7 @@ def states(choose):
         verdict = states.verdict(now)
         assert verdict.age >= 0.0
         check_words(verdict.reason or 'fresh')
-        assert np.isfinite(clock.moment(now))
+        assert np.isfinite(clock.law_time(now))
 
 
 # --- commands -----------------------------------------------------------------------------------

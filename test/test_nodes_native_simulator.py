@@ -348,8 +348,8 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
 
 @pytest.mark.parametrize('loop, line, word', [
     ('auto', 'loop: native', 'native'),
-    ('python', 'loop: python, because the parameter loop says so',
-     'python: the parameter loop says so')])
+    ('python', 'loop: python, because the parameter loop is python',
+     'python: the parameter loop is python')])
 def test_the_loop_is_named_and_listens(probe, loop, line, word):
     with started(loop=loop) as process:
         process.wait_for_output(line)
@@ -367,7 +367,7 @@ def test_the_loop_is_named_and_listens(probe, loop, line, word):
 def test_a_loop_that_is_to_be_native_and_cannot_be_is_refused():
     with started(loop='native', lockstep=True) as process:
         assert process.wait() == 2
-    assert 'loop is native, which cannot be: lockstep is set; set loop to auto' in process.output
+    assert 'loop: native is not possible: lockstep is set; set loop to auto' in process.output
 
 
 def test_python_has_the_loop_in_lockstep():

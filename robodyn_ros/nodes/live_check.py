@@ -137,7 +137,7 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
     if messages:
         messages += _collect(states, max(time.monotonic() + duration, begin + _DISCOVERY), look)
     commanders = Commanders(node, [topic])
-    commanders.look()
+    commanders.update()
     effort_controller = topic.rpartition('/')[0]
     own = f'/{controller.NAME}'
     told = _parameters(node, own, ['command_joints']) if own in commanders.names else None

@@ -52,8 +52,8 @@ class SimulatorReport:
         node, commands = self._node, self._node.commands
         for line in commands.refusals.news():
             node.get_logger().warning(line)
-        if node.commanders.look():
-            node.get_logger().warning(node.commanders.quarrel)
+        if node.commanders.update():
+            node.get_logger().warning(node.commanders.conflict)
         self._remind(now)
         level, message = self._verdict(now)
         self._publisher.publish(diagnostic_array(
@@ -79,8 +79,8 @@ class SimulatorReport:
             return DiagnosticStatus.ERROR, node.plant.fault
         refused = sum(node.commands.refusals.counts.values())
         news, self._refusals = refused - self._refusals, refused
-        if node.commanders.quarrel:
-            return DiagnosticStatus.WARN, node.commanders.quarrel
+        if node.commanders.conflict:
+            return DiagnosticStatus.WARN, node.commanders.conflict
         if news:
             return DiagnosticStatus.WARN, f'{news} messages dropped within a second'
         if node.paused:

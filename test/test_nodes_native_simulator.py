@@ -136,7 +136,7 @@ def run(loop, messages, steps=STEPS, change=None, **parameters):
         node = SimulatorNode()
         try:
             script.steer(node)
-            node.states.look()
+            node.states.update_subscribers()
             for number in (steps // 2, steps) if change else (steps,):
                 step(node, script, number)
                 if change and number < steps:
@@ -154,14 +154,14 @@ def step(node, script, steps):
     """Make steps as the node does in its work, up to a number of them."""
     script.until = steps
     while node.total_steps < steps:
-        if node._native is None or not node._native.turn():
-            node._advance()
+        if node._native is None or not node._native.run_once():
+            node._step()
             continue
         thread = node._native._loop._thread._thread
         thread.join(PATIENCE)
         assert not thread.is_alive()
         if not node._native._loop.ended:  # it was stopped at the last step
-            node._take_plant()
+            node._stop_native()
 
 
 def array(values, labels=()):
@@ -306,8 +306,8 @@ def soften(node):
 def load(node):
     node._table.values.payload_link, node._table.values.payload_mass = 'link7', 2.0
     node._change(node.values, ['payload.link', 'payload.mass'])
-    node._made.wait()
-    node._take_new_plant()
+    node._build.wait()
+    node._replace_plant()
     assert node.plant.model.payloads
 
 
@@ -389,7 +389,7 @@ def test_faults_are_switched_on_and_off_while_it_runs(probe):
             probe.until(lambda: loops(begin), begin)
         count = len(states)
         probe.until(lambda: len(states) > count + 100, 'states after the fault')
-        for noise, begin in (([0.01], 'python: sensors err'), ([0.0], 'native')):
+        for noise, begin in (([0.01], 'python: sensors are not ideal'), ([0.0], 'native')):
             assert probe.set_parameter(NAME, 'sensors.position_noise', noise)[0]
             probe.until(lambda: loops(begin), begin)
         stamps = np.array([seconds(state.header.stamp) for state in states])

@@ -209,7 +209,7 @@ def test_mistakes_at_run_time_change_nothing(probe):
                 ('payload.link', 'nothing', ["'nothing'"]),
                 ('sensors.resolution', [0.1, 0.1], ['2 values', '7']),
                 ('sensors.dropout', 2.0, ['sensors.dropout', '2']),
-                ('real_time_factor', 0.5, ['clock on the wall']),
+                ('real_time_factor', 0.5, ['wall clock']),
                 ('lockstep', True, ['read-only'])]:
             accepted, reason = bench.change(name, value)
             assert not accepted, name

@@ -121,7 +121,7 @@ def test_a_simulator_tells_of_pause_and_fault():
     node = MagicMock(paused=True, lockstep=None, total_steps=0)
     node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
     report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True))
-    report.look(time.monotonic() + 1.0)
+    report.update(time.monotonic() + 1.0)
     [message], _ = node.create_publisher().publish.call_args
     figures = {pair.key: pair.value for pair in message.status[0].values}
     assert (figures['paused'], figures['fault']) == ('true', 'diverged')

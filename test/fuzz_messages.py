@@ -25,7 +25,7 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.guard.configuration import (
-    contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
+    configuration_from, difference, loads_of, payloads_from, shared_parameters, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
@@ -260,7 +260,7 @@ def _guard():
     values = SimpleNamespace(**{row.attribute: row.default for row in PARAMETERS})
     model = with_slots(MODELS[0])
     torque = GuardTorque(Dynamics(model), values)
-    return torque, terms_of(model, values, '/commands', torque.usable)
+    return torque, shared_parameters(model, values, '/commands', torque.usable)
 
 
 def good_contract():
@@ -283,7 +283,7 @@ def contract(choose):
         text = text.replace(f'"<{k}>"', choose(TEXTS))
     before = torque.loads.payloads, torque.loads.gravity.copy(), torque.armature.copy()
     try:
-        theirs = contract_from(on_the_wire(String(data=text)).data)
+        theirs = configuration_from(on_the_wire(String(data=text)).data)
         wrong = difference(own, theirs)
         assert not wrong or (check_words(wrong) is None)
         torque.set_loads(payloads_from(theirs), vector_from(theirs, 'gravity', 3),
@@ -295,5 +295,5 @@ def contract(choose):
             np.testing.assert_array_equal(held, now)
         assert torque.loads.payloads is before[0]
     torque.start(0.0, START, np.zeros(2), None)
-    sent = torque.moving(0.01, START, np.zeros(2))
+    sent = torque.update(0.01, START, np.zeros(2))
     assert (np.abs(sent) <= torque.usable).all(), sent

@@ -12,7 +12,7 @@ from std_msgs.msg import String
 from robodyn_ros.control import ArmController
 from robodyn_ros.model.per_joint import per_joint
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.guard.configuration import loads_of, terms_of, TOPIC
+from robodyn_ros.nodes.guard.configuration import loads_of, shared_parameters, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
 
 
@@ -38,7 +38,7 @@ class ConfigurationPublisher:
         self._node, self._controller = node, controller
         self._table, self._topic = table, command_topic
         self._published: tuple = ()
-        self._terms: dict[str, Any] = {}
+        self._parameters: dict[str, Any] = {}
         self._learned = np.full_like(controller.adaptation.pseudo_inertia, np.nan)
         self._publisher = node.create_publisher(String, f'~/{TOPIC}', qos.latched())
         self.publish()
@@ -55,8 +55,8 @@ class ConfigurationPublisher:
         # these objects are replaced, never changed
         same = len(self._published) and all(a is b for a, b in zip(now, self._published))
         if not same:
-            self._terms = terms_of(controller.model, self._table.values, self._topic,
-                                   controller.bounds.usable)
+            self._parameters = shared_parameters(controller.model, self._table.values,
+                                                 self._topic, controller.bounds.usable)
         if not same or not np.array_equal(learned, self._learned):
             self._published, self._learned[:] = now, learned
             self._publisher.publish(String(data=json.dumps(self._configuration())))
@@ -69,4 +69,4 @@ class ConfigurationPublisher:
             payloads[learned.link] = learned
         armature = per_joint('armature', self._table.values.armature,
                              controller.model.joint_names)
-        return {**self._terms, **loads_of(payloads, controller.loads.gravity, armature)}
+        return {**self._parameters, **loads_of(payloads, controller.loads.gravity, armature)}

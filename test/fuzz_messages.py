@@ -28,7 +28,7 @@ from robodyn_ros.nodes.guard.configuration import (
     configuration_from, difference, loads_of, payloads_from, shared_parameters, vector_from)
 from robodyn_ros.nodes.guard.parameters import PARAMETERS
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
+from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
 from robodyn_ros.simulation import Plant
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
@@ -135,7 +135,7 @@ def trajectory(choose):
     before, wire = asked(control), repr(message)
     answers = []
     since = seconds(message.header.stamp)
-    Acceptance(control, block_until_checked=True).submit(Request(
+    TrajectoryValidator(control, block_until_checked=True).submit(Request(
         message, lambda *answer: answers.append(answer), loop.now + since if since else None,
         loop.now))
     (path, error), = answers

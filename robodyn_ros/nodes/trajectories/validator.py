@@ -168,7 +168,7 @@ class _Job:
             self._zero = max(request.zero, self._start_state.moment - late)
         self.trajectory: Trajectory | None = None
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True, name='acceptance')
+        self._thread = threading.Thread(target=self._run, daemon=True, name='trajectory check')
         self._thread.start()
 
     @property

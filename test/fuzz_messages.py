@@ -242,7 +242,7 @@ def commands(choose):
             taken = reader.read_named(on_the_wire(message))
         assert np.isfinite(reader.torque).all()
         assert reader.received == received + taken
-        for line in reader.refusals.news():
+        for line in reader.refusals.new_lines():
             check_words(line)
         if not taken:
             np.testing.assert_array_equal(reader.torque, before)

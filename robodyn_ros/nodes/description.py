@@ -1,4 +1,4 @@
-"""Where a node gets its robot from: a file, a parameter, or the topic `robot_description`."""
+"""Source of a node's robot: a file, a parameter, or the topic `robot_description`."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.qos import latched
 
 TOPIC = 'robot_description'
-_LOOK = 0.02    # seconds between two looks at the topic
-_REMIND = 2.0   # seconds between two log lines
+_POLL = 0.02    # s between two polls of the topic
+_REPEAT = 2.0   # s between two log lines
 
-# the rows of every node that needs a robot
+# parameters of every node with a robot
 ROBOT_PARAMETERS = (
-    Parameter('urdf_file', 'string', '', 'Path of the URDF. Comes before robot_description.',
+    Parameter('urdf_file', 'string', '', 'Path of the URDF; overrides robot_description.',
               read_only=True),
-    Parameter('robot_description', 'string', '', 'The URDF itself. If this and urdf_file are '
-              'empty, the topic robot_description is waited for.', read_only=True),
-    Parameter('description_timeout', 'double', 10.0, 'How long to wait for the topic '
-              'robot_description before giving up.', unit='s', minimum=0.0, read_only=True),
-    Parameter('base', 'string', '', 'Link that is the immovable base; empty: the root.',
+    Parameter('robot_description', 'string', '', 'Text of the URDF. If this and urdf_file are '
+              'empty, the node waits for the topic robot_description.', read_only=True),
+    Parameter('description_timeout', 'double', 10.0, 'Longest wait for the topic '
+              'robot_description.', unit='s', minimum=0.0, read_only=True),
+    Parameter('base', 'string', '', 'Link that is the fixed base; empty: the root.',
               read_only=True),
-    Parameter('tip', 'string', '', 'Link at the end of the chain of joints that move; empty: '
-              'all move. Joints off the chain are locked, and keep their mass.',
+    Parameter('tip', 'string', '', 'Link at the end of the chain of movable joints; empty: '
+              'all joints move. Joints off the chain are locked, with their mass.',
               read_only=True),
     Parameter('locked', 'string_array', (), 'Joints to lock, each as joint:position, such as '
               'finger_joint:0.02.', unit='rad or m', read_only=True),
-    Parameter('gravity', 'double_array', (0.0, 0.0, -9.81), 'Gravity in the frame of the base; '
-              'turn it for an arm on a wall or a ceiling.', unit='m/s^2', read_only=True),
+    Parameter('gravity', 'double_array', (0.0, 0.0, -9.81), 'Gravity vector in the frame of the '
+              'base; rotate it for an arm on a wall or a ceiling.', unit='m/s^2', read_only=True),
 )
 
 
 class Robot(NamedTuple):
     """
-    The robot a node works with.
+    Robot of a node.
 
     Attributes
     ----------
     model : RobotModel
-        The part of it that base, tip and locked joints select.
+        Model with base, tip and locked joints applied.
     urdf : str
-        The text it was made from.
+        Text of the URDF.
     from_topic : bool
-        Whether somebody else publishes that text.
+        Whether another node publishes that text.
 
     """
 
@@ -66,22 +66,22 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
     """
     Return the robot that the parameters `ROBOT_PARAMETERS` describe.
 
-    May wait for the topic; safe inside a callback, because no executor is spun. The model's
-    warnings go to the node's log.
+    May wait for the topic; safe inside a callback, because no executor is spun. Warnings of the
+    model are logged.
 
     Parameters
     ----------
     node : Node
-        For the topic and the log.
+        Node with topic and log.
     values : namespace
-        `Parameters.values` of a node whose table has these rows.
+        `Parameters.values` of a node with these parameters.
 
     Raises
     ------
     ParameterError
-        No description came, or a parameter makes no sense.
+        No description was received, or a parameter is invalid.
     ModelError
-        The description or the selection is faulty.
+        The description or the selection is invalid.
 
     """
     source, from_topic = _source(node, values)
@@ -97,7 +97,8 @@ def load_robot(node: Node, values: SimpleNamespace) -> Robot:
 def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:
     if values.urdf_file:
         if values.robot_description:
-            node.get_logger().info('both urdf_file and robot_description are set: the file it is')
+            node.get_logger().info(
+                'both urdf_file and robot_description are set: the file is used')
         return Path(values.urdf_file).expanduser(), False
     if values.robot_description:
         return read_text(values.robot_description, 'parameter robot_description'), False
@@ -106,34 +107,34 @@ def _source(node: Node, values: SimpleNamespace) -> tuple[str | Path, bool]:
 
 def wait_for_description(node: Node, timeout: float) -> str:
     """
-    Return the URDF that the topic `robot_description` carries; never taken as a path.
+    Return the URDF from the topic `robot_description`; the text is never used as a path.
 
     Raises
     ------
     ModelError
-        What came is not the XML of a URDF.
+        The message is not the XML of a URDF.
     ParameterError
-        Nothing came in time; the message has the number of publishers, and what else could be set.
+        No message was received in time; the text has the number of publishers and the remedies.
 
     """
     subscription = PolledSubscription(node, String, TOPIC, latched())
     logger = node.get_logger()
     start = time.monotonic()
-    remind = start + min(_REMIND, 0.5)
+    next_log = start + min(_REPEAT, 0.5)
     try:
         while True:
             message = subscription.take()
             if message is not None and message.data.strip():
-                return read_text(message.data, f'what came on {subscription.topic}')
+                return read_text(message.data, f'the message on {subscription.topic}')
             now = time.monotonic()
             if now - start >= timeout:
                 break
-            if now >= remind:
-                remind = now + _REMIND
+            if now >= next_log:
+                next_log = now + _REPEAT
                 logger.info(f'waiting for a robot description on {subscription.topic} '
                             f'(publishers: {node.count_publishers(subscription.topic)}), '
                             f'{timeout - (now - start):.0f} s more')
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
     finally:
         subscription.destroy()
     raise ParameterError(

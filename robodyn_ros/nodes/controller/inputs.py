@@ -102,7 +102,7 @@ class Inputs:
                 contained(log, self._take, take, message, kind)
         if now >= self._next_log:
             self._next_log = now + _LOG
-            for line in self.refusals.news():
+            for line in self.refusals.new_lines():
                 log.error(line)
 
     def summary(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Row, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
-from robodyn_ros.nodes.realtime import bring_on_time, enter_realtime
+from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 HELD_UP = 'this process was held up for {:.3f} s'
@@ -93,7 +93,7 @@ class NativeControl:
             except NativeLoopError as error:
                 problem = str(error)
         if not problem:
-            bring_on_time(thread, self._values)
+            configure_thread(thread, self._values)
         elif self._values.loop == 'native':
             raise StateError(f'loop: native is not possible: {problem}; set loop to auto')
         else:  # real-time settings were not yet applied to the threads of Python

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
-from robodyn_ros.nodes.realtime import be_ordinary, bring_on_time
+from robodyn_ros.nodes.realtime import configure_thread, reset_priority
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.simulator.node import SimulatorNode
@@ -94,8 +94,8 @@ class NativeSimulation:
         block.set_number('commanded', node.commanded)
         self._set_subscribed()
         self._loop.start()
-        bring_on_time(self._loop.thread, values)
-        be_ordinary(threading.get_native_id(), values)
+        configure_thread(self._loop.thread, values)
+        reset_priority(threading.get_native_id(), values)
 
     def _set_subscribed(self) -> None:
         """Set which topics of the loop have subscribers."""
@@ -134,7 +134,7 @@ class NativeSimulation:
         if not self.running:
             return
         self._loop.stop()
-        bring_on_time(threading.get_native_id(), self._node.values)
+        configure_thread(threading.get_native_id(), self._node.values)
         self.update()
         unknown = self._loop.unknown_message()
         if unknown is not None:

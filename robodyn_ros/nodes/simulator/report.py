@@ -50,7 +50,7 @@ class SimulatorReport:
         if now - self._reported < 1.0:
             return
         node, commands = self._node, self._node.commands
-        for line in commands.refusals.news():
+        for line in commands.refusals.new_lines():
             node.get_logger().warning(line)
         if node.commanders.update():
             node.get_logger().warning(node.commanders.conflict)

@@ -102,7 +102,7 @@ class LiveView:
                     commands.note_refusal(feed.refusal)
             return until()
 
-        run(self._node, update, patience=0.5 * PERIOD)
+        run(self._node, update, interval=0.5 * PERIOD)
 
     def _obey(self, feed: Feed, commands: Commands | None, notify: Notify) -> None:
         """Execute the commands since the last call; of payloads only the last one."""

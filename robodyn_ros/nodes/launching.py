@@ -112,8 +112,8 @@ def afterwards(action: Action) -> TimerAction:
     """
     Return an action that runs as soon as all launch files are read.
 
-    Thus an error in one of them leaves no process running; launch does not stop processes that it
-    has only just started.
+    Thus no process runs after an error in one of them; launch does not stop processes that it has
+    only just started.
     """
     return TimerAction(period=0.0, actions=[action])
 

@@ -195,7 +195,7 @@ class ControlCycle:
             self._native.close()
 
     def deactivate(self) -> None:
-        """Stop answering states, and send a heartbeat that says so to the guard."""
+        """Stop answering states, and report that in the heartbeat."""
         self.stop_native()
         self.active = self._commands = False
         self._guard.send_heartbeat(False)

@@ -126,14 +126,14 @@ class Commands:
         self._wrench.publish(message)
 
     def _carry(self, order: page_commands.Carry) -> None:
-        told = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
-                       np.zeros((3, 3)))
+        payload = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
+                          np.zeros((3, 3)))
         given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg() for name, value in given.items()])
         # without a simulator the arm is real, and does not have this payload
         if self._call('payload', f'{self._simulator}/set_parameters', request):
-            self._payload.publish(payload_message(told))
+            self._payload.publish(payload_message(payload))
 
     def _call(self, command: str, name: str, request) -> bool:
         """Call a service; return whether it is available."""

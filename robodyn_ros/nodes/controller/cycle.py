@@ -75,10 +75,10 @@ class ControlCycle:
         self._guard, self._clock, self._log = guard, clock, log
         self.active = self.coasting = self.sent = self._commands = False
         self.statistics = CycleStatistics()
-        self._begun = 0.0
+        self._cycle_start = 0.0
         self._period = 1.0 / rate if rate else math.inf
         self._due = math.inf
-        self._came, self._gap = time.monotonic(), 0.0
+        self._arrival, self._gap = time.monotonic(), 0.0
         self._torque = np.zeros(controller.model.nv)
 
     def activate(self) -> None:
@@ -139,13 +139,13 @@ class ControlCycle:
             self.coasting, self.sent = self._native.coasting, self._native.sent
             return
         sample = self._states.wait(self._timeout())
-        self._begun = time.monotonic()
+        self._cycle_start = time.monotonic()
         clock = self._clock
         if sample is None and clock.lockstep:
             return
         if sample is not None:
-            self._gap += _SMOOTHING * (self._begun - self._came - self._gap)
-            self._came = self._begun
+            self._gap += _SMOOTHING * (self._cycle_start - self._arrival - self._gap)
+            self._arrival = self._cycle_start
         now = clock.now(sample)
         if self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
@@ -171,12 +171,12 @@ class ControlCycle:
         # in lockstep the next state waits for its answer; the native loop receives states itself
         free = self._clock.lockstep or not self.active or (
             self._native is not None and self._native.running)
-        return math.inf if free else self._came + self._gap
+        return math.inf if free else self._arrival + self._gap
 
     @property
     def simulation_stopped(self) -> bool:
         """Whether the simulator in lockstep with this cycle has stopped."""
-        return self._clock.lockstep and time.monotonic() - self._came > _STANDSTILL
+        return self._clock.lockstep and time.monotonic() - self._arrival > _STANDSTILL
 
     def run(self, until: Callable[[], bool], timeout: float) -> None:
         """Run until a condition holds, at most `timeout` seconds; may be called in a callback."""
@@ -236,7 +236,7 @@ class ControlCycle:
 
     def _add_statistics(self, measured: float, now: float) -> None:
         self.statistics.add(measured or now, self._clock.latency(measured, time.time()),
-                            time.monotonic() - self._begun)
+                            time.monotonic() - self._cycle_start)
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Send a torque; `stamp` is that of the state it answers in ns, if any."""

@@ -222,7 +222,7 @@ class Recorder:
         """Return the number of publishers of joint states."""
         return self._node.count_publishers('joint_states')
 
-    def ask(self, name: str) -> None:
+    def call_service(self, name: str) -> None:
         """
         Call a service of the controller: hold, float, stop or reset_fault.
 
@@ -237,7 +237,7 @@ class Recorder:
             raise StateError(f'the controller refused ~/{name}: {response.message}')
 
     def set_parameter(self, node: str, name: str, value: float | Sequence[float]) -> None:
-        """Set a parameter of a node; raise as `ask`."""
+        """Set a parameter of a node; raise as `call_service`."""
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg()])
         result = self._call(SetParameters, f'{node}/set_parameters', request).results[0]

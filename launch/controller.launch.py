@@ -35,7 +35,7 @@ FILE = share_path('config', 'ros2_control_effort.yaml')
 
 
 def generate_launch_description():
-    """Return the controller, and an arm for it if none is there."""
+    """Return the controller, with a simulated arm if `simulate` is set."""
     return LaunchDescription([
         *common_arguments(urdf='robot_description, or urdf_file in params_file, or else the '
                           'topic robot_description.'),
@@ -45,14 +45,14 @@ def generate_launch_description():
         DeclareLaunchArgument('guard', default_value='false', description='Whether to start a '
                               'guard, which takes over when the controller falls silent.'),
         DeclareLaunchArgument('use_sim_time', default_value='false', description='Whether '
-                              'stamps are times of /clock.'),
+                              'stamps are simulated time, from /clock.'),
         DeclareLaunchArgument(
             'ros2_control', default_value='false', description=f'Whether to start '
             f'{" and ".join(CONTROLLERS)} in the controller_manager of the arm, in the same '
             'namespace, as soon as it runs.'),
         DeclareLaunchArgument(
             'ros2_control_file', default_value=str(FILE), description='YAML file of the '
-            'parameters of those two: a copy with the names of your joints.'),
+            'parameters of those two: a copy with the names of the joints.'),
         OpaqueFunction(function=ros2_control,
                        condition=IfCondition(LaunchConfiguration('ros2_control'))),
         OpaqueFunction(function=guard, condition=IfCondition(LaunchConfiguration('guard'))),
@@ -79,14 +79,14 @@ def robot(context):
     parameters = {'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'),
                                                  value_type=bool)}
     text = LaunchConfiguration('robot_description').perform(context)
-    if text.strip():  # given as an empty text it would hide that of params_file
-        # what is XML is not to be read as YAML
+    if text.strip():  # an empty text would override that in params_file
+        # a string, as XML must not be parsed as YAML
         parameters['robot_description'] = ParameterValue(text, value_type=str)
     return parameters
 
 
 def ros2_control(context):
-    """Have the controller_manager load and activate what passes our torques on."""
+    """Start the spawner, which loads and activates the controllers that forward torques."""
     path = Path(LaunchConfiguration('ros2_control_file').perform(context)).expanduser()
     if not path.is_file():
         raise ParameterError(f'ros2_control_file:={path}: there is no such file', value=str(path))

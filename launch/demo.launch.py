@@ -23,44 +23,44 @@ from robodyn_ros.cli.robot import chain_options
 from robodyn_ros.nodes.launching import afterwards, include, start
 from robodyn_ros.share import PACKAGE, share_path
 
-HINTS = """to try in another terminal (Ctrl-C in this one ends the demo):
+HINTS = """commands for another terminal (Ctrl-C in this one ends the demo):
 
-the arm floats:
+let the arm float:
   ros2 service call {space}/computed_torque_controller/float std_srvs/srv/Trigger
-push it by a link:
+push a link:
   ros2 topic pub --times 3 {space}/robot_simulator/wrench geometry_msgs/msg/WrenchStamped \
 '{{header: {{frame_id: link4}}, wrench: {{force: {{x: 20.0}}}}}}'
-hold it where it is:
+hold the arm where it is:
   ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
-what it is doing, and how fast:
+show mode, faults and timing:
   ros2 topic echo /diagnostics
 """
 
 
 def generate_launch_description():
-    """Return simulator and controller, and who looks at them."""
+    """Return simulator and controller, and their visualization."""
     real_time_factor = LaunchConfiguration('real_time_factor')
     return LaunchDescription([
         DeclareLaunchArgument('rviz', default_value='false', description='Whether to show the '
                               'arm in RViz.'),
-        DeclareLaunchArgument('rviz_frame', default_value='world', description='Frame that RViz '
-                              'shows things in: the root link of the URDF.'),
+        DeclareLaunchArgument('rviz_frame', default_value='world', description='Fixed frame '
+                              'of RViz: the root link of the URDF.'),
         DeclareLaunchArgument('view', default_value='false', description='Whether to show the '
                               'arm in the browser: robodyn view --control.'),
         DeclareLaunchArgument('robot_state_publisher', default_value=LaunchConfiguration('rviz'),
                               description='Whether to start robot_state_publisher.'),
         DeclareLaunchArgument('simulate', default_value='true', choices=['true'],
-                              description='The demo simulates the arm; for a real one: '
+                              description='The demo simulates the arm; for a real one use '
                               'controller.launch.py.'),
         include('simulation'),
         DeclareLaunchArgument(
-            'use_sim_time', description='Whether the controller goes by /clock.',
+            'use_sim_time', description='Whether the controller uses simulated time.',
             default_value=PythonExpression([
                 "'", real_time_factor, "' not in ('', '1', '1.0')"])),
-        include('controller', launch_arguments={'simulate': 'false'}.items()),  # one is enough
+        include('controller', launch_arguments={'simulate': 'false'}.items()),
         OpaqueFunction(function=rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
         OpaqueFunction(function=view, condition=IfCondition(LaunchConfiguration('view'))),
-        # with a guard the arm outlives its controller
+        # with a guard the arm is held without its controller
         RegisterEventHandler(OnProcessExit(on_exit=ended),
                              condition=UnlessCondition(LaunchConfiguration('guard'))),
         TimerAction(period=4.0, actions=[OpaqueFunction(function=hints)]),
@@ -68,14 +68,14 @@ def generate_launch_description():
 
 
 def ended(event, _context):
-    """End all with the arm or its controller; both can do without those who look at them."""
+    """Shut down when simulator or controller ends; the visualization may end by itself."""
     if event.process_name.startswith(('simulator-', 'controller-')):
-        return [Shutdown(reason='the arm is nothing without its controller')]
+        return [Shutdown(reason='simulator or controller has ended')]
     return []
 
 
 def rviz(_context):
-    """Start RViz, and the markers that it shows."""
+    """Start RViz and the node of its markers."""
     actions = [start('rviz2', 'rviz2', arguments=[
         '-d', str(share_path('config', 'robodyn.rviz')), '-f', LaunchConfiguration('rviz_frame')])]
     if find_spec('visualization_msgs') is None:
@@ -93,7 +93,7 @@ def view(context):
 
 
 def robot(context):
-    """Return the options of commands for the chain and the gravity of the nodes."""
+    """Return command-line options for chain and gravity of the nodes."""
     base, tip, locked, gravity = (
         LaunchConfiguration(name).perform(context).strip()
         for name in ('base', 'tip', 'locked', 'gravity'))
@@ -102,6 +102,6 @@ def robot(context):
 
 
 def hints(context):
-    """Log what to try next."""
+    """Log commands to try."""
     namespace = LaunchConfiguration('namespace').perform(context).strip('/')
     return [LogInfo(msg=HINTS.format(space=f'/{namespace}' if namespace else ''))]

@@ -1,5 +1,5 @@
 """
-An arm that floats: it carries its own weight, and follows the hand.
+Gravity compensation: the arm floats, for hand guiding.
 
     ros2 launch robodyn_ros gravity_compensation.launch.py urdf:=arm.urdf
     ros2 launch robodyn_ros gravity_compensation.launch.py simulate:=true
@@ -15,19 +15,19 @@ from robodyn_ros.nodes.launching import include
 
 
 def generate_launch_description():
-    """Return the floating controller, and an arm for it if none is there."""
+    """Return the controller in gravity compensation, simulated if `simulate` is set."""
     return LaunchDescription([
         DeclareLaunchArgument('mode', default_value='gravity_compensation',
                               description='As for the controller.'),
         include('controller'),
-        # with a guard the arm outlives its controller
+        # with a guard the arm is held without its controller
         RegisterEventHandler(OnProcessExit(on_exit=ended),
                              condition=UnlessCondition(LaunchConfiguration('guard'))),
     ])
 
 
 def ended(event, _context):
-    """End all when a node ends; ros2_control's spawner is done when it has succeeded."""
+    """Shut down when a node ends, except for a spawner of ros2_control that has succeeded."""
     if 'spawner' in event.process_name and event.returncode == 0:
         return []
-    return [Shutdown(reason='one of the nodes ended')]
+    return [Shutdown(reason='a node has ended')]

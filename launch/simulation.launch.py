@@ -25,7 +25,7 @@ ARGUMENTS = ('base', 'tip', 'locked', 'gravity', 'publish_rate', 'real_time_fact
 
 
 def generate_launch_description():
-    """Return the simulator, and robot_state_publisher if it is wanted."""
+    """Return the simulator, and robot_state_publisher if it is set."""
     return LaunchDescription([
         *common_arguments(urdf='robot_description, or urdf_file in params_file, or else '
                           f'{ARM}'),
@@ -33,7 +33,7 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'robot_state_publisher', default_value='false', description='Whether to start '
             'robot_state_publisher: transforms for RViz, and the topic robot_description, which '
-            'otherwise the simulator publishes.'),
+            'the simulator publishes otherwise.'),
         OpaqueFunction(function=simulator),
         OpaqueFunction(function=state_publisher,
                        condition=IfCondition(LaunchConfiguration('robot_state_publisher'))),
@@ -60,5 +60,5 @@ def state_publisher(context):
 
 
 def xml(text):
-    """Return a text as a parameter that is not read as YAML, which it may resemble."""
+    """Return a text as a string parameter, which is not parsed as YAML."""
     return ParameterValue(text, value_type=str)

@@ -25,10 +25,10 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.guard.configuration import (
-    contract_from, difference, loads_of, payloads_from, terms_of, vector_from)
+    configuration_from, difference, loads_of, payloads_from, shared_parameters, vector_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
+from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
 from robodyn_ros.simulation import Plant
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
@@ -135,7 +135,7 @@ def trajectory(choose):
     before, wire = asked(control), repr(message)
     answers = []
     since = seconds(message.header.stamp)
-    Acceptance(control, block_until_checked=True).submit(Request(
+    TrajectoryValidator(control, block_until_checked=True).submit(Request(
         message, lambda *answer: answers.append(answer), loop.now + since if since else None,
         loop.now))
     (path, error), = answers
@@ -214,7 +214,7 @@ def states(choose):
         verdict = states.verdict(now)
         assert verdict.age >= 0.0
         check_words(verdict.reason or 'fresh')
-        assert np.isfinite(clock.moment(now))
+        assert np.isfinite(clock.law_time(now))
 
 
 # --- commands -----------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def commands(choose):
             taken = reader.read_named(on_the_wire(message))
         assert np.isfinite(reader.torque).all()
         assert reader.received == received + taken
-        for line in reader.refusals.news():
+        for line in reader.refusals.new_lines():
             check_words(line)
         if not taken:
             np.testing.assert_array_equal(reader.torque, before)
@@ -260,7 +260,8 @@ def _guard():
     values = GuardSettings()
     model = with_slots(MODELS[0])
     torque = GuardTorque(Dynamics(model), values)
-    return torque, terms_of(model, values.command, values.limits, '/commands', torque.usable)
+    return torque, shared_parameters(model, values.command, values.limits, '/commands',
+                                     torque.usable)
 
 
 def good_contract():
@@ -283,7 +284,7 @@ def contract(choose):
         text = text.replace(f'"<{k}>"', choose(TEXTS))
     before = torque.loads.payloads, torque.loads.gravity.copy(), torque.armature.copy()
     try:
-        theirs = contract_from(on_the_wire(String(data=text)).data)
+        theirs = configuration_from(on_the_wire(String(data=text)).data)
         wrong = difference(own, theirs)
         assert not wrong or (check_words(wrong) is None)
         torque.set_loads(payloads_from(theirs), vector_from(theirs, 'gravity', 3),
@@ -295,5 +296,5 @@ def contract(choose):
             np.testing.assert_array_equal(held, now)
         assert torque.loads.payloads is before[0]
     torque.start(0.0, START, np.zeros(2), None)
-    sent = torque.moving(0.01, START, np.zeros(2))
+    sent = torque.update(0.01, START, np.zeros(2))
     assert (np.abs(sent) <= torque.usable).all(), sent

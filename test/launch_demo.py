@@ -74,4 +74,5 @@ class TestEnd(unittest.TestCase):
 
     def test_the_weight_is_left(self, proc_output):
         launch_testing.asserts.assertInStderr(
-            proc_output, 'the last torque is the weight', 'controller', strict_proc_matching=False)
+            proc_output, 'the last torque is the gravity torque', 'controller',
+            strict_proc_matching=False)

@@ -47,7 +47,7 @@ def test_each_tool_is_in_the_enclave_that_was_asked_for(graph, enclave, seen):
     graph('robodyn_recorder', seen)
     recorder.close()
     observe('/nowhere/joint_states', '/nowhere/commands', 0.01, 0.0,
-            look=lambda: graph('robodyn_check', seen), enclave=enclave)
+            on_poll=lambda: graph('robodyn_check', seen), enclave=enclave)
 
 
 @pytest.mark.parametrize('command', ['check', 'view', 'excite'])

@@ -1,4 +1,4 @@
-"""The contract of controller and guard: what differs is named, what is carried arrives."""
+"""Shared configuration of controller and guard: differences are named, loads taken over."""
 
 import json
 from types import SimpleNamespace
@@ -12,7 +12,8 @@ from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.model import Payload, RobotModel  # noqa: E402
 from robodyn_ros.nodes.guard import configuration_check  # noqa: E402
 from robodyn_ros.nodes.guard.configuration import (  # noqa: E402
-    contract_from, difference, loads_of, model_digest, payloads_from, terms_of, vector_from)
+    configuration_from, difference, loads_of, model_digest, payloads_from, shared_parameters,
+    vector_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings  # noqa: E402
 from robodyn_ros.safety import Guard  # noqa: E402
 from robodyn_ros.settings import with_values  # noqa: E402
@@ -22,19 +23,19 @@ URDF = (ROOT / 'urdf' / 'robodyn7.urdf').read_text()
 MODEL = RobotModel.from_urdf(URDF)
 
 
-def terms(model=MODEL, topic='/effort_controller/commands', usable=MODEL.effort_limit,
-          **parameters):
-    """Return terms as they arrive."""
-    values = with_values(GuardSettings(), parameters)
-    return contract_from(json.dumps(terms_of(model, values.command, values.limits, topic,
-                                             usable)))
+def parameters(model=MODEL, topic='/effort_controller/commands', usable=MODEL.effort_limit,
+               **changes):
+    """Return shared parameters as they are received."""
+    values = with_values(GuardSettings(), changes)
+    return configuration_from(json.dumps(shared_parameters(
+        model, values.command, values.limits, topic, usable)))
 
 
-def test_equal_terms_do_not_differ():
+def test_equal_parameters_do_not_differ():
     names = list(MODEL.joint_names)
-    assert not difference(terms(), terms())
-    assert not difference(terms(), terms(command_joints=names)), 'the default, written out'
-    assert not difference(terms(), terms(usable=MODEL.effort_limit * (1.0 + 1e-12)))
+    assert not difference(parameters(), parameters())
+    assert not difference(parameters(), parameters(command_joints=names)), 'the default'
+    assert not difference(parameters(), parameters(usable=MODEL.effort_limit * (1.0 + 1e-12)))
 
 
 @pytest.mark.parametrize('change, words', [
@@ -48,35 +49,35 @@ def test_equal_terms_do_not_differ():
         "effort_limit x effort_margin of joint 'joint1'", '150 here, 75.0 in the controller']),
     ({'model': RobotModel.from_urdf(URDF.replace('lower="-2.9"', 'lower="-2.8"'))}, [
         'urdf_file', model_digest(MODEL)])])
-def test_what_differs_is_named_with_both_values(change, words):
+def test_a_difference_is_named_with_both_values(change, words):
     assert change.get('model', 0) is not MODEL
-    text = difference(terms(), terms(**change))
+    text = difference(parameters(), parameters(**change))
     assert all(word in text for word in words), text
 
 
-def test_the_digest_is_that_of_the_arm_not_of_its_text():
+def test_the_digest_depends_on_the_arm_not_on_its_text():
     assert model_digest(RobotModel.from_urdf(URDF + '<!-- -->')) == model_digest(MODEL)
     assert model_digest(MODEL.with_gravity((0.0, 0.0, 9.81))) == model_digest(MODEL)
     heavier = RobotModel.from_urdf(URDF.replace('<mass value="', '<mass value="1'))
     assert model_digest(heavier) != model_digest(MODEL)
 
 
-def test_loads_arrive_as_they_were():
+def test_loads_are_received_as_they_were_sent():
     payload = Payload('link7', 2.0, (0.0, 0.1, 0.05), np.diag([0.01, 0.02, 0.015]))
-    contract = contract_from(json.dumps(loads_of(
+    configuration = configuration_from(json.dumps(loads_of(
         {'link7': payload}, np.array([0.1, 0.0, -9.8]), np.arange(7.0))))
-    same, = payloads_from(contract)
+    same, = payloads_from(configuration)
     assert (same.link, same.mass) == ('link7', 2.0)
     np.testing.assert_array_equal(same.com, payload.com)
     np.testing.assert_array_equal(same.inertia, payload.inertia)
-    np.testing.assert_array_equal(vector_from(contract, 'gravity', 3), [0.1, 0.0, -9.8])
-    np.testing.assert_array_equal(vector_from(contract, 'armature', 7), np.arange(7.0))
+    np.testing.assert_array_equal(vector_from(configuration, 'gravity', 3), [0.1, 0.0, -9.8])
+    np.testing.assert_array_equal(vector_from(configuration, 'armature', 7), np.arange(7.0))
 
 
 @pytest.mark.parametrize('text', ['', '[1]', '{', '[' * 100_000, '"' + 'x' * 10**6 + '"'])
-def test_what_is_no_contract_is_refused(text):
-    with pytest.raises(RobodynError, match='not the contract'):
-        contract_from(text)
+def test_other_texts_are_refused(text):
+    with pytest.raises(RobodynError, match='not the configuration'):
+        configuration_from(text)
 
 
 @pytest.mark.parametrize('text', [
@@ -85,33 +86,33 @@ def test_what_is_no_contract_is_refused(text):
     ' "gravity": [0, 0, "down"]}',
     '{"payloads": [{"link": "link7", "mass": -1, "com": [0, 0, 0], "inertia": [[1]]}],'
     ' "gravity": [0, 0, NaN]}'])
-def test_loads_that_cannot_be_are_refused(text):
-    contract = contract_from(text)
-    assert difference(terms(), contract)
+def test_impossible_loads_are_refused(text):
+    configuration = configuration_from(text)
+    assert difference(parameters(), configuration)
     with pytest.raises(RobodynError):
-        payloads_from(contract)
+        payloads_from(configuration)
     with pytest.raises(RobodynError, match='gravity is'):
-        vector_from(contract, 'gravity', 3)
+        vector_from(configuration, 'gravity', 3)
 
 
-def test_the_arm_is_digested_when_limits_change_not_for_every_torque(monkeypatch):
-    words = [SimpleNamespace(data=json.dumps(
-        terms() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
+def test_the_digest_is_computed_when_limits_change_not_for_every_torque(monkeypatch):
+    messages = [SimpleNamespace(data=json.dumps(
+        parameters() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
     monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: SimpleNamespace(
-        topic='', take=lambda: words.pop() if words else None))
+        topic='', take=lambda: messages.pop() if messages else None))
     made = []
-    monkeypatch.setattr(configuration_check, 'terms_of',
-                        lambda *given: made.append(0) or terms_of(*given))
+    monkeypatch.setattr(configuration_check, 'shared_parameters',
+                        lambda *given: made.append(0) or shared_parameters(*given))
     log = SimpleNamespace(info=print, error=print)
-    contract = configuration_check.ConfigurationCheck(
+    configuration = configuration_check.ConfigurationCheck(
         SimpleNamespace(get_logger=lambda: log), MODEL,
         GuardSettings(), '/effort_controller/commands')
     guard = Guard(0.2)
     torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
     for _ in range(100):
-        contract.listen(guard, torque)
+        configuration.poll(guard, torque)
         assert not guard.refusal
     assert len(made) == 1
     torque.usable = 0.5 * torque.usable
-    contract.listen(guard, torque)
+    configuration.poll(guard, torque)
     assert 'effort_limit x effort_margin' in guard.refusal

@@ -1,4 +1,4 @@
-"""What a guard commands: an arm under it comes to rest, and stays, also if the model errs."""
+"""Torque of a guard: the arm comes to rest and stays there, also with a wrong model."""
 
 
 import numpy as np
@@ -52,20 +52,20 @@ class Held:
         plant = self.plant
         plant.reset(q)
         plant.qd[:] = qd
-        self.guard.start(0.0, plant.q, self.seen(0.0), None)
+        self.guard.start(0.0, plant.q, self.used_velocity(0.0), None)
         self.torques = [self.guard.last] * LATE
         return self
 
-    def seen(self, now):
+    def used_velocity(self, now):
         """Return the velocity that is used."""
         return self.velocity.update(now, self.plant.q, self.report(self.plant.qd))
 
-    def run(self, duration, push=None, blind=False):
+    def run(self, duration, push=None, silent=False):
         plant, first = self.plant, len(self.torques)
         for k in range(first, first + round(duration / STEP)):
             now = STEP * (k - LATE + 1)
-            torque = (self.guard.blind(now) if blind else
-                      self.guard.moving(now, plant.q.copy(), self.seen(now)))
+            torque = (self.guard.update_without_state(now) if silent else
+                      self.guard.update(now, plant.q.copy(), self.used_velocity(now)))
             self.torques.append(torque.copy())
             plant.step(self.torques[-LATE] + (0.0 if push is None else push))
             self.track.append(plant.q.copy())
@@ -123,7 +123,7 @@ def test_the_hold_is_bounded():
         before = held.plant.q.copy()
         held.run(0.02, push)
         # what is sent while the arm does not see it move is the hold and the weight
-        torque = held.guard.blind(10.0) - Dynamics(MODEL).gravity(held.track[-2])
+        torque = held.guard.update_without_state(10.0) - Dynamics(MODEL).gravity(held.track[-2])
         assert (np.abs(torque) <= 0.1 * MODEL.effort_limit * (1.0 + 1e-9)).all()
     assert np.abs(held.plant.q - before).max() > 1e-3
 
@@ -142,10 +142,10 @@ def test_a_joint_is_braked_before_its_limit(rate):
 def test_what_held_the_arm_holds_it_also_while_no_state_comes():
     held = Held(1.1).take_over().run(1.0)
     rest = held.track[-1]
-    held.run(0.3, blind=True)
+    held.run(0.3, silent=True)
     assert np.abs(held.track[-1] - rest).max() < 5e-3
-    held.guard.let_go()
-    held.run(0.3, blind=True)
+    held.guard.release_hold()
+    held.run(0.3, silent=True)
     assert np.abs(held.track[-1] - rest).max() > 0.02, 'the weight alone does not'
 
 
@@ -164,7 +164,7 @@ def test_it_is_stable_also_if_states_are_rare(period):
     plant, torque = held.plant, held.torques[0]
     for k in range(2000):
         if k % period == 0:
-            late, torque = torque, held.guard.moving(STEP * k, plant.q.copy(),
+            late, torque = torque, held.guard.update(STEP * k, plant.q.copy(),
                                                      plant.qd.copy()).copy()
         plant.step(late)
     assert np.abs(plant.qd).max() < 1e-2
@@ -196,7 +196,7 @@ def test_an_arm_beyond_its_limits_is_held_there_and_led_inwards_only(side):
 
 @pytest.mark.parametrize('factor', [0.0, -1.0, np.degrees(1.0)])
 def test_an_arm_whose_velocities_are_wrong_comes_to_rest_all_the_same(factor):
-    # before it commands, the guard has seen the arm in motion for a while
+    # before it commands, the guard has received states of the arm in motion for a while
     held = Held(report=lambda qd: factor * qd)
     held.plant.reset(HOME)
     held.plant.qd[:] = SPEED
@@ -204,11 +204,11 @@ def test_an_arm_whose_velocities_are_wrong_comes_to_rest_all_the_same(factor):
         held.velocity.update(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, factor * SPEED)
     held.take_over(qd=SPEED).run(1.5)
     assert np.abs(held.plant.qd).max() < 0.01
-    honest = Held().take_over(qd=SPEED).run(1.5)
-    assert np.abs(np.array(held.track) - np.array(honest.track)).max() < 0.03
+    nominal = Held().take_over(qd=SPEED).run(1.5)
+    assert np.abs(np.array(held.track) - np.array(nominal.track)).max() < 0.03
 
 
-def test_honest_velocities_are_used_as_they_are():
+def test_nominal_velocities_are_used_unchanged():
     rng, velocity = np.random.default_rng(1), PlausibleVelocity(MODEL.velocity_limit)
     for k in range(2000):
         t = 0.002 * k

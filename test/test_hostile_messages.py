@@ -44,7 +44,7 @@ def test_names_cannot_forge_lines_of_the_log():
     fuzz_messages.check_words(str(caught.value))
     reader = CommandReader(JOINTS)
     assert not reader.read_named(JointState(name=[FORGED], effort=[1.0]))
-    fuzz_messages.check_words(*reader.refusals.news())
+    fuzz_messages.check_words(*reader.refusals.new_lines())
 
 
 def test_effort_belongs_to_the_same_state_as_the_position():

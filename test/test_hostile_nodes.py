@@ -108,7 +108,7 @@ def digits(count):
 # which of them ended the guard
 CONTRACTS = [
     (digits(400), 'gravity is [0, 0, 777'),
-    (digits(5000), 'not the contract of a controller'),
+    (digits(5000), 'not the configuration of a controller'),
     (changed(model='\ud800'), r'here, \ud800 in the controller'),
     (changed(command_topic='/a\n[FATAL] [guard]: gone\x1b[2J'), r'\n[FATAL] [guard]: gone\x1b'),
     (changed(command_joints=['\ud800', 'x' * 9000]), r'command_joints differs'),
@@ -117,7 +117,7 @@ CONTRACTS = [
     (changed(payloads=[{'link': '\ud800' * 3000, 'mass': 1.0}]), r"on link '\ud800\ud800"),
     (changed(payloads=[{'link': {}}]), 'without the name of a link'),
     (changed(payloads=[{'link': 'fore'}] * 700), 'not a list of at most 100'),
-    (changed(armature=[-1.0, 0.0]), 'armature of joint'), ('[' * 60_000, 'not the contract')]
+    (changed(armature=[-1.0, 0.0]), 'armature of joint'), ('[' * 60_000, 'not the configuration')]
 
 
 def test_no_contract_ends_the_guard():

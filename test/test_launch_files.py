@@ -117,7 +117,7 @@ def test_the_demo_outlives_its_page(tmp_path):
         demo.until('[view-3]: process has died')
         assert probe.call(Trigger, 'computed_torque_controller/float').success
         assert demo.interrupt() == 0
-    assert 'the last torque is the weight of the arm' in demo.output
+    assert 'the last torque is the gravity torque' in demo.output
 
 
 def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
@@ -135,7 +135,7 @@ def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
         assert '[left.robot_simulator]: robodyn6: 6 joints' in demo.output
         assert '[left.computed_torque_controller]: robodyn6: 6 joints' in demo.output
         assert demo.interrupt() == 0
-    assert 'the last torque is the weight of the arm' in demo.output
+    assert 'the last torque is the gravity torque' in demo.output
     assert 'has died' not in demo.output
 
 
@@ -172,11 +172,11 @@ def test_two_arms_run_in_two_namespaces(tmp_path):
             assert f'[{name}.computed_torque_controller]: {robot} joints' in arm.output
             assert 'somebody else' not in arm.output and 'dropped' not in arm.output
         assert left.interrupt() == 0
-        assert 'the last torque is the weight of the arm' in left.output
+        assert 'the last torque is the gravity torque' in left.output
         # nobody takes notice on the other side
         assert 'process has' not in right.output
         assert right.interrupt() == 0
-        assert 'the last torque is the weight of the arm' in right.output
+        assert 'the last torque is the gravity torque' in right.output
 
 
 @pytest.mark.skipif(found('controller_manager'), reason='ros2_control is installed')
@@ -252,7 +252,7 @@ def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments
             wait_until(lambda: launched.output.count('the guard commands the arm') == 2,
                        'it is guarded again')
         assert launched.interrupt() == 0
-        assert 'left: the last torque is the weight of the arm' in launched.output
+        assert 'deactivated: the last torque is the gravity torque' in launched.output
         assert not any(alive(pid) for pid in started.values())
 
 
@@ -261,6 +261,6 @@ def test_a_launch_with_a_guard_ends_in_good_order(tmp_path):
         launched.until('armed: the controller commands')
         started = processes(launched)
         assert launched.interrupt() == 0
-        assert 'left: the last torque is the weight of the arm' in launched.output
+        assert 'deactivated: the last torque is the gravity torque' in launched.output
         assert 'the guard commands the arm' not in launched.output
         assert not any(alive(pid) for pid in started.values())

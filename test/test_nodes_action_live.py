@@ -114,7 +114,7 @@ def test_whoever_waits_when_the_controller_leaves_hears_of_it(probe, arm, client
     code, _ = controller.stop()
     assert code == 0
     assert client.end(result) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL,
-                                  'the controller leaves')
+                                  'the controller is deactivated')
     arm.rest()
     place = arm.q
     probe.spin_for(1.0)

@@ -65,7 +65,7 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
         assert not torques[-1].any()
         assert said(controller, 'the last torque is zero') == 1
         return
-    assert said(controller, 'the last torque is the weight') == 1
+    assert said(controller, 'the last torque is the gravity torque') == 1
     rest = arm.q
     assert np.abs(rest - HOME).max() > 0.05, 'it did not move at all'
     np.testing.assert_allclose(torques[-1], Dynamics(MODEL).gravity(rest), atol=0.5)

@@ -47,8 +47,8 @@ def test_it_waits_for_what_is_missing_and_says_so(probe):
         other = probe.node.create_publisher(Float64MultiArray, f'waiting/{COMMANDS}', 1)
         arm.plant.reset(START)
         arm.report = lambda m: [m]
-        probe.until(lambda: said(process, 'waiting: somebody else publishes on '
-                                 f'/waiting/{COMMANDS}: two commanders'), 'the other one')
+        probe.until(lambda: said(process, 'waiting: another node publishes on '
+                                 f'/waiting/{COMMANDS}: '), 'the other one')
         assert not arm.commands and ACTIVE not in process.output
         refused = probe.call(Trigger, f'waiting/{NODE}/float')
         assert not refused.success and 'not active; activate it first' in refused.message

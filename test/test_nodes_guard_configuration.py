@@ -59,7 +59,7 @@ def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp
             waiting.wait_for_output(ACTIVE)
             fitting.wait_for_output('armed: ')
             assert stage.probe.set_parameter(NODE, 'effort_margin', 0.9)[0]
-            fitting.wait_for_output('armed all the same: effort_limit x effort_margin')
+            fitting.wait_for_output('armed nevertheless: effort_limit x effort_margin')
             since = len(fitting.lines)
             waiting.process.kill()
             wait_until(lambda: said(fitting, 'the guard commands the arm', since), 'take-over')

@@ -138,14 +138,14 @@ def test_lifecycles_while_requests_trajectories_and_parameters_come(scene, lives
 def test_a_loop_that_is_to_be_native_and_cannot_be_is_refused(scene):
     with NodeProcess('robodyn_ros.nodes.controller.node', {
             'urdf_file': str(ARM), 'loop': 'native', 'publish_joint_commands': True}) as process:
-        process.wait_for_output('loop is native, which cannot be: publish_joint_commands is set')
+        process.wait_for_output('loop: native is not possible: publish_joint_commands is set')
         assert process.wait() != 0
 
 
 def test_python_has_the_loop_where_that_is_asked_for(scene, stalling):
     with stalling(loop='python') as process:
         scene.begin(None)
-        process.wait_for_output('loop: python, because the parameter loop says so')
+        process.wait_for_output('loop: python, because the parameter loop is python')
         set_in_motion(scene.probe, process, scene, FAR, 0.4)
         scene.probe.spin_for(0.2)
         assert not said(process, 'fault')

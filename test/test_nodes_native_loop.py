@@ -51,10 +51,10 @@ class Bench:
         assert not self.loop.register(decoder.layout(data), names, True)
         self.loop.start(time.time_ns(), False)
 
-    def pass_turns(self, count):
-        """Wait until the loop has made so many turns."""
+    def wait_for_iterations(self, count):
+        """Wait until the loop has made `count` more iterations."""
         end = self.loop.block['count'] + count
-        wait_until(lambda: self.loop.block['count'] >= end, f'{count} turns')
+        wait_until(lambda: self.loop.block['count'] >= end, f'{count} iterations')
 
     def feed(self):
         """Publish a state; return how many torques were sent."""
@@ -75,27 +75,27 @@ def bench(monkeypatch):
     made.close()
 
 
-def test_turns_that_nobody_read_in_time_are_counted(bench):
+def test_overwritten_iterations_are_counted(bench):
     loop = bench.loop
-    bench.pass_turns(3 * ROWS)
+    bench.wait_for_iterations(3 * ROWS)
     kept = len(loop.rows())
     assert 0 < kept < ROWS and loop.missed >= 2 * ROWS
-    bench.pass_turns(5)
+    bench.wait_for_iterations(5)
     kept += len(loop.rows())
     loop.stop()
     kept += len(loop.rows())
-    assert kept + loop.missed == loop.block['count'], 'a turn is neither kept nor missed'
+    assert kept + loop.missed == loop.block['count'], 'an iteration is neither kept nor missed'
 
 
-def test_what_the_middleware_refuses_is_counted(bench, capfd):
+def test_errors_of_the_middleware_are_counted(bench, capfd):
     block = bench.loop.block
     wait_until(bench.feed, 'a torque')
     assert block['errors'] == block['withheld'] == 0
     rclpy.shutdown(context=bench.context)
     wait_until(lambda: block['withheld'] > 20, 'torques that were not sent')
     sent, unmade = block['sent'], np.zeros(8, dtype=np.int64)
-    block['words'] = unmade.ctypes.data  # a subscription that cannot be waited for, nor taken from
-    bench.pass_turns(20)
+    block['guard_states'] = unmade.ctypes.data  # an invalid subscription
+    bench.wait_for_iterations(20)
     assert block['sent'] == sent and block['unsent']
     assert block['errors'] >= block['withheld'] + 40
     bench.loop.stop()

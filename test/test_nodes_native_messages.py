@@ -16,7 +16,7 @@ from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import in_seconds  # noqa: E402
 from robodyn_ros.nodes.native import code, rcl  # noqa: E402
 from robodyn_ros.nodes.native.block import Block  # noqa: E402
-from robodyn_ros.nodes.native.layouts import Layouts, MOST  # noqa: E402
+from robodyn_ros.nodes.native.layouts import Layouts, MAX_LAYOUTS  # noqa: E402
 from robodyn_ros.nodes.native.probe import probe  # noqa: E402
 import ros_process  # noqa: E402, F401 (a domain of its own)
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -40,12 +40,12 @@ class Reader:
         self._decode = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
             self._code.address('decode'))
         self.layouts, self.decoder = Layouts(self.block), JointStateDecoder()
-        self.state, self.strange = np.zeros(40), np.zeros(4096, dtype=np.uint8)
+        self.state, self.unknown = np.zeros(40), np.zeros(4096, dtype=np.uint8)
         for name, address in (('state_message', ctypes.addressof(self.message)),
                               ('state', self.state.ctypes.data),
-                              ('strange', self.strange.ctypes.data)):
+                              ('unknown', self.unknown.ctypes.data)):
             self.block[name] = address
-        self.block['strange_bytes'] = self.strange.size
+        self.block['unknown_bytes'] = self.unknown.size
 
     def read(self, data):
         """Return what the state says, (3, n); None if there is none in the message."""
@@ -83,8 +83,8 @@ def message(random, names=NAMES, frame='', effort=True, velocity=True):
 def test_numbers_are_those_that_python_reads(names, frame, effort):
     random, reader = np.random.default_rng(1), Reader()
     first = serialize_message(message(random, names, frame, effort))
-    assert reader.read(first) is None and reader.block['strange_length'] == len(first)
-    assert reader.strange[:len(first)].tobytes() == first
+    assert reader.read(first) is None and reader.block['unknown_length'] == len(first)
+    assert reader.unknown[:len(first)].tobytes() == first
     assert not reader.know(first)
     for _ in range(50):
         sent = message(random, names, frame, effort)
@@ -113,7 +113,7 @@ def test_messages_of_other_joints_are_passed_over():
     data = serialize_message(message(random, ('left', 'right')))
     assert not reader.know(data)
     assert reader.read(data) is None
-    assert not reader.block['strange_length'] and not reader.block['refused']
+    assert not reader.block['unknown_length'] and not reader.block['refused']
 
 
 @pytest.mark.parametrize('change, words', [
@@ -146,13 +146,13 @@ def test_a_message_that_waits_for_python_is_not_overwritten():
     for data in (one, two):
         assert reader.read(data) is None
     assert reader.block['refused'] == 2
-    assert reader.strange[:reader.block['strange_length']].tobytes() == one
+    assert reader.unknown[:reader.block['unknown_length']].tobytes() == one
     assert reader.read(bytes(8000)) is None, 'longer than the room for it'
 
 
 def test_there_is_a_bound_on_layouts():
     random, reader = np.random.default_rng(6), Reader()
-    for k in range(MOST):
+    for k in range(MAX_LAYOUTS):
         assert not reader.know(serialize_message(message(random, frame='f' * (8 * k))))
     assert 'more than' in reader.know(serialize_message(message(random, frame='f' * 99)))
 

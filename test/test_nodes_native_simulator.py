@@ -136,7 +136,7 @@ def run(loop, messages, steps=STEPS, change=None, **parameters):
         node = SimulatorNode()
         try:
             script.steer(node)
-            node.states.look()
+            node.states.update_subscribers()
             for number in (steps // 2, steps) if change else (steps,):
                 step(node, script, number)
                 if change and number < steps:
@@ -154,14 +154,14 @@ def step(node, script, steps):
     """Make steps as the node does in its work, up to a number of them."""
     script.until = steps
     while node.total_steps < steps:
-        if node._native is None or not node._native.turn():
-            node._advance()
+        if node._native is None or not node._native.run_once():
+            node._step()
             continue
         thread = node._native._loop._thread._thread
         thread.join(PATIENCE)
         assert not thread.is_alive()
         if not node._native._loop.ended:  # it was stopped at the last step
-            node._take_plant()
+            node._stop_native()
 
 
 def array(values, labels=()):
@@ -306,8 +306,8 @@ def soften(node):
 def load(node):
     node._table.values.payload_link, node._table.values.payload_mass = 'link7', 2.0
     node._change(node.values, ['payload.link', 'payload.mass'])
-    node._made.wait()
-    node._take_new_plant()
+    node._build.wait()
+    node._replace_plant()
     assert node.plant.model.payloads
 
 
@@ -348,8 +348,8 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
 
 @pytest.mark.parametrize('loop, line, word', [
     ('auto', 'loop: native', 'native'),
-    ('python', 'loop: python, because the parameter loop says so',
-     'python: the parameter loop says so')])
+    ('python', 'loop: python, because the parameter loop is python',
+     'python: the parameter loop is python')])
 def test_the_loop_is_named_and_listens(probe, loop, line, word):
     with started(loop=loop) as process:
         process.wait_for_output(line)
@@ -367,7 +367,7 @@ def test_the_loop_is_named_and_listens(probe, loop, line, word):
 def test_a_loop_that_is_to_be_native_and_cannot_be_is_refused():
     with started(loop='native', lockstep=True) as process:
         assert process.wait() == 2
-    assert 'loop is native, which cannot be: lockstep is set; set loop to auto' in process.output
+    assert 'loop: native is not possible: lockstep is set; set loop to auto' in process.output
 
 
 def test_python_has_the_loop_in_lockstep():
@@ -389,7 +389,7 @@ def test_faults_are_switched_on_and_off_while_it_runs(probe):
             probe.until(lambda: loops(begin), begin)
         count = len(states)
         probe.until(lambda: len(states) > count + 100, 'states after the fault')
-        for noise, begin in (([0.01], 'python: sensors err'), ([0.0], 'native')):
+        for noise, begin in (([0.01], 'python: sensors are not ideal'), ([0.0], 'native')):
             assert probe.set_parameter(NAME, 'sensors.position_noise', noise)[0]
             probe.until(lambda: loops(begin), begin)
         stamps = np.array([seconds(state.header.stamp) for state in states])

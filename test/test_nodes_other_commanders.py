@@ -1,4 +1,4 @@
-"""Who commands an arm and who tells of it: told by what nodes publish, not by their names."""
+"""Commanders of an arm, recognized by what nodes publish, not by their names."""
 
 import time
 
@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, Header, String  # noqa: E402
 
 PATIENCE = 20.0  # s
-SPACE = '/company'
+SPACE = '/commanders'
 COMMANDS, STATES, GUARD = f'{SPACE}/commands', f'{SPACE}/joint_states', f'{SPACE}/guard'
 
 
@@ -52,43 +52,43 @@ def scene():
 def until(condition):
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, 'nothing came of it'
+        assert time.monotonic() < end, 'the condition did not become true'
         time.sleep(0.01)
 
 
-def test_a_guard_is_told_by_its_state_not_by_its_name(scene):
+def test_a_guard_is_recognized_by_its_state_not_by_its_name(scene):
     other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     commanders = Commanders(scene.controller, [COMMANDS])
-    until(lambda: not commanders.look() and commanders.names)
+    until(lambda: not commanders.update() and commanders.names)
     assert not other_commanders.refusal()
     scene.add('guard', commands=Float64MultiArray)
     until(lambda: other_commanders.refusal().startswith(
-        f'somebody else publishes on {COMMANDS}: two commanders would fight over the arm '
+        f'another node publishes on {COMMANDS}: an arm must have one commander '
         f'({SPACE}/controller, {GUARD})'))
-    assert commanders.look() and commanders.rivals == (f'{SPACE}/controller', GUARD)
+    assert commanders.update() and commanders.competing == (f'{SPACE}/controller', GUARD)
     scene.add('guard', own_state=Header)
     until(lambda: not other_commanders.refusal())
-    assert not commanders.look() and commanders.guards == (GUARD,)
+    assert not commanders.update() and commanders.guards == (GUARD,)
 
 
-def test_a_state_of_another_kind_is_not_that_of_a_guard(scene):
+def test_a_state_topic_of_another_type_is_not_that_of_a_guard(scene):
     commanders = Commanders(scene.controller, [COMMANDS])
     scene.add('guard', own_state=String, commands=Float64MultiArray)
-    until(lambda: commanders.look() or commanders.quarrel)
+    until(lambda: commanders.update() or commanders.conflict)
     until(lambda: scene.controller.count_publishers(f'{GUARD}/state'))
-    commanders.look()
+    commanders.update()
     assert not commanders.guards
 
 
-def test_only_the_guard_that_was_named_may_command_as_well(scene):
+def test_only_the_configured_guard_may_command_as_well(scene):
     other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     commanders = Commanders(scene.controller, [COMMANDS])
     scene.add('other', own_state=Header, commands=Float64MultiArray)
     until(lambda: f'{SPACE}/other' in other_commanders.refusal())
-    until(lambda: not commanders.look() and commanders.guards == (f'{SPACE}/other',))
+    until(lambda: not commanders.update() and commanders.guards == (f'{SPACE}/other',))
 
 
-def test_a_second_node_of_the_name_is_none(scene):
+def test_a_second_node_of_the_guards_name_is_no_guard(scene):
     other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
     scene.add('guard', own_state=Header, commands=Float64MultiArray)
     until(lambda: not other_commanders.refusal())
@@ -98,29 +98,29 @@ def test_a_second_node_of_the_name_is_none(scene):
     until(lambda: f'({SPACE}/controller, {GUARD})' in other_commanders.refusal())
 
 
-def test_who_comes_later_is_noticed_and_logged_once(scene, capfd):
+def test_a_publisher_that_appears_later_is_logged_once(scene, capfd):
     other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
 
-    def complains(words, active=True):
-        def looked():
-            other_commanders.look(active)
-            return words in other_commanders.complaint if words else not other_commanders.complaint
-        return looked
+    def has_problem(text, active=True):
+        def check():
+            other_commanders.update(active)
+            return text in other_commanders.problem if text else not other_commanders.problem
+        return check
 
     scene.add('arm', joint_states=JointState)
     scene.add('gripper', joint_states=JointState)
-    until(lambda: complains('', active=False)() and 'gripper' in other_commanders.summary()[
+    until(lambda: has_problem('', active=False)() and 'gripper' in other_commanders.summary()[
         'publishers of joint states'])
-    until(complains(''))
-    scene.add('stranger', joint_states=JointState)
-    words = f'{SPACE}/stranger publishes joint states on {STATES} as well, since the arm is'
-    until(complains(words))
-    scene.add('rival', commands=Float64MultiArray)
-    until(complains(f'2 nodes publish commands ({SPACE}/controller, {SPACE}/rival)'))
+    until(has_problem(''))
+    scene.add('late', joint_states=JointState)
+    text = f'{SPACE}/late publishes joint states on {STATES} as well, only since activation'
+    until(has_problem(text))
+    scene.add('competitor', commands=Float64MultiArray)
+    until(has_problem(f'2 nodes publish commands ({SPACE}/competitor, {SPACE}/controller)'))
     for _ in range(20):
-        other_commanders.look(True)
+        other_commanders.update(True)
     logged = capfd.readouterr().err
-    assert logged.count(words) == 1 and logged.count('2 nodes publish commands') == 1
-    scene.nodes.pop('rival').destroy_node()
-    until(complains(words))
-    until(complains('', active=False))  # whoever takes it over anew has seen them
+    assert logged.count(text) == 1 and logged.count('2 nodes publish commands') == 1
+    scene.nodes.pop('competitor').destroy_node()
+    until(has_problem(text))
+    until(has_problem('', active=False))  # at a new activation they are known

@@ -32,7 +32,7 @@ class Desk:
         for _ in range(round(seconds / 0.01)):
             for _ in range(10):
                 (cycle or self.loop.cycle)()
-            self.report.tell()
+            self.report.log_changes()
 
     def logged(self):
         """Return level and text of the lines since the last call."""

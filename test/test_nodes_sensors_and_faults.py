@@ -203,13 +203,13 @@ def test_mistakes_at_run_time_change_nothing(probe):
                 ('fault_campaign.kinds', ['freez'], ["'freez'", 'freeze']),
                 ('fault_campaign.rate', -1.0, ['fault_campaign.rate', '-1']),
                 ('mismatch.link_mass_scale', ['link9:1.1'], ["'link9'"]),
-                ('mismatch.link_mass_scale', ['link3'], ["'link3'", 'link:part']),
+                ('mismatch.link_mass_scale', ['link3'], ["'link3'", 'link:factor']),
                 ('mismatch.com_shift', ['link3:1,2'], ["'link3:1,2'", 'link:x,y,z']),
                 ('mismatch.base_tilt', [0.1], ['1 numbers', 'roll']),
                 ('payload.link', 'nothing', ["'nothing'"]),
                 ('sensors.resolution', [0.1, 0.1], ['2 values', '7']),
                 ('sensors.dropout', 2.0, ['sensors.dropout', '2']),
-                ('real_time_factor', 0.5, ['clock on the wall']),
+                ('real_time_factor', 0.5, ['wall clock']),
                 ('lockstep', True, ['read-only'])]:
             accepted, reason = bench.change(name, value)
             assert not accepted, name

@@ -45,7 +45,7 @@ def joint_state(names, **values):
 
 def seen(probe, feed, condition):
     """Return what is known as soon as a condition holds."""
-    return probe.until(lambda: (now := feed.look()) and condition(now) and now, 'what was sent')
+    return probe.until(lambda: (now := feed.poll()) and condition(now) and now, 'what was sent')
 
 
 def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed):
@@ -54,7 +54,7 @@ def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed
         send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
         send(joint_state(['gripper'], position=[0.0]))
     probe.spin_for(0.2)
-    np.testing.assert_allclose(feed.look().q, HOME + 0.2)
+    np.testing.assert_allclose(feed.poll().q, HOME + 0.2)
 
 
 def test_joints_without_a_controller_are_asked_to_stay(probe, feed):
@@ -73,7 +73,7 @@ def test_terms_of_who_is_silent_are_forgotten(probe, feed):
     now = seen(probe, feed, lambda now: now.terms)
     np.testing.assert_allclose(now.terms['gravity'], HOME)
     time.sleep(0.6)
-    assert not feed.look().terms
+    assert not feed.poll().terms
 
 
 def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
@@ -82,7 +82,7 @@ def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
         for node in (probe, elsewhere):
             node.listen(WrenchStamped, topic)
         probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all listeners')
-        assert not feed.look().simulated
+        assert not feed.poll().simulated
     node = Node('robot_simulator', namespace='left', context=probe.node.context)
     node.create_subscription(WrenchStamped, '~/wrench', print, 10)
     seen(probe, feed, lambda now: now.simulated)
@@ -121,7 +121,7 @@ def test_a_simulator_tells_of_pause_and_fault():
     node = MagicMock(paused=True, lockstep=None, total_steps=0)
     node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
     report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True))
-    report.look(time.monotonic() + 1.0)
+    report.update(time.monotonic() + 1.0)
     [message], _ = node.create_publisher().publish.call_args
     figures = {pair.key: pair.value for pair in message.status[0].values}
     assert (figures['paused'], figures['fault']) == ('true', 'diverged')

@@ -127,12 +127,12 @@ def test_orders_reach_controller_and_simulator(probe):
         commands = Commands(probe.node, Names(), lambda *words: told.append(words))
 
         def seen(condition, what):
-            return probe.until(lambda: condition(feed.look()), what)
+            return probe.until(lambda: condition(feed.poll()), what)
 
         shown = seen(lambda now: now.simulated and now.mode == 'hold'
                      and now.reference is not None, 'a held arm')
         assert shown is True
-        now = feed.look()
+        now = feed.poll()
         np.testing.assert_allclose(now.q, HOME, atol=1e-3)
         assert np.abs(now.error).max() < 1e-3
         np.testing.assert_allclose(now.torque, DYNAMICS.gravity(HOME), atol=0.5)
@@ -140,27 +140,27 @@ def test_orders_reach_controller_and_simulator(probe):
 
         feed.explain(True)
         seen(lambda now: {'gravity', 'total'} <= set(now.terms), 'terms')
-        np.testing.assert_allclose(feed.look().terms['gravity'], DYNAMICS.gravity(HOME), atol=0.5)
+        np.testing.assert_allclose(feed.poll().terms['gravity'], DYNAMICS.gravity(HOME), atol=0.5)
         feed.explain(False)
-        assert not feed.look().terms
+        assert not feed.poll().terms
 
         commands.obey(page_commands.Ask('float'))
         seen(lambda now: now.mode == 'gravity_compensation', 'float')
         probe.until(lambda: commands.obey(page_commands.Wrench(
             'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
-                feed.look().q - HOME).max() > 0.05, 'a push that moves the arm')
-        assert feed.look().pushes[0].link == 'link4'
+                feed.poll().q - HOME).max() > 0.05, 'a push that moves the arm')
+        assert feed.poll().pushes[0].link == 'link4'
 
         commands.obey(page_commands.Ask('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
         for _ in range(5):  # one that comes before both sides know of each other is lost
             commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
             end = time.monotonic() + 2.5
-            while np.abs(feed.look().reference - HOME).max() > 1e-6 and time.monotonic() < end:
+            while np.abs(feed.poll().reference - HOME).max() > 1e-6 and time.monotonic() < end:
                 probe.spin()
             if time.monotonic() < end:
                 break
-        np.testing.assert_allclose(feed.look().reference, HOME, atol=1e-6)
+        np.testing.assert_allclose(feed.poll().reference, HOME, atol=1e-6)
         # friction keeps some of it, with the gains of a first launch
         seen(lambda now: np.abs(now.q - HOME).max() < 0.03, 'the arm at home')
 
@@ -215,7 +215,7 @@ def test_whom_nobody_answers_is_told_so(probe):
                   page_commands.Carry('tool0', 1.0, True)):
         told.clear()
         commands.obey(order)
-        assert len(told) == 1 and not told[0][2] and 'nobody' in told[0][1], told
+        assert len(told) == 1 and not told[0][2] and told[0][1].startswith('no s'), told
 
 
 def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
@@ -234,7 +234,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     from robodyn_ros.nodes.view import commands as module
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
-    monkeypatch.setattr(module, '_PATIENCE', 0.2)
+    monkeypatch.setattr(module, '_TIMEOUT', 0.2)
     told = []
     commands = module.Commands(probe.node, Names(), lambda *words: told.append(words))
     with Probe('deaf') as deaf:
@@ -242,11 +242,11 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
         client = commands._clients[f'{NODE}/hold']
         probe.until(client.service_is_ready, 'the service')
         commands.obey(page_commands.Ask('hold'))
-        commands.look()
+        commands.update()
         assert not told
         time.sleep(0.3)
-        commands.look()
-        commands.look()
+        commands.update()
+        commands.update()
         assert told == [('hold', f'no answer on {NODE}/hold within 0.2 s', False)]
         deaf.spin_for(0.1)  # it comes too late
         probe.spin_for(0.1)
@@ -259,7 +259,7 @@ def test_one_order_that_fails_is_told_and_the_others_carried_out():
 
     class Taker:
         taken = []
-        look = staticmethod(lambda: None)
+        update = staticmethod(lambda: None)
 
         def obey(self, order):
             self.taken.append(order)

@@ -187,17 +187,17 @@ class Session:
     def ask(self, name: str) -> None:
         """Ask the controller to hold or to float, after clearing a fault that may be there."""
         try:
-            self.recorder.ask(name)
+            self.recorder.call_service(name)
         except StateError:
             self.recover()
-            self.recorder.ask(name)
+            self.recorder.call_service(name)
 
     def recover(self) -> None:
         """Clear a fault, as soon as its cause is gone (raises as `Recorder.ask`)."""
         end = time.monotonic() + _RECOVER
         while True:
             try:
-                self.recorder.ask('reset_fault')
+                self.recorder.call_service('reset_fault')
                 return
             except StateError:
                 if time.monotonic() > end:

@@ -3,12 +3,12 @@ Serialized messages of the control loop, read and written without message object
 
 ROS 2 sends messages as XCDR version 1: four bytes that name the encoding, then the fields one
 after the other, each aligned to its own size, counted from the end of those four bytes (OMG
-DDS-XTypes 1.3, section 7.4.1; OMG CORBA 3.4, section 9.3). Making a Python message of these bytes
-costs more than a whole control law does.
+DDS-XTypes 1.3, section 7.4.1; OMG CORBA 3.4, section 9.3). The deserialization to a Python message
+takes longer than a control law.
 
-The layout of a JointState depends on its names and lengths alone, which seldom change. The first
-message of a layout is parsed field by field; those after it are compared with it and read in one
-step. Padding is not compared, because middlewares leave it uninitialised.
+The layout of a JointState depends on its names and lengths only, which seldom change. The first
+message of a layout is parsed field by field; later ones are compared with it and read in one step.
+Padding is not compared, because middlewares leave it uninitialised.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from robodyn_ros.exceptions import ArgumentError
 LITTLE_ENDIAN = b'\x00\x01\x00\x00'
 _HEADER = len(LITTLE_ENDIAN)
 _BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}
-_LAYOUTS = 64        # at most kept, by length of the message
-_MOST_JOINTS = 1000  # of a message: reading names takes a microsecond each, once per layout
-_MOST_DIMENSIONS = 100
+_MAX_LAYOUTS = 64    # layouts kept, by length of the message
+_MAX_JOINTS = 1000   # of a message: a name takes a microsecond, once per layout
+_MAX_DIMENSIONS = 100
 _SECOND = 1_000_000_000
-_LATEST = 2**31 * _SECOND - 1  # ns, that a stamp of 32 bits of seconds can have
+_LATEST = 2**31 * _SECOND - 1  # ns, largest stamp with 32 bits of seconds
 
 
 @dataclass(eq=False, slots=True)
 class JointStateSample:
     """
-    What a JointState message says.
+    Content of a JointState message.
 
     Attributes
     ----------
     stamp : int
-        When it was measured, in ns since the epoch; 0 if it has no stamp.
+        Time of the measurement, in ns since the epoch; 0 without a stamp.
     name : list of str
-        Joints. The same list for all messages of one layout.
+        Joints; the same object for all messages of one layout.
     position, velocity, effort : (n,) array
-        In the order of the names, if they are as many; read-only.
+        Values in the order of the names, if they are as many; read-only.
 
     """
 
@@ -58,8 +58,8 @@ class JointStateDecoder:
     """
     Reads serialized JointState messages.
 
-    A length, count or string that leads out of the message is an error; no byte outside of it is
-    read.
+    A length, count or string that exceeds the message is an error; no byte outside of the message
+    is read.
     """
 
     def __init__(self) -> None:
@@ -67,32 +67,32 @@ class JointStateDecoder:
 
     @property
     def layouts(self) -> list[JointStateLayout]:
-        """Return the layouts of the messages that came."""
+        """Return the layouts of the messages so far."""
         return list(self._layouts.values())
 
     def layout(self, data: bytes) -> JointStateLayout:
-        """Return the layout of the message that was read last, of this length."""
+        """Return the layout of the last message of this length."""
         return self._layouts[len(data)]
 
     def decode(self, data: bytes) -> JointStateSample:
         """
-        Return what a message says.
+        Return the content of a message.
 
         Parameters
         ----------
         data : bytes
-            As received, with the four bytes of the encoding.
+            Message as received, with the four bytes of the encoding.
 
         Raises
         ------
         ArgumentError
-            The bytes are no JointState, or of an encoding that ROS 2 does not use.
+            The bytes are not a JointState, or of an encoding that ROS 2 does not use.
 
         """
         layout = self._layouts.get(len(data))
         if layout is None or not layout.fits(data):
             layout = JointStateLayout(data)
-            if len(self._layouts) >= _LAYOUTS:
+            if len(self._layouts) >= _MAX_LAYOUTS:
                 self._layouts.clear()
             self._layouts[len(data)] = layout
         return layout.read(data)
@@ -100,7 +100,7 @@ class JointStateDecoder:
 
 class JointStateLayout:
     """
-    Where the fields of a JointState are: those of a message, and of all that are alike.
+    Offsets of the fields of a JointState, for all messages with the same names and lengths.
 
     Attributes
     ----------
@@ -109,21 +109,21 @@ class JointStateLayout:
     names : list of str
         Joints.
     arrays : list of (int, int)
-        Of position, velocity and effort: how many there are, and where they begin.
+        Length and begin of position, velocity and effort.
     compared : list of (int, int)
         Begin and size of the bytes that are the same in all messages of this layout.
     order : str
-        Of the bytes, as `struct` writes it.
+        Byte order, as in `struct`.
 
     """
 
     def __init__(self, data: bytes):
         cursor = _Cursor(data)
-        cursor.pass_over(8, 4)  # the stamp
-        cursor.string()  # the frame
+        cursor.skip(8, 4)  # stamp
+        cursor.string()  # frame
         count = cursor.count()
-        if count > _MOST_JOINTS:
-            raise ArgumentError(f'{count} joints in a message, more than {_MOST_JOINTS}')
+        if count > _MAX_JOINTS:
+            raise ArgumentError(f'{count} joints in a message, more than {_MAX_JOINTS}')
         self.data, self.names = data, [cursor.string() for _ in range(count)]
         self.arrays = [cursor.doubles() for _ in ('position', 'velocity', 'effort')]
         self.compared, self.order = cursor.compared, cursor.order
@@ -134,7 +134,7 @@ class JointStateLayout:
 
     def fits(self, data: bytes) -> bool:
         """Whether a message of the same length has this layout."""
-        # the byte order first: counts read in another one would be none
+        # the byte order first: without it the counts have no meaning
         return (_BYTE_ORDERS.get(data[:2]) == self.order
                 and self._fixed.unpack_from(data) == self._values)
 
@@ -148,48 +148,48 @@ class JointStateLayout:
 
 class DoublesLayout:
     """
-    Where the numbers of a Float64MultiArray are: in a message, and in all that are alike.
+    Offsets of the numbers of a Float64MultiArray, for all messages of the same layout.
 
     Attributes
     ----------
     data : bytes
         The message.
     array : (int, int)
-        How many numbers there are, and where they begin.
+        Length and begin of the numbers.
     compared, order
         As in `JointStateLayout`.
 
     Raises
     ------
     ArgumentError
-        The bytes are no Float64MultiArray.
+        The bytes are not a Float64MultiArray.
 
     """
 
     def __init__(self, data: bytes):
         cursor = _Cursor(data)
         dimensions = cursor.count()
-        if dimensions > _MOST_DIMENSIONS:
+        if dimensions > _MAX_DIMENSIONS:
             raise ArgumentError(f'{dimensions} dimensions in a message, more than '
-                                f'{_MOST_DIMENSIONS}')
+                                f'{_MAX_DIMENSIONS}')
         for _ in range(dimensions):
-            cursor.string()  # its label
-            cursor.pass_over(8, 4)
-        cursor.pass_over(4, 4)  # the offset
+            cursor.string()  # label
+            cursor.skip(8, 4)  # size and stride
+        cursor.skip(4, 4)  # offset of the data
         self.data, self.array = data, cursor.doubles()
         self.compared, self.order = cursor.compared, cursor.order
 
 
 class _Cursor:
     """
-    Goes through a message field by field.
+    Parser of a message, field by field.
 
     Attributes
     ----------
     order : str
-        Of the bytes, as `struct` writes it.
+        Byte order, as in `struct`.
     compared : list of (int, int)
-        Begin and size of what was read.
+        Begin and size of the counts and strings that were read.
 
     """
 
@@ -203,11 +203,11 @@ class _Cursor:
 
     @property
     def layout(self) -> str:
-        """Return the format of `struct` up to the last field: counts and strings are read."""
+        """Return the format of `struct` that reads all counts and strings so far."""
         return ''.join(self._format)
 
-    def pass_over(self, size: int, alignment: int) -> int:
-        """Go over a field that is not compared; return where it begins."""
+    def skip(self, size: int, alignment: int) -> int:
+        """Skip a field that is not compared; return its begin."""
         begin = self._reach(size, alignment)
         self._format.append(f'{size}x')
         return begin
@@ -228,12 +228,12 @@ class _Cursor:
         return self._data[begin:begin + size].removesuffix(b'\0').decode('utf-8', 'replace')
 
     def doubles(self) -> tuple[int, int]:
-        """Go over a sequence of doubles; return how many there are, and where they begin."""
+        """Skip a sequence of doubles; return its length and begin."""
         count = self.count()
-        return count, self.pass_over(8 * count, 8) if count else self._place
+        return count, self.skip(8 * count, 8) if count else self._place
 
     def _reach(self, size: int, alignment: int) -> int:
-        """Go over the padding and a field after it; return where the field begins."""
+        """Move over padding and the field after it; return the begin of the field."""
         padding = (_HEADER - self._place) % alignment
         begin = self._place + padding
         if begin + size > len(self._data):
@@ -246,21 +246,21 @@ class _Cursor:
 
 class JointStateWriter:
     """
-    Serialized JointState messages of the same joints.
+    Writer of serialized JointState messages of the same joints.
 
     Parameters
     ----------
     joint_names : sequence of str
         Joints, in the order of the arrays.
     only : str, optional
-        The one array that messages have; by default they have all three.
+        Name of the only array in the messages; default all three.
 
     Attributes
     ----------
     data : bytearray
         The next message.
     position, velocity, effort : (n,) array
-        What it says; zero at first.
+        Values of the next message; initially zero.
 
     """
 
@@ -277,24 +277,24 @@ class JointStateWriter:
             np.frombuffer(data, '<f8', count, start) for count, start in views)
 
     def write(self, stamp: int) -> bytes:
-        """Return the message, measured at `stamp`, in ns since the epoch."""
+        """Return the message with a stamp, in ns since the epoch."""
         _STAMP.pack_into(self.data, _HEADER, *divmod(stamp, _SECOND))
         return bytes(self.data)
 
 
 class DoublesWriter:
     """
-    Serialized Float64MultiArray messages of one size.
+    Writer of serialized Float64MultiArray messages of one size.
 
     Parameters
     ----------
     size : int
-        How many numbers.
+        Number of values.
 
     Attributes
     ----------
     values : (size,) array
-        What the next message says.
+        Values of the next message.
 
     """
 
@@ -322,7 +322,7 @@ def _append_string(data: bytearray, text: str) -> None:
 
 
 def _append_doubles(data: bytearray, count: int) -> tuple[int, int]:
-    """Append zeros; return how many there are, and where they begin."""
+    """Append zeros; return their number and begin."""
     _append_count(data, count)
     if not count:
         return 0, len(data)

@@ -1,4 +1,4 @@
-"""Who commands: two at once would fight over an arm."""
+"""Nodes that publish commands for an arm; only one controller may."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from rclpy.node import Node
 
 from robodyn_ros.exceptions import printable
 
-UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what rmw calls a node that it has not heard of yet
+UNKNOWN = '_NODE_NAME_UNKNOWN_'  # rmw's name for a node that is not discovered yet
 _HEADER = 'std_msgs/msg/Header'
-_NAME = re.compile(r'(/[a-z_][a-z0-9_]*)+', re.ASCII | re.IGNORECASE)  # others are made up
+_NAME = re.compile(r'(/[a-z_][a-z0-9_]*)+', re.ASCII | re.IGNORECASE)
 
 
 class Commanders:
     """
-    Watches who publishes commands.
+    Nodes that publish commands.
 
-    A guard may publish as well: it speaks only when the controller does not. Which node is one is
-    told by what it publishes, the state of a guard under its own name, not by how it is called.
+    A guard may publish as well, as it commands only when the controller does not. A guard is
+    recognized by the state of a guard that it publishes under its own name.
 
     Parameters
     ----------
     node : Node
-        That is commanded, or commands.
+        Node for the look-ups.
     topics : sequence of str
-        Where commands come from, with their namespace.
+        Full names of the topics of commands.
     guard : str, optional
         Full name of the only node that may be a guard; default any.
 
     Attributes
     ----------
     names : tuple of str
-        The nodes that publish there, sorted; one that publishes on several topics counts once, two
-        of one name are two.
+        Nodes that publish commands, sorted; a node with several topics counts once, two nodes of
+        one name count twice.
     guards : tuple of str
-        Those of them that are guards.
+        Guards among them.
 
     """
 
@@ -47,29 +47,29 @@ class Commanders:
         self.guards: tuple[str, ...] = ()
 
     @property
-    def rivals(self) -> tuple[str, ...]:
-        """Return those that are no guards."""
+    def competing(self) -> tuple[str, ...]:
+        """Return the nodes that are no guards."""
         return tuple(sorted((Counter(self.names) - Counter(self.guards)).elements()))
 
     @property
-    def quarrel(self) -> str:
-        """Return what is wrong if there are several; empty if not."""
-        rivals = self.rivals
-        if len(rivals) < 2:
+    def conflict(self) -> str:
+        """Return a text that names several commanders; empty if there is at most one."""
+        competing = self.competing
+        if len(competing) < 2:
             return ''
-        return (f'{len(rivals)} nodes publish commands ({", ".join(rivals)}), and the '
+        return (f'{len(competing)} nodes publish commands ({", ".join(competing)}), and the '
                 'newest message counts: stop all but one')
 
-    def look(self) -> bool:
-        """Look who is there; return whether a quarrel has begun."""
+    def update(self) -> bool:
+        """Look up the nodes; return whether there is a new conflict."""
         before = self.names
         self.names = publishers_of(self._node, self._topics)
         self.guards = tuple(name for name, count in Counter(self.names).items()
-                            for _ in range(min(count, self._guards_called(name))))
-        return bool(self.quarrel) and self.names != before
+                            for _ in range(min(count, self._guards_named(name))))
+        return bool(self.conflict) and self.names != before
 
-    def _guards_called(self, name: str) -> int:
-        """Return how many guards have a name."""
+    def _guards_named(self, name: str) -> int:
+        """Return the number of guards with a name."""
         if name != (self._guard or name) or not _NAME.fullmatch(name):
             return 0
         return sum(info.topic_type == _HEADER and _full_name(info) == name for info in
@@ -77,7 +77,7 @@ class Commanders:
 
 
 def publishers_of(node: Node, topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the full names of the nodes that publish on any of some topics, see `Commanders`."""
+    """Return the full names of the nodes that publish on any of the topics, see `Commanders`."""
     most: Counter[str] = Counter()
     for topic in topics:
         most |= Counter(map(_full_name, node.get_publishers_info_by_topic(topic)))

@@ -14,55 +14,55 @@ from robodyn_ros.nodes.conversions import EffortWriter
 
 class Refusals:
     """
-    Messages that were dropped, counted by reason.
+    Counts of dropped messages, by reason.
 
     Attributes
     ----------
     counts : dict of str to int
-        How many, by a short reason.
+        Number of messages by short reason.
 
     """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self._texts: dict[str, str] = {}
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
 
     def add(self, reason: str, text: str) -> None:
-        """Count one; `text` says what was wrong with it, with names and values."""
+        """Count a message; `text` describes the problem with names and values."""
         self.counts[reason] = self.counts.get(reason, 0) + 1
         self._texts[reason] = text
 
-    def news(self) -> list[str]:
-        """Return one line per reason that came up since the last call."""
+    def new_lines(self) -> list[str]:
+        """Return one line per reason that occurred since the last call."""
         lines = []
         for reason, count in self.counts.items():
-            more = count - self._told.get(reason, 0)
-            if more:
-                self._told[reason] = count
-                lines.append(self._texts[reason] + (f' ({more} of these)' if more > 1 else ''))
+            new = count - self._reported.get(reason, 0)
+            if new:
+                self._reported[reason] = count
+                lines.append(self._texts[reason] + (f' ({new} of these)' if new > 1 else ''))
         return lines
 
 
 class CommandReader:
     """
-    The torques that were commanded last.
+    Reader of torque commands.
 
     Parameters
     ----------
     joint_names : sequence of str
         The model's joints.
     command_joints : sequence of str
-        Order in arrays without names; empty for the model's.
+        Order of the joints in arrays without names; empty: the model's.
 
     Attributes
     ----------
     torque : (nv,) array
-        The command, model order; joints that were never commanded have 0.
+        Last commanded torques, model order, in N m or N; 0 for joints without a command.
     received : int
-        Commands taken.
+        Number of valid commands.
     refusals : Refusals
-        Commands dropped.
+        Counts of dropped commands.
 
     Raises
     ------
@@ -81,15 +81,15 @@ class CommandReader:
         self.refusals = Refusals()
 
     def clear(self) -> None:
-        """Command no torque."""
+        """Reset the torques to zero."""
         self.torque[:] = 0.0
 
     def read_array(self, message: Float64MultiArray) -> bool:
-        """Take torques in the order of `command_joints`; return whether they were good."""
+        """Read torques in the order of `command_joints`; return whether they are valid."""
         return self._take(np.asarray(message.data), self._order, self.command_joints)
 
     def read_named(self, message: JointState) -> bool:
-        """Take torques by name, of all joints or some; return whether they were good."""
+        """Read torques by name, of all joints or some; return whether they are valid."""
         unknown = [name for name in message.name if name not in self._index]
         if unknown:
             return self._refuse(

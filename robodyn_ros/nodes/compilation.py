@@ -1,4 +1,4 @@
-"""Log lines about machine code that is compiled because the cache does not have it."""
+"""Log lines about the compilation of machine code that is not in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.jit.machine import LOGGER
 
 
 class _FirstRecord(logging.Handler):
-    """Logs a line at the first record, and keeps its time."""
+    """Handler that logs a line at the first record, and stores its time."""
 
     def __init__(self, log: RcutilsLogger, line: str):
         super().__init__()
@@ -29,14 +29,14 @@ class _FirstRecord(logging.Handler):
 @contextmanager
 def compilation_logged(log: RcutilsLogger, robot: str) -> Iterator[None]:
     """
-    Log that code for a robot is compiled, before, and how long it took, after; for a `with` block.
+    Log the begin and the duration of compilation within a `with` block.
 
-    Nothing is logged if all code comes from the cache.
+    Nothing is logged if all code is in the cache.
 
     Parameters
     ----------
     log : RcutilsLogger
-        Of the node.
+        Logger of the node.
     robot : str
         Name of the robot.
 

@@ -1,8 +1,8 @@
 """
-What keeps a node alive whatever a message or a request says.
+Containment of exceptions, so that no message or request ends a node.
 
-What makes no sense is refused with a `RobodynError`, where it is read. Here the rest is caught: a
-defect of this package, of rclpy or of a library that some message brought to light.
+Invalid messages are refused with a `RobodynError` where they are read. All other exceptions are
+caught here: defects of this package, of rclpy or of a library.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _PAUSE = 1.0  # s between two log lines from the same place
 
 
 def stack_trace() -> str:
-    """Return the stack trace of the exception that is being handled, each line `printable`."""
+    """Return the stack trace of the current exception, each line `printable`."""
     return '\n'.join(map(printable, traceback.format_exc().splitlines()))
 
 
 def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,
               otherwise: Any = None) -> Any:
     """
-    Return what a call returns, or `otherwise` after an exception, whose stack trace is logged.
+    Return the result of a call, or `otherwise` after an exception, whose stack trace is logged.
 
     Parameters
     ----------
     log : RcutilsLogger
-        Of the node.
+        Logger of the node.
     act : callable
-        Deals with a message; leaves everything usable if it raises.
+        Processes a message; leaves a consistent state if it raises.
     *arguments
-        Of the call.
+        Arguments of the call.
     otherwise
-        In place of the result.
+        Result after an exception.
 
     """
     try:
@@ -48,21 +48,21 @@ def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,
         return otherwise
 
 
-def serve_once(executor: Executor, log: RcutilsLogger, patience: float = 0.0) -> None:
+def serve_once(executor: Executor, log: RcutilsLogger, timeout: float = 0.0) -> None:
     """
-    Run at most one callback of an executor; an exception in it is logged, and ends nothing.
+    Run at most one callback of an executor; log an exception in it.
 
-    rclpy lets what a callback raises end the process, also what its own parameter services raise,
-    as for a parameter of a type that does not exist.
+    In rclpy an exception in a callback ends the process, also one in its own parameter services,
+    such as for a parameter of an unknown type.
 
     Parameters
     ----------
     executor : Executor
-        Of the node.
+        Executor of the node.
     log : RcutilsLogger
-        Of the node.
-    patience : float
-        Seconds to wait for a callback.
+        Logger of the node.
+    timeout : float
+        Longest wait for a callback, in s.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def serve_once(executor: Executor, log: RcutilsLogger, patience: float = 0.0) ->
 
     """
     try:
-        executor.spin_once(timeout_sec=patience)
+        executor.spin_once(timeout_sec=timeout)
     except ExternalShutdownException:
         raise
     except Exception:

@@ -1,4 +1,4 @@
-"""Between ROS messages and arrays in model order: joints are mapped by name, always."""
+"""Conversions between ROS messages and arrays in model order; joints are mapped by name."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class JointStateAssembler:
     """
     Assembles the state of the model's joints from messages in any order.
 
-    Extra joints are normal. Joints may come in several messages (arm and gripper): the state is
-    complete when every joint was reported since the last complete one.
+    Extra joints are ignored. Joints may be reported in several messages (arm and gripper): the
+    state is complete when every joint was reported since the last complete state.
 
     Parameters
     ----------
     joint_names : sequence of str
         The model's joints.
     q, qd, effort : (nv,) array
-        Where numbers are written; NaN where effort, or velocity, is not reported.
+        Arrays for the state; NaN where effort, or velocity, is not reported.
     velocity_required : bool
         Whether messages without velocities are refused.
 
     Attributes
     ----------
     problem : str
-        Why the last message was not used, or what the state still lacks.
+        Reason why the last message was not used, or what the state still lacks.
     refused : int
-        Messages that cannot be used.
+        Number of messages that cannot be used.
 
     """
 
@@ -47,57 +47,57 @@ class JointStateAssembler:
         self._names, self._velocity_required = tuple(joint_names), velocity_required
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
-        self._seen, self._complete = np.zeros(len(self._names), dtype=bool), False
+        self._reported, self._complete = np.zeros(len(self._names), dtype=bool), False
         self.q, self.qd, self.effort = q, qd, effort
         self.problem = 'no message yet'
         self.refused = 0
 
     def read(self, sample: JointStateSample) -> bool:
-        """Take a message; return whether the state is now complete."""
+        """Read a message; return whether the state is now complete."""
         layout = self._layout
-        theirs, ours, repeated = (layout[1:] if layout is not None and layout[0] == sample.name
-                                  else self._columns(sample.name))
+        source, target, repeated = (layout[1:] if layout is not None and layout[0] == sample.name
+                                    else self._columns(sample.name))
         if repeated:
             return self.refuse(f"joint '{repeated}' is named twice in one message")
-        if not ours.size:
-            if not self._complete:  # later they are those of others
+        if not target.size:
+            if not self._complete:  # later such messages are of another robot
                 self.problem = "a message named none of the model's joints"
             return False
         position, velocity = sample.position, sample.velocity
         count = len(sample.name)
-        moves = velocity.size == count
-        if position.size != count or not (moves or velocity.size == 0 and not (
+        has_velocity = velocity.size == count
+        if position.size != count or not (has_velocity or velocity.size == 0 and not (
                 self._velocity_required)):
             return self.refuse(
                 f'{count} names, {position.size} positions, {velocity.size} '
                 'velocities; the controller needs position and velocity of every joint')
-        reported = sample.effort.size == count
-        self.q[ours] = position[theirs]
-        self.qd[ours] = velocity[theirs] if moves else math.nan
-        self.effort[ours] = sample.effort[theirs] if reported else math.nan
-        if ours.size < self.q.size and not self._all_seen(ours):
+        has_effort = sample.effort.size == count
+        self.q[target] = position[source]
+        self.qd[target] = velocity[source] if has_velocity else math.nan
+        self.effort[target] = sample.effort[source] if has_effort else math.nan
+        if target.size < self.q.size and not self._all_reported(target):
             return False
         self._complete, self.problem = True, ''
         return True
 
     def refuse(self, problem: str) -> bool:
-        """Count a message that is not used, and keep why; returns False."""
+        """Count a message that is not used, and store the reason; return False."""
         self.problem = problem
         self.refused += 1
         return False
 
-    def _all_seen(self, ours: np.ndarray) -> bool:
-        """Take note of the joints in a message that has not all; return whether all have come."""
-        self._seen[ours] = True
-        missing = [name for name, seen in zip(self._names, self._seen) if not seen]
+    def _all_reported(self, target: np.ndarray) -> bool:
+        """Record the joints of a partial message; return whether all are reported."""
+        self._reported[target] = True
+        missing = [name for name, reported in zip(self._names, self._reported) if not reported]
         if missing:
             self.problem = f'joints not reported: {", ".join(missing)}'
             return False
-        self._seen.fill(False)
+        self._reported.fill(False)
         return True
 
     def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
-        """Return which entries are whose, and a joint that is named twice."""
+        """Return indices in message and model, and a joint that is named twice, or ''."""
         pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
         table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         repeated = [name for name in self._names if names.count(name) > 1]
@@ -107,25 +107,25 @@ class JointStateAssembler:
 
 class JointStateReader:
     """
-    Assembles states, see `JointStateAssembler`, and judges whether they can be used.
+    Assembles states, see `JointStateAssembler`, and rejects implausible ones.
 
-    Continuous joints are unwrapped: they go on counting where a sensor starts over.
+    Continuous joints are unwrapped: their angle is continuous where that of the sensor jumps.
 
     Parameters
     ----------
     joint_names : sequence of str
         The model's joints.
     continuous : (nv,) array of bool
-        Which of them have no limits.
-    jumps : JumpDetector, optional
-        Rejects positions that the arm cannot have reached.
+        Joints without limits.
+    continuity : JumpDetector, optional
+        Judges whether the arm can be where it is said to be.
 
     Attributes
     ----------
     q, qd, effort : (nv,) array
-        The last complete state; effort is NaN where it is not reported.
+        Last complete state; effort is NaN where it is not reported.
     complete : bool
-        Whether there has been a complete state.
+        Whether there was a complete state.
 
     """
 
@@ -140,21 +140,21 @@ class JointStateReader:
 
     @property
     def problem(self) -> str:
-        """Why the last message was not used, or what the state still lacks."""
+        """Reason why the last message was not used, or what the state still lacks."""
         return self._next.problem
 
     @property
     def refused(self) -> int:
-        """Messages with numbers that cannot be used."""
+        """Number of messages that cannot be used."""
         return self._next.refused
 
     def accept_next(self) -> None:
-        """Take the next state for where the arm is, however far that is."""
+        """Accept the next state at any distance from the last one."""
         if self._jumps is not None:
             self._jumps.reset()
 
     def read(self, sample: JointStateSample) -> bool:
-        """Take a message; return whether the state is now complete, and new."""
+        """Read a message; return whether the state is now complete, and new."""
         following = self._next
         if not following.read(sample):
             return False
@@ -178,14 +178,14 @@ class JointStateReader:
 
 class EffortWriter:
     """
-    Writes torques into messages in the order of the wire.
+    Writer of torque messages in the order of the command.
 
     Parameters
     ----------
     joint_names : sequence of str
         The model's joints.
     command_joints : sequence of str
-        Order on the wire; empty for the model's.
+        Order of the joints in messages; empty: the model's.
 
     Raises
     ------
@@ -220,12 +220,12 @@ class EffortWriter:
 
 def efforts_by_name(message: JointStateSample, joint_names: Sequence[str]) -> np.ndarray:
     """
-    Return the efforts of a message, (nv,); others than these joints do not count.
+    Return the efforts of these joints in a message, (nv,).
 
     Raises
     ------
     ArgumentError
-        A joint is missing, or there are not as many efforts as names.
+        A joint is missing, or the numbers of efforts and names differ.
 
     """
     if len(message.effort) != len(message.name):
@@ -239,7 +239,7 @@ def efforts_by_name(message: JointStateSample, joint_names: Sequence[str]) -> np
 
 
 def trajectory_points(message: JointTrajectory) -> list[TrajectoryPoint]:
-    """Return the points of a message as plain data."""
+    """Return the points of a message."""
     return [TrajectoryPoint(point.positions, point.velocities, point.accelerations, point.effort,
                             seconds(point.time_from_start)) for point in message.points]
 

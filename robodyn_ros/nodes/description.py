@@ -1,4 +1,4 @@
-"""Where a node gets its robot from: a file, a parameter, or the topic `robot_description`."""
+"""Source of a node's robot: a file, a parameter, or the topic `robot_description`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from robodyn_ros.nodes.qos import latched
 from robodyn_ros.settings import Numbers, parameter, settings, Texts
 
 TOPIC = 'robot_description'
-_LOOK = 0.02    # seconds between two looks at the topic
-_REMIND = 2.0   # seconds between two log lines
+_POLL = 0.02    # s between two polls of the topic
+_REPEAT = 2.0   # s between two log lines
 
 
 @settings()
@@ -47,16 +47,16 @@ class RobotSettings:
 
 class Robot(NamedTuple):
     """
-    The robot a node works with.
+    Robot of a node.
 
     Attributes
     ----------
     model : RobotModel
-        The part of it that base, tip and locked joints select.
+        Model with base, tip and locked joints applied.
     urdf : str
-        The text it was made from.
+        Text of the URDF.
     from_topic : bool
-        Whether somebody else publishes that text.
+        Whether another node publishes that text.
 
     """
 
@@ -69,8 +69,8 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
     """
     Return the robot that the parameters describe.
 
-    May wait for the topic; safe inside a callback, because no executor is spun. The model's
-    warnings go to the node's log.
+    May wait for the topic; safe inside a callback, because no executor is spun. Warnings of the
+    model are logged.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
     Raises
     ------
     ParameterError
-        No description came, or a parameter makes no sense.
+        No description was received, or a parameter is invalid.
     ModelError
-        The description or the selection is faulty.
+        The description or the selection is invalid.
 
     """
     source, from_topic = _source(node, values)
@@ -100,7 +100,8 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
 def _source(node: Node, values: RobotSettings) -> tuple[str | Path, bool]:
     if values.urdf_file:
         if values.robot_description:
-            node.get_logger().info('both urdf_file and robot_description are set: the file it is')
+            node.get_logger().info(
+                'both urdf_file and robot_description are set: the file is used')
         return Path(values.urdf_file).expanduser(), False
     if values.robot_description:
         return read_text(values.robot_description, 'parameter robot_description'), False
@@ -109,34 +110,34 @@ def _source(node: Node, values: RobotSettings) -> tuple[str | Path, bool]:
 
 def wait_for_description(node: Node, timeout: float) -> str:
     """
-    Return the URDF that the topic `robot_description` carries; never taken as a path.
+    Return the URDF from the topic `robot_description`; the text is never used as a path.
 
     Raises
     ------
     ModelError
-        What came is not the XML of a URDF.
+        The message is not the XML of a URDF.
     ParameterError
-        Nothing came in time; the message has the number of publishers, and what else could be set.
+        No message was received in time; the text has the number of publishers and the remedies.
 
     """
     subscription = PolledSubscription(node, String, TOPIC, latched())
     logger = node.get_logger()
     start = time.monotonic()
-    remind = start + min(_REMIND, 0.5)
+    next_log = start + min(_REPEAT, 0.5)
     try:
         while True:
             message = subscription.take()
             if message is not None and message.data.strip():
-                return read_text(message.data, f'what came on {subscription.topic}')
+                return read_text(message.data, f'the message on {subscription.topic}')
             now = time.monotonic()
             if now - start >= timeout:
                 break
-            if now >= remind:
-                remind = now + _REMIND
+            if now >= next_log:
+                next_log = now + _REPEAT
                 logger.info(f'waiting for a robot description on {subscription.topic} '
                             f'(publishers: {node.count_publishers(subscription.topic)}), '
                             f'{timeout - (now - start):.0f} s more')
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
     finally:
         subscription.destroy()
     raise ParameterError(

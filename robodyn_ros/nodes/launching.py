@@ -1,8 +1,8 @@
 """
-What the launch files of this package share.
+Functions of the launch files of this package.
 
-An argument that stands for a parameter has its words and its checks from the node's table. Left
-empty, it leaves the parameter to the file of parameters, and that leaves it to the table.
+A launch argument for a parameter has description and checks of the node's table. If it is empty,
+the parameter file decides, then the default of the table.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.settings import Parameter
 from robodyn_ros.share import PACKAGE, share_path
 
-# Topics of both nodes that may be called otherwise, each by an argument.
+# topics that arguments rename, with the name of the argument
 _TOPICS = {'joint_states': 'joint_states', 'joint_commands': 'joint_commands',
            'effort_controller/commands': 'effort_command_topic'}
-_LONGEST_GOODBYE = '70'  # s; more than the longest release_time, in which the arm is let down
+_SIGKILL_TIMEOUT = '70'  # s; longer than the longest release_time
 
 
 def common_arguments(urdf: str) -> list[DeclareLaunchArgument]:
-    """Return the arguments of every node; `urdf` says what an empty one means."""
+    """Return the arguments of every node; `urdf` describes the default of the URDF."""
     return [
         DeclareLaunchArgument('urdf', default_value='',
                               description=f'Path of the URDF. Empty: {urdf}'),
@@ -40,20 +40,20 @@ def common_arguments(urdf: str) -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'params_file', default_value='', description='YAML file of parameters, such as a '
             f'changed copy of {share_path("config")}/controller.yaml or simulator.yaml. One file '
-            'may hold both nodes.'),
+            'may have parameters of several nodes.'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',
                               description='Topic of the joint states.'),
         DeclareLaunchArgument(
             'effort_command_topic', default_value='effort_controller/commands',
-            description='Topic of the torques, as forward_command_controller takes them.'),
+            description='Topic of the torques, as for forward_command_controller.'),
         DeclareLaunchArgument('joint_commands', default_value='joint_commands',
-                              description='Topic of the torques with the names of the joints.'),
+                              description='Topic of the torques with joint names.'),
     ]
 
 
 def parameter_arguments(table: Iterable[Parameter],
                         names: Iterable[str]) -> list[DeclareLaunchArgument]:
-    """Return an argument for each of these parameters of a node's table."""
+    """Return the arguments for these parameters of a node."""
     rows = {row.name: row for row in table}
     return [DeclareLaunchArgument(name, default_value='', description=_described(rows[name]))
             for name in names]
@@ -62,20 +62,20 @@ def parameter_arguments(table: Iterable[Parameter],
 def node(executable: str, name: str, table: Iterable[Parameter], names: Iterable[str],
          default_urdf: Path | None = None, **parameters: Any) -> OpaqueFunction:
     """
-    Return the action that starts a node with what the arguments say.
+    Return the action that starts a node with the parameters from launch arguments.
 
     Parameters
     ----------
     executable, name : str
-        Of the node.
+        Executable and name of the node.
     table : iterable of Parameter
-        Its parameters.
+        Parameters of the node.
     names : iterable of str
-        Those that have an argument.
+        Parameters with a launch argument.
     default_urdf : Path, optional
-        Used if neither an argument nor the file of parameters names a robot.
+        URDF if neither an argument nor the parameter file names a robot.
     **parameters
-        More parameters, as `launch_ros.actions.Node` takes their values.
+        Further parameters, as for `launch_ros.actions.Node`.
 
     """
     rows = [row for row in table if row.name in set(names)]
@@ -90,7 +90,7 @@ def start(package: str, executable: str, **options: Any) -> Action:
     Parameters
     ----------
     package, executable, **options
-        As `launch_ros.actions.Node` takes them; it is put in the namespace of all.
+        As for `launch_ros.actions.Node`; the namespace is that of all nodes.
 
     Raises
     ------
@@ -110,10 +110,10 @@ def start(package: str, executable: str, **options: Any) -> Action:
 
 def afterwards(action: Action) -> TimerAction:
     """
-    Return what takes an action as soon as all launch files are read.
+    Return an action that runs as soon as all launch files are read.
 
-    A mistake in any of them then leaves nothing running behind: launch forgets what it has only
-    just started.
+    Thus no process runs after an error in one of them; launch does not stop processes that it has
+    only just started.
     """
     return TimerAction(period=0.0, actions=[action])
 
@@ -143,9 +143,9 @@ def _make_node(context: LaunchContext, executable: str, name: str, rows: list[Pa
         PACKAGE, executable, name=name,
         parameters=[*file('params_file'), *([parameters] if parameters else [])],
         remappings=[(topic, given(argument)) for topic, argument in _TOPICS.items()],
-        # these stand in front of the file of parameters, which therefore overrides them
+        # before the parameter file, which therefore overrides them
         ros_arguments=['-p', f'urdf_file:={default_urdf}'] if default_urdf else None,
-        sigkill_timeout=_LONGEST_GOODBYE)
+        sigkill_timeout=_SIGKILL_TIMEOUT)
 
 
 def _described(row: Parameter) -> str:
@@ -158,13 +158,13 @@ def _described(row: Parameter) -> str:
 
 
 def _parsed(row: Parameter, text: str) -> Any:
-    """Return an argument as the parameter that it stands for (raises ParameterError)."""
+    """Return the value of a parameter from its argument; raise ParameterError."""
     try:
         value = text if row.kind == 'string' else yaml.safe_load(text)
         if row.kind == 'double' and isinstance(value, str):
-            value = float(value)  # 1e-3, which is a text in YAML 1.1
+            value = float(value)  # 1e-3 is a string in YAML 1.1
     except ValueError:
-        pass  # refused below, with its reason
+        pass  # refused by `checked`
     except yaml.YAMLError as error:
         raise ParameterError(f'{row.name}:={text} cannot be read: {error}',
                              name=row.name) from error

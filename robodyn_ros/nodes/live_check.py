@@ -1,4 +1,4 @@
-"""Listens to a running arm for `robodyn check --live`: what is seen, not what it means."""
+"""Observation of a running arm for `robodyn check --live`, without its evaluation."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.qos import newest
 
 _DEPTH = 4000    # messages that can wait
-_LOOK = 0.1      # s between two looks around while nothing comes
-_DISCOVERY = 2.0  # s until the others are known; joint states may come sooner
-_ANSWER = 3.0    # s that a node may take to tell its parameters
+_POLL = 0.1      # s between two polls
+_DISCOVERY = 2.0  # s for discovery of all nodes
+_TIMEOUT = 3.0   # s for the response of a parameter service
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 
 
 class SeenState(NamedTuple):
     """
-    One message.
+    One joint state message.
 
     Attributes
     ----------
     arrived, clock, stamp : float
-        Seconds: when it came, on the steady clock and on the clock of the machine; what its
-        header says.
+        Time of arrival on the steady clock and on the system clock, and stamp, in s.
     names : tuple of str
     position, velocity, effort : array
-        As they came, maybe empty.
+        Values as received; may be empty.
 
     """
 
@@ -54,12 +53,12 @@ class SeenState(NamedTuple):
 
 class Seen(NamedTuple):
     """
-    What was seen of a running arm.
+    Observation of a running arm.
 
     Attributes
     ----------
     topic : str
-        Where joint states were expected.
+        Expected topic of joint states.
     messages : list of SeenState
     publishers : tuple of str
         Nodes that publish joint states there.
@@ -68,13 +67,13 @@ class Seen(NamedTuple):
     commands : str
         Topic of the commands.
     commanders, guards, listeners : tuple of str
-        Nodes that publish commands; those of them that are guards; nodes that take commands.
+        Nodes that publish commands; guards among them; nodes that subscribe to commands.
     effort_controller : str
-        Name of the node that is thought to take the commands.
+        Name of the node that probably executes the commands.
     parameters : dict or None
-        Its `joints` and `interface_name`; None if there is no such node, or no answer.
+        Its `joints` and `interface_name`; None if there is no such node, or no response.
     command_joints : tuple of str or None
-        Parameter of the controller of this package, if it is there.
+        Parameter of the controller of this package, if it runs.
 
     """
 
@@ -92,27 +91,27 @@ class Seen(NamedTuple):
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
-            look: Callable[[], None] = lambda: None, enclave: str = '') -> Seen:
+            on_poll: Callable[[], None] = lambda: None, enclave: str = '') -> Seen:
     """
-    Listen to an arm with a node of its own.
+    Observe an arm with a node of its own.
 
     Parameters
     ----------
     joint_states, commands : str
         Topics.
     timeout : float
-        Seconds to wait for the first joint state.
+        Longest wait for the first joint state, in s.
     duration : float
-        Seconds to listen from then on.
-    look : callable
-        Called now and then.
+        Duration of the observation from then on, in s.
+    on_poll : callable
+        Called at every poll.
     enclave : str
-        Of SROS 2, see `init_tool`.
+        Enclave of SROS 2, see `init_tool`.
 
     Raises
     ------
     ParameterError
-        A topic has a name that ROS does not allow, or there is no such enclave.
+        A topic name is invalid, or there is no such enclave.
 
     """
     context = rclpy.Context()
@@ -120,63 +119,63 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
     try:
         node = Node('robodyn_check', context=context, use_global_arguments=False,
                     enable_rosout=False, start_parameter_services=False)
-        return _observe(node, joint_states, commands, timeout, duration, look)
+        return _observe(node, joint_states, commands, timeout, duration, on_poll)
     except rclpy.exceptions.InvalidTopicNameException as error:
-        raise ParameterError(f'{joint_states!r} or {commands!r} is no name of a topic: '
+        raise ParameterError(f'{joint_states!r} or {commands!r} is not a valid topic name: '
                              + str(error).partition('\n')[0]) from error
     finally:
         context.try_shutdown()
 
 
 def _observe(node: Node, joint_states: str, commands: str, timeout: float, duration: float,
-             look: Callable[[], None]) -> Seen:
+             on_poll: Callable[[], None]) -> Seen:
     states = PolledSubscription(node, JointState, joint_states, newest(_DEPTH))
     topic = node.resolve_topic_name(commands)
     begin = time.monotonic()
-    messages = _collect(states, begin + timeout, look, first=True)
+    messages = _collect(states, begin + timeout, on_poll, first=True)
     if messages:
-        messages += _collect(states, max(time.monotonic() + duration, begin + _DISCOVERY), look)
+        messages += _collect(states, max(time.monotonic() + duration, begin + _DISCOVERY), on_poll)
     commanders = Commanders(node, [topic])
-    commanders.look()
+    commanders.update()
     effort_controller = topic.rpartition('/')[0]
     own = f'/{controller.NAME}'
-    told = _parameters(node, own, ['command_joints']) if own in commanders.names else None
+    found = _parameters(node, own, ['command_joints']) if own in commanders.names else None
     return Seen(
         states.topic, messages, _names(node.get_publishers_info_by_topic(states.topic)),
         _elsewhere(node, states.topic), topic, commanders.names, commanders.guards,
         _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
         _parameters(node, effort_controller, ['joints', 'interface_name']),
-        None if told is None else tuple(told['command_joints'] or ()))
+        None if found is None else tuple(found['command_joints'] or ()))
 
 
-def _collect(states: PolledSubscription, end: float, look: Callable[[], None],
+def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None],
              first: bool = False) -> list[SeenState]:
-    """Return what comes until a time, or only the first message."""
+    """Return the messages until a time, or only the first one."""
     found = []
     while (left := end - time.monotonic()) > 0.0 and not (first and found):
-        message = states.wait(min(left, _LOOK))
+        message = states.wait(min(left, _POLL))
         if message is not None:
             found.append(SeenState(
                 time.monotonic(), time.time(), seconds(message.header.stamp), tuple(message.name),
                 *(np.array(row, dtype=float)
                   for row in (message.position, message.velocity, message.effort))))
-        look()
+        on_poll()
     return found
 
 
 def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] | None:
-    """Return parameters of another node, None if it is not there or does not answer."""
+    """Return parameters of another node; None if it does not run or does not respond."""
     known = {f'{space.rstrip("/")}/{each}' for each, space in node.get_node_names_and_namespaces()}
     if name not in known:
         return None
     client = node.create_client(GetParameters, f'{name}/get_parameters')
     try:
-        if not run(node, client.service_is_ready, _ANSWER):
+        if not run(node, client.service_is_ready, _TIMEOUT):
             return None
         found = dict.fromkeys(wanted)
-        for each in wanted:  # asked for several, a node that lacks one of them tells none
+        for each in wanted:  # one by one: a node that lacks one of several returns none
             future = client.call_async(GetParameters.Request(names=[each]))
-            if not run(node, future.done, _ANSWER):
+            if not run(node, future.done, _TIMEOUT):
                 return None
             for value in future.result().values:
                 found[each] = parameter_value_to_python(value)

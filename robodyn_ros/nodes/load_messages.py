@@ -1,4 +1,4 @@
-"""What an arm carries, how it is mounted, and where it is to go, from messages."""
+"""Conversions of messages with payloads, gravity and target poses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robodyn_ros.model import Payload
 
 
 def payload_from(message: InertiaStamped) -> Payload:
-    """Return the payload; raises if its link is not named, or no real body is like that."""
+    """Return the payload in a message; raise if it names no link or is not physical."""
     inertia = message.inertia
     return Payload(link_of(message, 'holds it'), inertia.m, vector(inertia.com), np.array([
         [inertia.ixx, inertia.ixy, inertia.ixz], [inertia.ixy, inertia.iyy, inertia.iyz],
@@ -18,7 +18,7 @@ def payload_from(message: InertiaStamped) -> Payload:
 
 
 def payload_message(payload: Payload) -> InertiaStamped:
-    """Return what `payload_from` reads, without a stamp."""
+    """Return the message of a payload, without a stamp."""
     message, (xx, xy, xz, _, yy, yz, _, _, zz) = InertiaStamped(), payload.inertia.flat
     inertia = message.inertia
     message.header.frame_id = payload.link
@@ -30,13 +30,13 @@ def payload_message(payload: Payload) -> InertiaStamped:
 
 
 def gravity_from(message: Vector3Stamped, base: str) -> list[float]:
-    """Return gravity in the frame of the base; raises if it is given in another one."""
+    """Return gravity in the frame of the base; raise if the message has another frame."""
     _require_base(message, base, 'gravity')
     return vector(message.vector)
 
 
 def pose_from(message: PoseStamped, base: str) -> tuple[list[float], list[float]]:
-    """Return position and quaternion (x, y, z, w) in the frame of the base, or raise."""
+    """Return position and quaternion (x, y, z, w); raise if the frame is not the base."""
     _require_base(message, base, 'a target pose')
     turn = message.pose.orientation
     return vector(message.pose.position), [*vector(turn), turn.w]
@@ -50,7 +50,7 @@ def _require_base(message, base: str, what: str) -> None:
 
 
 def link_of(message, role: str) -> str:
-    """Return the link that a message is about; raises `ArgumentError` if it names none."""
+    """Return the link that a message names; raise `ArgumentError` if it names none."""
     link = message.header.frame_id.strip('/')
     if not link:
         raise ArgumentError(f'header.frame_id is empty: name the link that {role}')

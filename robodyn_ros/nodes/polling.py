@@ -1,9 +1,9 @@
 """
-Subscriptions that are asked instead of calling back.
+Subscriptions that are polled instead of served by callbacks.
 
-For a loop with deadlines of its own, and for waiting inside a callback: an executor takes about
-a hundred times as long to deliver a message as it takes to look for one, and cannot be spun from
-inside itself.
+For loops with deadlines, and for waiting inside a callback: the delivery of a message by an
+executor takes about a hundred times as long as a poll, and an executor cannot be spun from inside
+itself.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ WaitSet = rclpy_implementation.WaitSet
 
 
 class PolledGroup(CallbackGroup):
-    """Callback group of what no executor may wait for or call."""
+    """Callback group that excludes entities from executors."""
 
     def can_execute(self, entity) -> bool:
-        """Refuse."""
+        """Return False."""
         return False
 
     def beginning_execution(self, entity) -> bool:
-        """Refuse."""
+        """Return False."""
         return False
 
     def ending_execution(self, entity) -> None:
-        """Nothing ever began."""
+        """Do nothing."""
 
 
 class PolledSubscription:
     """
-    A subscription whose messages are taken when it suits the reader.
+    Subscription whose messages are taken by polling.
 
     Parameters
     ----------
     node : Node
-        Owns the subscription.
+        Owner of the subscription.
     message : type
         Message type.
     topic : str
         Topic name, relative to the node.
     qos : QoSProfile
-        Its depth is how many messages can wait to be taken.
+        Quality of service; its depth is the number of messages that can wait.
     decode : callable, optional
-        Reads serialized messages (bytes), in a tenth of the time that a message object takes;
-        raises ArgumentError for what it cannot read, which is dropped.
+        Decoder of serialized messages (bytes), ten times faster than a message object; raises
+        ArgumentError for a message that cannot be read, which is dropped.
 
     Attributes
     ----------
     topic : str
-        Full name.
+        Full name of the topic.
     refused : int
-        Messages dropped.
+        Number of dropped messages.
     problem : str
         Reason why the last message was dropped; empty if it was not.
 
@@ -79,11 +79,11 @@ class PolledSubscription:
 
     @property
     def subscription(self) -> Subscription:
-        """Return the subscription, for who takes its messages in place of this."""
+        """Return the subscription, for a native loop."""
         return self._subscription
 
     def take(self) -> Any | None:
-        """Return the oldest message that waits, or None at once."""
+        """Return the oldest waiting message, or None, at once."""
         taken = self._handle.take_message(self._type, self._decode is not None)
         if taken is None or self._decode is None:
             return None if taken is None else taken[0]
@@ -97,9 +97,9 @@ class PolledSubscription:
 
     def waiting(self) -> Iterator[Any]:
         """
-        Yield the messages that wait, oldest first, at most as many as the queue holds.
+        Yield the waiting messages, oldest first, at most as many as the queue holds.
 
-        So the work of one look is bounded, however fast messages come.
+        Thus the work of one poll is bounded at any rate of messages.
         """
         for _ in range(self._depth):
             message = self.take()
@@ -111,8 +111,8 @@ class PolledSubscription:
         """
         Return the oldest message as soon as there is one, or None after `timeout` seconds.
 
-        A wait set of one subscription, as in `rclpy.wait_for_message`: it wakes in a fraction of
-        the time that an executor takes, which waits for all of a node's timers and services.
+        A wait set of one subscription, as in `rclpy.wait_for_message`, returns much faster than
+        an executor, which waits for all timers and services of a node.
         """
         with self._handle:
             self._wait_set.clear_entities()

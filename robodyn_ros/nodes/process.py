@@ -1,9 +1,8 @@
 """
-The life of a node's process: start, run, stop on a signal in good order, exit code.
+Process of a node: start, run, controlled stop on a signal, exit code.
 
 A node's `main` is one call of `run_process`. Exit codes: 0 after SIGINT, SIGTERM or the end of the
-work, 1 after a defect (with its stack trace), 2 after a mistake of the user (one message, no
-stack trace).
+work, 1 after a defect (with its stack trace), 2 after a user error (one message, no stack trace).
 """
 
 from __future__ import annotations
@@ -25,17 +24,15 @@ from rclpy.utilities import remove_ros_args
 from robodyn_ros.exceptions import ParameterError, RobodynError, shown
 
 USER_MISTAKE = 2
-# seconds that leaving ROS may take before the process ends without it
-TEARDOWN_LIMIT = 5.0
+TEARDOWN_LIMIT = 5.0  # s for the shutdown of ROS, after which the process exits
 
 
 class StopRequest:
     """
-    Whether SIGINT, SIGTERM or SIGHUP asked the process to stop.
+    Whether SIGINT, SIGTERM or SIGHUP was received.
 
-    Until `defer` is called a signal interrupts at once (KeyboardInterrupt): nothing moves yet,
-    and a node that still loads its robot must not keep anybody waiting. After that it only sets
-    `requested`, however often it comes, so that a node can bring its robot to rest.
+    Before `defer` a signal raises KeyboardInterrupt at once, as a node that still loads its robot
+    moves nothing. Afterwards it only sets `requested`, so that a node can bring its robot to rest.
 
     Attributes
     ----------
@@ -52,14 +49,14 @@ class StopRequest:
         self._deferred = False
 
     def install(self) -> None:
-        """Take over the signals; to be called from the main thread."""
-        # a closed terminal or a lost ssh session (SIGHUP) is no reason to drop an arm
+        """Install the signal handlers; to be called in the main thread."""
+        # SIGHUP: after a closed terminal or a lost ssh session the arm is brought to rest, too
         for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), self._handle)
 
     def defer(self) -> None:
-        """From now on only take note of signals."""
+        """Only set `requested` at a signal from now on."""
         self._deferred = True
 
     def _handle(self, number: int, _frame) -> None:
@@ -70,25 +67,25 @@ class StopRequest:
 
 
 def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
-        patience: float = 0.05) -> bool:
+        interval: float = 0.05) -> bool:
     """
-    Deliver a node's callbacks until a condition holds.
+    Run a node's callbacks until a condition holds.
 
     Parameters
     ----------
     node : Node
-        Its callbacks are called in this thread.
+        Node whose callbacks are run in this thread.
     until : callable
-        Looked at after every callback and at least every `patience` seconds.
+        Condition, checked after every callback and at least every `interval` seconds.
     timeout : float, optional
-        Most seconds to run, on the steady clock; for bounded shutdowns.
-    patience : float
-        Longest wait between two looks at `until`; signals are noticed that late.
+        Longest duration on the steady clock, in s.
+    interval : float
+        Longest time between two checks of `until`, in s; the largest delay of a signal.
 
     Returns
     -------
     bool
-        Whether the condition holds; False after the timeout, or when ROS was shut down.
+        Whether the condition holds; False after the timeout or a shutdown of ROS.
 
     """
     end = None if timeout is None else time.monotonic() + timeout
@@ -96,7 +93,7 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
     executor.add_node(node)
     try:
         while not until():
-            left = patience if end is None else min(patience, end - time.monotonic())
+            left = interval if end is None else min(interval, end - time.monotonic())
             if left <= 0.0 or not node.context.ok():
                 return False
             executor.spin_once(timeout_sec=left)
@@ -109,7 +106,7 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
 
 
 def run_until_stopped(node: Node, stop: StopRequest) -> None:
-    """Deliver callbacks until a signal comes: the work of a node that only reacts."""
+    """Run the callbacks of a node until a signal is received."""
     run(node, lambda: stop.requested)
 
 
@@ -117,17 +114,17 @@ def run_process(name: str, make_node: Callable[[StopRequest], Node],
                 work: Callable[[Node, StopRequest], None] = run_until_stopped,
                 args: Sequence[str] | None = None) -> int:
     """
-    Live the whole life of a node's process, and return its exit code.
+    Run the process of a node, and return its exit code.
 
     Parameters
     ----------
     name : str
-        Of the node, for messages before there is one.
+        Name of the node, for messages before it exists.
     make_node : callable
-        `make_node(stop)` makes the node. A `RobodynError` is a mistake of the user.
+        `make_node(stop)` returns the node. A `RobodynError` is a user error.
     work : callable
-        `work(node, stop)` does what the node is for, and returns soon after `stop.requested`,
-        in good order. Signals no longer interrupt here.
+        `work(node, stop)` runs the node, and returns soon after `stop.requested`. Signals do not
+        interrupt it.
     args : sequence of str, optional
         Command line without the program's name; default `sys.argv[1:]`.
 
@@ -157,7 +154,7 @@ def _start_ros(arguments: list[str]) -> None:
     try:
         unknown = remove_ros_args(arguments)[1:]
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # several unrelated types, all of them about the command line
+    except Exception as error:  # of several types, all about the command line
         reason = str(error).strip().partition('\n')[0]
         raise RobodynError(f'the ROS arguments are not understood: {reason}; they are written as '
                            'in `--ros-args -p urdf_file:=arm.urdf`') from error
@@ -168,26 +165,26 @@ def _start_ros(arguments: list[str]) -> None:
 
 def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
     """
-    Start ROS for a tool with options of its own, which reads no ROS arguments.
+    Start ROS for a tool with options of its own, without ROS arguments.
 
     Parameters
     ----------
     enclave : str
-        Of SROS 2, whose keys and permissions the process has; '' for none.
+        Enclave of SROS 2 with the keys and permissions of the process; '' for none.
     context : Context, optional
-        Default the one of rclpy.
+        Context to initialize; default that of rclpy.
 
     Raises
     ------
     ParameterError
-        There is no such enclave, or no keys are found where they are enforced.
+        There is no such enclave, or there are no keys although they are enforced.
 
     """
     arguments = ['--ros-args', '--enclave', enclave] if enclave else []
     try:
         rclpy.init(args=arguments, context=context,
                    signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # its type is no part of rclpy's interface
+    except Exception as error:  # its type is not part of rclpy's interface
         reason = str(error).strip().partition('\n')[0]
         raise ParameterError(
             f'ROS cannot be started{f" in the enclave {shown(enclave)}" if enclave else ""}: '
@@ -196,7 +193,7 @@ def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
 
 
 def _shut_ros_down() -> None:
-    """Shut ROS down, with the nodes that are left; end the process if that hangs."""
+    """Shut ROS down; exit the process if that hangs."""
     emergency = threading.Timer(TEARDOWN_LIMIT, os._exit, (1,))
     emergency.daemon = True
     emergency.start()

@@ -1,13 +1,13 @@
-"""Qualities of service of the topics, each with its reason."""
+"""Quality of service profiles of the topics."""
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 
 def newest(depth: int = 1) -> QoSProfile:
     """
-    Return the profile of a stream of which only the newest message counts, for subscribers.
+    Return the profile of subscriptions where only the newest message counts.
 
-    Best effort takes messages of reliable and of best effort publishers.
+    Best effort is compatible with reliable and with best effort publishers.
     """
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth,
                       reliability=ReliabilityPolicy.BEST_EFFORT,
@@ -16,9 +16,9 @@ def newest(depth: int = 1) -> QoSProfile:
 
 def reliable(depth: int = 1) -> QoSProfile:
     """
-    Return the profile of a stream that both kinds of subscribers can take, and of commands.
+    Return the profile of commands and of publishers for all kinds of subscribers.
 
-    A short queue: what is late is of no use to a control loop.
+    The queue is short, as a control loop does not use late messages.
     """
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth,
                       reliability=ReliabilityPolicy.RELIABLE,
@@ -26,7 +26,7 @@ def reliable(depth: int = 1) -> QoSProfile:
 
 
 def latched() -> QoSProfile:
-    """Return the profile of what late joiners must get as well, such as `robot_description`."""
+    """Return the profile of topics that late subscribers receive, such as `robot_description`."""
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1,
                       reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)

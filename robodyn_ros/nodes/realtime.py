@@ -1,10 +1,10 @@
 """
-What a process can ask of Linux to be on time: a priority, memory that stays, processors.
+Real-time settings of a process on Linux: priority, locked memory, processors.
 
-Each is tried, and refused by most systems until they are told to allow it; what is refused is
-said with the remedy, and the process goes on without. The garbage collector is no matter for
-Linux, and is told as well. All threads of the process are meant, those of DDS as well; where the
-control loop is a thread of its own, those that run Python stay ordinary ones.
+Most systems refuse these settings by default; a refusal is logged with its remedy, and the process
+continues without. The settings apply to all threads of the process, including those of DDS; with a
+native loop, threads that run Python keep the ordinary priority. The garbage collector is set up as
+well.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class RealtimeSettings:
 def enter_realtime(values: RealtimeSettings, python: bool = True
                    ) -> tuple[list[str], list[str]]:
     """
-    Ask for what the parameters say.
+    Apply the real-time settings of the parameters.
 
     Parameters
     ----------
     values : RealtimeSettings
-        The parameters.
+        Values of `REALTIME_PARAMETERS`.
     python : bool
-        Whether threads that run Python are meant, too.
+        Whether to include the threads that run Python.
 
     Returns
     -------
     granted, refused : list of str
-        What was granted; what was refused, why, and what to do about it.
+        Settings that were granted; those that were refused, with reason and remedy.
 
     Raises
     ------
@@ -63,56 +63,57 @@ def enter_realtime(values: RealtimeSettings, python: bool = True
 
     """
     granted, refused = [], []
-    for wish, ask in ((values.processors, _stay_on), (values.lock_memory, _lock),
-                      (values.priority, _prioritise)):
-        if wish:
+    for value, apply in ((values.processors, _set_processors),
+                         (values.lock_memory, _lock_memory),
+                         (values.priority, _set_priority)):
+        if value:
             try:
-                granted.append(ask(wish, _threads(python)))
+                granted.append(apply(value, _threads(python)))
             except OSError as error:
                 refused.append(str(error))
     return granted, refused
 
 
 def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True) -> None:
-    """Ask for what the parameters say, log the answers, and leave what exists to no collector."""
+    """Apply the settings, log the results, and exempt existing objects from collection."""
     granted, refused = enter_realtime(values, python)
     for text in granted:
         node.get_logger().info(text)
     for text in refused:
         node.get_logger().warning(text)
-    gc.collect()  # takes a while: not when there is an arm to hold
-    gc.freeze()  # collections need not look at it again
+    gc.collect()  # slow, hence before an arm is held
+    gc.freeze()
 
 
-def bring_on_time(thread: int, values: RealtimeSettings) -> None:
-    """Ask the same for a thread that was made since; what is refused was logged before."""
-    for wish, ask in ((values.processors, _stay_on),
-                      (values.priority, _prioritise)):
-        if wish:
+def configure_thread(thread: int, values: RealtimeSettings) -> None:
+    """Apply the settings to a new thread; refusals were logged before."""
+    for value, apply in ((values.processors, _set_processors),
+                         (values.priority, _set_priority)):
+        if value:
             with contextlib.suppress(OSError, ParameterError):
-                ask(wish, [thread])
+                apply(value, [thread])
 
 
-def be_ordinary(thread: int, values: RealtimeSettings) -> None:
-    """Take the priority from a thread that has nothing urgent to do, until `bring_on_time`."""
+def reset_priority(thread: int, values: RealtimeSettings) -> None:
+    """Set the ordinary priority for a thread, until `configure_thread`."""
     if values.priority:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
 
-def _stay_on(processors: Sequence[int], threads: Sequence[int]) -> str:
+def _set_processors(processors: Sequence[int], threads: Sequence[int]) -> str:
     try:
         for thread in threads:
             os.sched_setaffinity(thread, processors)
     except (OSError, OverflowError, ValueError) as error:
-        there = sorted(os.sched_getaffinity(0))
+        available = sorted(os.sched_getaffinity(0))
         raise ParameterError(
             f"parameter 'realtime.processors' is {list(processors)}: this process may use "
-            f'{there}', value=list(processors)) from error
+            f'{available}', value=list(processors)) from error
     return f'on processors {sorted(processors)}'
 
 
-def _lock(_wish: bool, _threads_: Sequence[int]) -> str:
+def _lock_memory(_lock: bool, _threads_: Sequence[int]) -> str:
     library = ctypes.CDLL(None, use_errno=True)
     if library.mlockall(_MCL_CURRENT | _MCL_FUTURE):
         raise OSError(
@@ -122,7 +123,7 @@ def _lock(_wish: bool, _threads_: Sequence[int]) -> str:
     return 'memory locked'
 
 
-def _prioritise(priority: int, threads: Sequence[int]) -> str:
+def _set_priority(priority: int, threads: Sequence[int]) -> str:
     try:
         for thread in threads:
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
@@ -135,7 +136,7 @@ def _prioritise(priority: int, threads: Sequence[int]) -> str:
 
 
 def _threads(python: bool) -> list[int]:
-    """Return the threads there are; those to come take after the one that makes them."""
+    """Return the ids of the threads; new threads inherit the settings of their creator."""
     ordinary = set() if python else {each.native_id for each in threading.enumerate()}
     return [int(name) for name in os.listdir('/proc/self/task') if int(name) not in ordinary]
 

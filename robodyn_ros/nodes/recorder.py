@@ -1,8 +1,8 @@
 """
-Records what a controller and its arm say on their topics, and asks the controller for things.
+Recorder of the topics of a controller and its arm, and client of the controller.
 
-Made to sit beside a 1 kHz loop on two cores: messages are taken as raw bytes, in bulk, and
-decoded when somebody looks at them.
+It takes little processor time beside a 1 kHz loop: messages are taken as raw bytes, in bulk, and
+deserialized when they are evaluated.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.simulator import node as simulator
 
-_LOOK = 0.03     # s between two looks at the topics
-_DEPTH = 4000    # messages that can wait: seconds, should this process not get a core
-_ANSWER = 5.0    # s that a service may take
-# what a bag holds besides: type, topic, and whether it is latched
+_POLL = 0.03     # s between two polls of the topics
+_DEPTH = 4000    # messages that can wait, for several seconds without a processor
+_TIMEOUT = 5.0   # s for a service
+# further topics of a bag: type, topic, and whether it is latched
 _OTHERS = ((String, 'robot_description', True),
            (Float64MultiArray, 'effort_controller/commands', False),
            (JointTrajectory, f'{controller.NAME}/joint_trajectory', False),
@@ -43,14 +43,14 @@ _OTHERS = ((String, 'robot_description', True),
 
 class JointLog(NamedTuple):
     """
-    JointState messages as arrays in the order of the joints that were asked for.
+    JointState messages as arrays in the order of the requested joints.
 
     Attributes
     ----------
     stamp, sent : (N,) array of int64
-        What the header says, and when it was handed to ROS by the sender; ns since the epoch.
+        Stamp of the header, and time of publication; ns since the epoch.
     position, velocity, effort : (N, nv) array
-        NaN where a message did not say.
+        Values; NaN where a message has none.
 
     """
 
@@ -63,22 +63,22 @@ class JointLog(NamedTuple):
 
 class Stream(PolledSubscription):
     """
-    A recorded topic.
+    Recorded topic.
 
     Parameters
     ----------
     node : Node
-        That listens.
+        Owner of the subscription.
     message : type
         Message type.
     topic : str
     latched : bool
-        Whether what was published before counts as well.
+        Whether to receive messages published before as well.
 
     Attributes
     ----------
     messages : list of (int, bytes)
-        When each was sent (ns since the epoch), and what: as it was on the wire.
+        Time of publication (ns since the epoch) and serialized message.
     kind : str
         Name of the type, such as sensor_msgs/msg/JointState.
     latched : bool
@@ -95,32 +95,32 @@ class Stream(PolledSubscription):
         return len(self.messages)
 
     def collect(self) -> None:
-        """Take all messages that wait."""
+        """Take all waiting messages."""
         while (taken := self._handle.take_message(self._type, True)) is not None:
             data, info = taken
             self.messages.append((info['source_timestamp'], data))
 
 
 class JointStream(Stream):
-    """A recorded topic of JointState messages."""
+    """Recorded topic of JointState messages."""
 
     def __init__(self, node: Node, topic: str):
         super().__init__(node, JointState, topic)
 
     def newest(self, joint_names: Sequence[str]) -> JointLog:
-        """Return the last message that was collected; no rows if there was none."""
+        """Return the last collected message; no rows if there is none."""
         return _decoded(self.messages[-1:], joint_names)
 
     def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
         """
-        Return what was collected.
+        Return the collected messages.
 
         Parameters
         ----------
         joint_names : sequence of str
             Order of the columns.
         begin, end : int, optional
-            Only what was sent in between; ns since the epoch.
+            Interval of the time of publication; ns since the epoch.
 
         """
         return _decoded([(sent, data) for sent, data in self.messages
@@ -143,33 +143,33 @@ def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) 
 
 class Recorder:
     """
-    A node that listens to one controller and one arm; ROS is started and ended by it.
+    Node that records one controller and one arm; it starts and ends ROS.
 
     Parameters
     ----------
-    look : callable, optional
-        Called at every look at the topics; may raise.
+    on_poll : callable, optional
+        Called at every poll of the topics; may raise.
     everything : bool
-        Whether to record all that belongs into a bag.
+        Whether to record all topics of a bag.
     enclave : str
-        Of SROS 2, see `init_tool`.
+        Enclave of SROS 2, see `init_tool`.
 
     Attributes
     ----------
     states, references : JointStream
-        Of the arm; of the controller (position and velocity: what is asked of the joints,
-        effort: torque that was sent; stamped as the state that it answers).
+        Joint states of the arm; reference of the controller, with the torque that was sent as
+        effort and the stamp of the answered state.
     terms : dict of str to JointStream
-        Terms of the torque, as far as they were recorded.
+        Recorded terms of the torque.
     diagnostics : list of (str, dict)
-        Name of each status that came, and its values.
+        Name and values of each received status.
 
     """
 
-    def __init__(self, look: Callable[[], None] | None = None, everything: bool = False,
+    def __init__(self, on_poll: Callable[[], None] | None = None, everything: bool = False,
                  enclave: str = ''):
         init_tool(enclave)
-        self._look = look
+        self._on_poll = on_poll
         self._node = node = Node('robodyn_recorder', use_global_arguments=False,
                                  enable_rosout=False, start_parameter_services=False)
         self.states = JointStream(node, 'joint_states')
@@ -187,49 +187,49 @@ class Recorder:
         rclpy.try_shutdown()
 
     def record_terms(self, names: Iterable[str]) -> None:
-        """Listen to these terms of the torque as well, which costs the controller time."""
+        """Record these terms of the torque as well, which takes time of the controller."""
         for name in names:
             self.terms[name] = JointStream(self._node, f'{controller.NAME}/torque_terms/{name}')
         self._streams = [self.states, self.references, *self._others, *self.terms.values()]
 
     def end_terms(self) -> None:
-        """Listen no more to the terms; what was recorded stays."""
+        """Stop recording the terms; recorded messages remain."""
         self._streams = [self.states, self.references, *self._others]
         for stream in self.terms.values():
             stream.destroy()
 
     @property
     def recorded(self) -> list[Stream]:
-        """All topics that were recorded."""
+        """Return all recorded topics."""
         return [self.states, self.references, *self._others, *self.terms.values()]
 
     def collect(self) -> None:
-        """Take all messages that wait."""
+        """Take all waiting messages."""
         for stream in self._streams:
             stream.collect()
-        if self._look is not None:
-            self._look()
+        if self._on_poll is not None:
+            self._on_poll()
 
     def wait(self, until: Callable[[], bool] | None = None, timeout: float = 1.0) -> bool:
-        """Record until a condition holds, at most for a time in s; return whether it holds."""
+        """Record until a condition holds, at most `timeout` s; return whether it holds."""
         def done() -> bool:
             self.collect()
             return until is not None and until()
 
-        return run(self._node, done, timeout, _LOOK)
+        return run(self._node, done, timeout, _POLL)
 
     def publishers(self) -> int:
-        """Return how many publish joint states."""
+        """Return the number of publishers of joint states."""
         return self._node.count_publishers('joint_states')
 
-    def ask(self, name: str) -> None:
+    def call_service(self, name: str) -> None:
         """
         Call a service of the controller: hold, float, stop or reset_fault.
 
         Raises
         ------
         StateError
-            It does not answer, or refuses.
+            The service does not respond, or refuses.
 
         """
         response = self._call(Trigger, f'{controller.NAME}/{name}', Trigger.Request())
@@ -237,7 +237,7 @@ class Recorder:
             raise StateError(f'the controller refused ~/{name}: {response.message}')
 
     def set_parameter(self, node: str, name: str, value: float | Sequence[float]) -> None:
-        """Set a parameter of a node (raises as `ask`)."""
+        """Set a parameter of a node; raise as `call_service`."""
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg()])
         result = self._call(SetParameters, f'{node}/set_parameters', request).results[0]
@@ -247,27 +247,27 @@ class Recorder:
     def _call(self, kind: type, name: str, request):
         client = self._node.create_client(kind, name)
         try:
-            if self.wait(client.service_is_ready, _ANSWER):
+            if self.wait(client.service_is_ready, _TIMEOUT):
                 future = client.call_async(request)
-                if self.wait(future.done, _ANSWER):
+                if self.wait(future.done, _TIMEOUT):
                     return future.result()
-            raise StateError(f'nobody answers on the service {client.srv_name} within '
-                             f'{_ANSWER:g} s', service=client.srv_name)
+            raise StateError(f'no response of the service {client.srv_name} within '
+                             f'{_TIMEOUT:g} s', service=client.srv_name)
         finally:
             self._node.destroy_client(client)
 
     def send(self, joint_names: Sequence[str], times, positions, velocities, accelerations) -> int:
         """
-        Send a trajectory that starts when it arrives; return when that was, in ns.
+        Publish a trajectory that starts on arrival; return the time of publication, in ns.
 
         Raises
         ------
         StateError
-            Nobody takes trajectories.
+            The topic has no subscriber.
 
         """
-        if not self.wait(self._trajectory.get_subscription_count, _ANSWER):
-            raise StateError(f'the controller does not listen on {self._trajectory.topic_name}',
+        if not self.wait(self._trajectory.get_subscription_count, _TIMEOUT):
+            raise StateError(f'no subscriber on {self._trajectory.topic_name}',
                              topic=self._trajectory.topic_name)
         message = JointTrajectory(joint_names=list(joint_names))
         for t, *rows in zip(times, positions, velocities, accelerations):

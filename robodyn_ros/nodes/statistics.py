@@ -1,4 +1,4 @@
-"""Figures of a running cycle, gathered without growing."""
+"""Statistics of a running cycle in constant memory; diagnostics messages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 
 class Window:
-    """The last values of one quantity."""
+    """Ring buffer of the last values of a quantity."""
 
     def __init__(self, size: int = 4096):
         self._values = np.zeros(size)
         self._count = 0
 
     def add(self, value: float) -> None:
-        """Take a value; beyond the size the oldest goes."""
+        """Add a value; if the buffer is full, it replaces the oldest."""
         self._values[self._count % self._values.size] = value
         self._count += 1
 
     def extend(self, values: NDArray) -> None:
-        """Take several values, oldest first, not more than the size."""
+        """Add several values, oldest first, at most the size of the buffer."""
         places = (self._count + np.arange(values.size)) % self._values.size
         self._values[places] = values
         self._count += values.size
 
     def clear(self) -> None:
-        """Start over."""
+        """Remove all values."""
         self._count = 0
 
     def percentiles(self) -> tuple[float, float, float]:
@@ -42,16 +42,16 @@ class Window:
 
 class CycleStatistics:
     """
-    Timing of a cycle that states trigger.
+    Timing of a state-triggered cycle.
 
     Attributes
     ----------
     cycles : int
-        States answered.
+        Number of answered states.
     late : int
-        Gaps between states of more than one and a half usual periods.
+        Number of gaps between states of more than 1.5 median periods.
     overruns : int
-        Cycles whose own computation took longer than the usual period.
+        Number of cycles whose computation took longer than the median period.
 
     """
 
@@ -62,16 +62,16 @@ class CycleStatistics:
 
     def add(self, stamp: float, latency: float, duration: float) -> None:
         """
-        Take a cycle.
+        Add a cycle.
 
         Parameters
         ----------
         stamp : float
-            When the state was measured, in seconds.
+            Time of measurement of the state, in s.
         latency : float
-            From then until the torque was handed over, in seconds.
+            Time from the measurement to the publication of the torque, in s.
         duration : float
-            Of the callback, in seconds.
+            Duration of the computation, in s.
 
         """
         gap, self._previous = stamp - self._previous, stamp
@@ -87,11 +87,11 @@ class CycleStatistics:
         self.overruns += duration > self._period
 
     def restart(self) -> None:
-        """Forget the gap since the last state."""
+        """Ignore the gap since the last state."""
         self._previous = np.nan
 
     def summary(self) -> dict[str, str]:
-        """Return the figures as text, and clear the windows."""
+        """Return the figures as text, and clear the buffers."""
         values = {'cycles': str(self.cycles), 'late states': str(self.late),
                   'overruns': str(self.overruns)}
         for name, window in (('latency', self.latency), ('computation', self.duration)):

@@ -1,8 +1,8 @@
 """
 Periodic tasks of a control loop, run in the gaps between its cycles.
 
-A task that is due runs in a gap that is long enough for it, judged by how long it took before; one
-that waits for such a gap in vain runs nevertheless after a while.
+A task that is due runs in the next gap that is long enough for it, judged by its last durations;
+without such a gap it runs after `_LONGEST_WAIT`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from rclpy.node import Node
 
 from robodyn_ros.nodes.polling import WaitSet
 
-_LONGEST_WAIT = 0.05  # s that a task may be overdue
-_FORGET = 0.9         # part of the longest duration that counts after another run
+_LONGEST_WAIT = 0.05  # s, longest delay of a due task
+_DECAY = 0.9          # factor of the longest duration after a shorter run
 
 
 class PeriodicTask:
     """
-    Something to be done again and again.
+    Task that runs periodically.
 
     Parameters
     ----------
     act : callable
-        Does it; takes nothing.
+        The task; without arguments.
     period : float
-        Seconds between two runs.
+        Time between two runs, in s.
 
     Attributes
     ----------
     due : float
-        Time of the next run on the steady clock, s.
+        Time of the next run on the steady clock, in s.
     duration : float
-        Seconds that a run takes: the longest of late.
+        Decaying maximum of the duration of a run, in s.
 
     """
 
@@ -44,11 +44,11 @@ class PeriodicTask:
         self.due, self.duration = -math.inf, 0.0
 
     def run(self, now: float) -> float:
-        """Run it; return the time at which it ended."""
+        """Run the task; return the time of its end."""
         self.due = now + self._period
         self._act()
         end = time.monotonic()
-        self.duration = max(end - now, _FORGET * self.duration)
+        self.duration = max(end - now, _DECAY * self.duration)
         return end
 
 
@@ -59,7 +59,7 @@ class PeriodicTasks:
     Parameters
     ----------
     tasks : iterable of (callable, float)
-        What each does, and its period in s.
+        Tasks with their periods, in s.
 
     """
 
@@ -68,7 +68,7 @@ class PeriodicTasks:
         self._next = -math.inf
 
     def run(self, end: float) -> None:
-        """Run what is due and, as far as can be foreseen, over at a time of the steady clock."""
+        """Run the due tasks that are expected to end before a time of the steady clock."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -82,18 +82,18 @@ class PeriodicTasks:
 
 class CallbackProbe:
     """
-    Looks whether an executor would have something to do, at a fraction of the cost of asking it.
+    Checks whether an executor has a callback to run, faster than the executor itself.
 
     Parameters
     ----------
     node : Node
-        Its services, clients, timers and guard conditions are looked at, and its subscriptions
-        that an executor serves.
+        Node whose services, clients, timers, guard conditions and executor-served subscriptions
+        are checked.
 
     Attributes
     ----------
     found : bool
-        Whether a callback waited to be called, at the last look.
+        Whether a callback was waiting at the last check.
 
     """
 
@@ -105,12 +105,12 @@ class CallbackProbe:
         self._wait_set: WaitSet | None = None
 
     def ready(self) -> bool:
-        """Return whether a callback waits to be called."""
+        """Return whether a callback is waiting."""
         self.wait(0.0)
         return self.found
 
-    def wait(self, patience: float) -> None:
-        """Wait until a callback waits to be called, at most `patience` seconds."""
+    def wait(self, timeout: float) -> None:
+        """Wait for a callback, at most `timeout` seconds."""
         node = self._node
         entities = (
             [each for each in node.subscriptions if each.callback_group.can_execute(each)],
@@ -125,5 +125,5 @@ class CallbackProbe:
             add = getattr(wait_set, f'add_{kind}')
             for entity in group:
                 add(entity.handle)
-        wait_set.wait(int(1e9 * patience))
+        wait_set.wait(int(1e9 * timeout))
         self.found = any(wait_set.get_ready_entities(kind) for kind in self._KINDS)

@@ -88,7 +88,7 @@ class _Wiring(components.Components):
         subscription = components.PolledSubscription
         components.PolledSubscription = lambda *_: states
         try:
-            self._connect(node, values)
+            self._open_cycle(node, values)
         finally:
             components.PolledSubscription = subscription
         self.writer = EffortWriter(controller.model.joint_names,
@@ -163,15 +163,15 @@ class NodeHost:
 
     def turn(self):
         """Answer the next state, or act on its absence."""
-        self.components.cycle.turn()
+        self.components.cycle.run_once()
 
     def request(self, name, now, arguments):
         """Make a request; return the answer."""
-        own = {'activate': self.components.activation.take_over, 'shutdown': self._shut_down,
+        own = {'activate': self.components.activation.activate, 'shutdown': self._shut_down,
                'guard': self._guard_state, 'slow_law': self._slow_down,
                'guard_commands': self._guard_commands, 'break': self._break}
         if name not in own:
-            return self.inner.request(name, self.components.law_clock.moment(), arguments)
+            return self.inner.request(name, self.components.law_clock.law_time(), arguments)
         try:
             own[name](**arguments)
         except RobodynError as error:
@@ -180,7 +180,7 @@ class NodeHost:
 
     def _shut_down(self, effort='hold'):
         self._values = replace(self._values, shutdown_effort=effort)
-        self.components.shutdown.leave(self._values)
+        self.components.shutdown.run(self._values)
 
     def _break(self):
         """Make every cycle that answers raise from now on."""
@@ -211,7 +211,7 @@ class NodeHost:
                 'complete': states.complete, 'problem': states.problem,
                 'refused': states.refused, 'late': int(cycle.statistics.late),
                 'guard': guard.summary, 'guard_commands': guard.commands,
-                'complaint': bool(guard.complaint)}
+                'complaint': bool(guard.problem)}
 
     # --- the guard --------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 _TAKEN = 'the guard commands the arm'
-_LEFT = 'left: the last torque is the weight'
+_LEFT = 'deactivated: the last torque is the gravity torque'
 _SILENT = r'fault: joint states: no good data'
 # longer than this a fault cannot be overlooked, on a machine that is not on time
 _SURE = 0.4

@@ -1,1 +1,1 @@
-"""The controller node: its cycle, what it hears and says, how it starts and leaves."""
+"""The controller node: control cycle, inputs, outputs, activation and shutdown."""

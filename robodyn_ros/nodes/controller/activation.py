@@ -1,4 +1,4 @@
-"""Taking over the arm where it is, or saying why not."""
+"""Activation of the control of an arm, and the checks before it."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.safety import Freshness
 
-_REMIND = 2.0    # s between two log lines about the same thing
+_REPEAT = 2.0    # s between two log lines of the same reason
 
 
 class Activation:
     """
-    Checks the arm before it is taken over.
+    Checks the arm, then activates the control cycle.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     cycle : ControlCycle
-        Takes it over.
+        Cycle to activate.
     states : StateInput
-        Its state.
+        Joint states.
     guard : GuardLink
-        Who commands if the controller cannot.
+        Connection to the guard.
     other_commanders : OtherCommanders
-        Who else commands.
+        Other publishers of torques and joint states.
     driver_compensates_gravity : bool
-        Whether the reported effort comes on top of the weight.
+        Whether the driver adds the gravity torque to commanded and reported effort.
 
     """
 
@@ -50,38 +50,39 @@ class Activation:
         self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
         self._log = node.get_logger()
-        self._reminded: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def is_possible(self) -> bool:
-        """Return whether the arm is ready; otherwise say now and then what is missing."""
+        """Return whether the arm is ready; otherwise log periodically what is missing."""
         try:
             self._check()
         except StateError as error:
-            self.remind(str(error))
+            self.log_reason(str(error))
             return False
         return True
 
-    def take_over(self) -> None:
+    def activate(self) -> None:
         """
-        Hold the arm where it is, or let it float.
+        Hold the arm at its present position, or let it float.
 
         Raises
         ------
         StateError
-            It is not ready; the message says what is missing.
+            The arm is not ready; the message names what is missing.
 
         """
         notice = self._check()
         if notice:
-            self._log.warning(f'the effort of the arm was not compared with its weight: {notice}')
-        self._cycle.take_over()
+            self._log.warning('the reported effort was not compared with the gravity torque: '
+                              f'{notice}')
+        self._cycle.activate()
         mode = self._controller.settings.mode
         self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
                        else 'active: the arm is held where it is'
-                       + (f'; then {mode} has it' if mode in EXTERNAL_LAWS else ''))
+                       + (f'; next is {mode}' if mode in EXTERNAL_LAWS else ''))
 
     def _check(self) -> str:
-        """Raise why the arm cannot be taken over; return what could not be checked."""
+        """Raise if the arm is not ready; return what could not be checked, or ''."""
         states, controller = self._states, self._controller
         if not states.complete:
             raise StateError(f'no joint state on {states.topic} yet: {states.problem}')
@@ -97,9 +98,9 @@ class Activation:
         return controller.check_effort(states.q, states.qd, states.effort,
                                        self._driver_compensates_gravity)
 
-    def remind(self, reason: str) -> None:
-        """Log why it waits: at once if that is new, again now and then."""
+    def log_reason(self, reason: str) -> None:
+        """Log why activation waits: at once if the reason is new, then periodically."""
         now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
-        if now - self._reminded.get(kind, -_REMIND) >= _REMIND:
-            self._reminded[kind] = now
+        if now - self._logged.get(kind, -_REPEAT) >= _REPEAT:
+            self._logged[kind] = now
             self._log.info(f'waiting: {reason}')

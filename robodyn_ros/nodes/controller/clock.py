@@ -1,4 +1,4 @@
-"""The times of the controller: of its cycle, of its law, and of stamps."""
+"""Clocks of the controller: cycle time, law time and stamps."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from robodyn_ros.nodes.conversions import in_seconds
 
 class ControllerClock:
     """
-    The clock of the cycle, and how the other times follow from it.
+    The cycle time, and the other times derived from it.
 
-    It is steady. In lockstep a simulation waits for the answer to each state: time is then what
-    the states say, however long the answer takes, and the torque a function of the states alone.
+    The cycle time `now` is the steady clock; in lockstep it is the stamp of the states, so that
+    the torque is a function of the states alone, however long its computation takes. Silence is
+    judged by the cycle time.
 
-    Silence is judged by the time of the cycle, `now`. The law counts in `moment`s: those in which
-    states were measured, so that a state that comes late is compared with the reference of its
-    own time. With simulated time they are the stamps, so that motions are as fast there as they
-    were asked to be; otherwise the local clock, less the lateness of the last state.
+    The law time `law_time` is the time at which a state was measured, so that a late state is
+    compared with the reference of its own time. With simulated time it is the stamp, so that
+    motions have their nominal speed in simulated time; otherwise it is the local clock less the
+    lateness of the last state.
 
     Parameters
     ----------
     ros : Clock
-        Of the node; simulated if the node uses simulated time.
+        Clock of the node; simulated if the node uses simulated time.
     offset : () array
-        Time of the cycle less that of the law, of the last state that was used.
+        Cycle time less law time of the last state that was used, in s.
     lockstep : bool
-        Whether states tell the time.
+        Whether the cycle time is the stamp of the states.
     simulated : bool
-        Whether stamps are those of a simulation, with or without lockstep.
+        Whether stamps are simulated time, with or without lockstep.
 
     Attributes
     ----------
     lockstep, simulated : bool
     stamp : int or None
-        In lockstep, of the last state, in ns; None before.
+        Stamp of the last state in lockstep, in ns; None before.
 
     """
 
@@ -50,7 +51,7 @@ class ControllerClock:
         self._ros, self._offset = ros, offset
 
     def now(self, sample: JointStateSample | None = None) -> float:
-        """Return the time in s; in lockstep that of the sample, if there is one."""
+        """Return the cycle time in s; in lockstep that of the sample, if there is one."""
         if not self.lockstep:
             return time.monotonic()
         if sample is not None:
@@ -58,28 +59,28 @@ class ControllerClock:
         return 0.0 if self.stamp is None else in_seconds(self.stamp)
 
     def answer(self) -> None:
-        """Take note that the last state was answered."""
+        """Mark the last state as answered."""
         self._answered = self.stamp
 
     def was_answered(self) -> bool:
-        """Return whether the last state repeats one that was answered."""
+        """Return whether the last state repeats an answered one."""
         return self.lockstep and self.stamp is not None and self._answered == self.stamp
 
-    def moment(self, now: float | None = None) -> float:
-        """Return the time of the law at a time of the cycle, by default at this one."""
+    def law_time(self, now: float | None = None) -> float:
+        """Return the law time at a cycle time, by default at the present one, in s."""
         return (self.now() if now is None else now) - float(self._offset)
 
     def latency(self, measured: float, wall: float) -> float:
-        """Return the time from a stamp, 0 if there was none, to one of the wall clock, in s."""
-        # the clock of a simulation stands while it waits
+        """Return the time from a stamp (0: none) to a time of the wall clock, in s."""
+        # in lockstep the simulated clock stands still meanwhile
         return wall - measured if measured and not self.simulated else 0.0
 
     def wall(self) -> float:
-        """Return the time of stamps."""
+        """Return the time of the clock of stamps, in s."""
         if self.lockstep:
             return self.now()
         return 1e-9 * self._ros.now().nanoseconds if self.simulated else time.time()
 
     def ros_stamp(self) -> int:
-        """Return the stamp of what answers no state, in ns."""
+        """Return the stamp of a torque that answers no state, in ns."""
         return self._ros.now().nanoseconds

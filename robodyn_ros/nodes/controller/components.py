@@ -1,4 +1,4 @@
-"""All that a configured controller node has, put together: the law of the arm, and its wires."""
+"""Parts of a configured controller node: arm controller, topics and periodic tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.controller.configuration_publisher import ContractPublisher
+from robodyn_ros.nodes.controller.configuration_publisher import ConfigurationPublisher
 from robodyn_ros.nodes.controller.cycle import ControlCycle
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
@@ -39,46 +39,46 @@ _SOON, _OFTEN, _SELDOM, _REPORT = 0.005, 0.01, 0.05, 1.0
 
 class Components:
     """
-    Reads the robot, compiles its dynamics, opens the topics.
+    Robot model, compiled dynamics, topics and tasks of a configured node.
 
     Parameters
     ----------
     node : LifecycleNode
         The controller node.
     table : Parameters
-        Its parameters; those of single joints are added.
+        Parameters of the node; per-joint parameters are added.
 
     Attributes
     ----------
     controller : ArmController
-        The law.
+        Controller of the arm.
     configured : Bounds
-        Of the torque at the configuration: while it lasts they are not raised.
+        Torque bounds at configuration; they cannot be raised while the node is configured.
     states : StateInput
-        What comes in.
+        Joint states.
     guard : GuardLink
-        Who commands if the controller cannot.
+        Connection to the guard.
     other_commanders : OtherCommanders
-        Who else publishes torques and states.
+        Other publishers of torques and joint states.
     cycle : ControlCycle
-        What answers it.
+        Control cycle from joint state to torque.
     activation : Activation
-        How that begins.
+        Checks before activation.
     shutdown : Shutdown
-        How it ends.
+        End of control.
     trajectories : TrajectoryInterfaces
-        What the arm is to follow.
+        Topic and action for trajectories.
     inputs : Inputs
-        What else the law has to reckon with.
+        Topics for payloads, gravity, wrenches, poses and linear feedback.
     report : ControllerReport
-        What is told about all this.
+        Diagnostics and log.
     tasks : PeriodicTasks
-        What is done between two states.
+        Tasks between two states.
 
     Raises
     ------
     RobodynError
-        The robot or a parameter makes no sense.
+        The robot description or a parameter is invalid.
 
     """
 
@@ -94,9 +94,10 @@ class Components:
             self.controller = ArmController(dynamics, values.control, own_law,
                                             values.lockstep or _simulated(node))
         self.configured = self.controller.bounds
-        self._connect(node, values)
-        self._listen(node, values)
-        self._contract = ContractPublisher(node, self.controller, table, self._output.topic)
+        self._open_cycle(node, values)
+        self._open_inputs(node, values)
+        self._configuration = ConfigurationPublisher(node, self.controller, table,
+                                                     self._output.topic)
         self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
                                        self.other_commanders)
@@ -105,8 +106,8 @@ class Components:
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
 
-    def _connect(self, node: LifecycleNode, values: ControllerSettings) -> None:
-        """Open the loop's own topics; what may be refused comes before the first of them."""
+    def _open_cycle(self, node: LifecycleNode, values: ControllerSettings) -> None:
+        """Open the topics of the control cycle, after the checks of the parameters."""
         controller, log = self.controller, node.get_logger()
         model = controller.model
         check_rate(values, _simulated(node))
@@ -116,7 +117,7 @@ class Components:
         self._output = output = TorqueOutput(
             node, controller, writer, values.command.effort_command_topic,
             values.command.publish_joint_commands or values.lockstep, clock)
-        # in lockstep every state is waited for on the other side
+        # in lockstep the simulator waits until each state was received
         decoder = JointStateDecoder()
         subscription = PolledSubscription(node, JointState, 'joint_states',
                                           qos.reliable(5) if values.lockstep else qos.newest(),
@@ -132,12 +133,12 @@ class Components:
                                      values.control.limits.driver_compensates_gravity)
         self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
-    def _listen(self, node: LifecycleNode, values: ControllerSettings) -> None:
-        """Open the topics of those who ask something of the arm."""
+    def _open_inputs(self, node: LifecycleNode, values: ControllerSettings) -> None:
+        """Open the topics of trajectories and of other requests."""
         clock = self._clock
         self.trajectories = TrajectoryInterfaces(
-            node, self.controller, self.states, values, clock.moment, clock.wall)
-        self.inputs = Inputs(node, self.controller, clock.moment)
+            node, self.controller, self.states, values, clock.law_time, clock.wall)
+        self.inputs = Inputs(node, self.controller, clock.law_time)
         self._estimate = PayloadEstimate(node, self.controller)
 
     def destroy(self) -> None:
@@ -145,18 +146,18 @@ class Components:
         self.controller.close()
         self.cycle.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
-                     self._estimate, self._contract, self.report):
+                     self._estimate, self._configuration, self.report):
             part.destroy()
 
     def _periodic(self) -> PeriodicTasks:
-        """Return what has its turn between two states."""
+        """Return the tasks that run between two states."""
         report, output, guard, others = (
             self.report, self._output, self.guard, self.other_commanders)
         return PeriodicTasks([
-            (report.tell, _OFTEN), (self.inputs.poll, _SOON), (guard.look, _SELDOM),
-            (output.look, _SELDOM), (self._contract.publish, _SELDOM),
-            (self._estimate.publish, _SELDOM),
-            (lambda: others.look(self.cycle.active), _REPORT), (report.publish, _REPORT)])
+            (report.log_changes, _OFTEN), (self.inputs.poll, _SOON),
+            (guard.update_subscribers, _SELDOM), (output.update_subscribers, _SELDOM),
+            (self._configuration.publish, _SELDOM), (self._estimate.publish, _SELDOM),
+            (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
 
 
 def _simulated(node: LifecycleNode) -> bool:

@@ -1,4 +1,4 @@
-"""Tells the guard how the controller understands the arm, what it carries included."""
+"""Publisher of the configuration that controller and guard must share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from std_msgs.msg import String
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.guard.configuration import loads_of, terms_of, TOPIC
+from robodyn_ros.nodes.guard.configuration import loads_of, shared_parameters, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
 
 
-class ContractPublisher:
+class ConfigurationPublisher:
     """
     Publishes `~/guard_contract`, and again whenever it changes.
 
@@ -24,11 +24,11 @@ class ContractPublisher:
     node : Node
         The controller node.
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     table : Parameters
-        Of the node.
+        Parameters of the node.
     command_topic : str
-        Full name of the topic of the torques.
+        Full name of the torque topic.
 
     """
 
@@ -36,8 +36,8 @@ class ContractPublisher:
                  command_topic: str):
         self._node, self._controller = node, controller
         self._table, self._topic = table, command_topic
-        self._told: tuple = ()
-        self._terms: dict[str, Any] = {}
+        self._published: tuple = ()
+        self._parameters: dict[str, Any] = {}
         self._learned = np.full_like(controller.adaptation.pseudo_inertia, np.nan)
         self._publisher = node.create_publisher(String, f'~/{TOPIC}', qos.latched())
         self.publish()
@@ -47,25 +47,25 @@ class ContractPublisher:
         self._node.destroy_publisher(self._publisher)
 
     def publish(self) -> None:
-        """Publish the contract if it has changed; to be called now and then."""
+        """Publish the configuration if it has changed; to be called periodically."""
         controller = self._controller
         loads, learned = controller.loads, controller.adaptation.pseudo_inertia
         now = (loads.payloads, loads.gravity, controller.bounds, self._table.values)
-        # these are replaced, never changed
-        same = len(self._told) and all(a is b for a, b in zip(now, self._told))
+        # these objects are replaced, never changed
+        same = len(self._published) and all(a is b for a, b in zip(now, self._published))
         if not same:
-            self._terms = terms_of(
+            self._parameters = shared_parameters(
                 controller.model, self._table.values.command, controller.settings.limits,
                 self._topic, controller.bounds.usable)
         if not same or not np.array_equal(learned, self._learned):
-            self._told, self._learned[:] = now, learned
-            self._publisher.publish(String(data=json.dumps(self._contract())))
+            self._published, self._learned[:] = now, learned
+            self._publisher.publish(String(data=json.dumps(self._configuration())))
 
-    def _contract(self) -> dict[str, Any]:
+    def _configuration(self) -> dict[str, Any]:
         controller = self._controller
         payloads = dict(controller.loads.payloads)
         if self._learned.any():
             learned = controller.adaptation.payload
             payloads[learned.link] = learned
-        return {**self._terms, **loads_of(payloads, controller.loads.gravity,
-                                          controller.design.gains.armature)}
+        return {**self._parameters, **loads_of(payloads, controller.loads.gravity,
+                                               controller.design.gains.armature)}

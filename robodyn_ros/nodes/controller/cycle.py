@@ -1,8 +1,8 @@
 """
-The wires of the control cycle: a state of the arm triggers it, a torque is its answer.
+The control cycle of the node: a joint state in, a torque out.
 
-What the torque is, `robodyn_ros.control` decides. Here states are waited for and answered at
-once, and their absence is noticed.
+`robodyn_ros.control` computes the torque. This module waits for states, sends torques, and
+detects the absence of states.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 _STANDSTILL = 0.5  # s without a step of the simulation
-_SMOOTHING = 0.1  # part by which a gap between states moves their expected one
+_SMOOTHING = 0.1  # weight of a new gap between states in their mean
 
 
 class ControlCycle:
     """
-    Closes the loop between the joint states and the torques on the wire.
+    Closes the loop between joint states and torques.
 
     Parameters
     ----------
     controller : ArmController
-        Decides what the torques are.
+        Computes the torques.
     states : StateInput
-        What comes in.
+        Joint states.
     output : TorqueOutput
-        What goes out.
+        Publishers of torques.
     guard : GuardLink
-        Who else may command.
+        Connection to the guard.
     clock : ControllerClock
-        When.
+        Cycle time and stamps.
     log : RcutilsLogger
-        Of the node.
+        Logger of the node.
     rate : float
-        Torques per second where states come more slowly, in Hz; 0: a torque per state.
+        Minimum rate of torques between slower states, in Hz; 0: one torque per state.
     native : NativeControl, optional
-        Runs the cycle in place of this while the arm is under control.
+        Native loop, which runs the cycle while the arm is under control.
     reason : str
-        Why there is none.
+        Reason why there is no native loop.
 
     Attributes
     ----------
     active : bool
-        Whether states are answered; to be ended by who leaves the arm in good order.
+        Whether states are answered with torques.
     coasting : bool
         Whether the arm is brought to rest by the model alone, because its states are silent.
     sent : bool
-        Whether the last torque was sent; after a pause of this process it is held back.
+        Whether the last torque was sent; after a pause of this process it is withheld.
     statistics : CycleStatistics
-        How long answers take.
+        Durations of the cycle.
 
     """
 
@@ -75,29 +75,29 @@ class ControlCycle:
         self._guard, self._clock, self._log = guard, clock, log
         self.active = self.coasting = self.sent = self._commands = False
         self.statistics = CycleStatistics()
-        self._begun = 0.0
+        self._cycle_start = 0.0
         self._period = 1.0 / rate if rate else math.inf
         self._due = math.inf
-        self._came, self._gap = time.monotonic(), 0.0
+        self._arrival, self._gap = time.monotonic(), 0.0
         self._torque = np.zeros(controller.model.nv)
 
-    def take_over(self) -> None:
-        """Begin to answer; the arm is held, or floats, where it is."""
+    def activate(self) -> None:
+        """Begin to answer states: the arm is held at its present position, or floats."""
         clock, states, controller = self._clock, self._states, self._controller
         now = clock.now()
-        controller.activate(clock.moment(now), states.q, states.qd, now)
-        self._guard.take_back(controller)
+        controller.activate(clock.law_time(now), states.q, states.qd, now)
+        self._guard.resume_from_guard(controller)
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
         self._due = math.inf
-        if clock.lockstep:  # the simulation waits for the answer to a state that was read before
-            torque, _ = controller.update(clock.moment(now), states.q, states.qd, states.effort)
+        if clock.lockstep:  # the simulator waits for the answer to the last state
+            torque, _ = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
         if self._native is not None:
             try:
                 self._reason = self._native.start(self.statistics)
             except Exception:
-                self.end()
+                self.deactivate()
                 controller.deactivate()
                 raise
         self._log.info('loop: ' + (f'python, because {self._reason}' if self._reason
@@ -105,12 +105,12 @@ class ControlCycle:
 
     @property
     def loop(self) -> str:
-        """Return which loop there is, with the reason, for diagnostics."""
+        """Return the kind of loop, with the reason, for diagnostics."""
         return f'python: {self._reason}' if self._reason else 'native'
 
     @property
     def is_native(self) -> bool:
-        """Whether the loop is a thread in machine code while the arm is under control."""
+        """Whether the native loop runs the cycle while the arm is under control."""
         return self._native is not None
 
     @property
@@ -119,126 +119,127 @@ class ControlCycle:
         return self._native.refused if self._native is not None else 0
 
     def summary(self) -> dict[str, str]:
-        """Return how long answers take, and what the native loop missed, for diagnostics."""
+        """Return durations of the cycle and errors of the native loop, for diagnostics."""
         missed = self._native.summary() if self._native is not None else {}
         return {**self.statistics.summary(), **missed}
 
-    def turn(self, wait: Callable[[float], None] = time.sleep) -> None:
+    def run_once(self, wait: Callable[[float], None] = time.sleep) -> None:
         """
         Answer the next joint state, or act on its absence.
 
         Parameters
         ----------
         wait : callable
-            Lets at most so many seconds pass, where no torque waits for Python.
+            Waits for at most a time in s; called while the native loop runs.
 
         """
         if self._native is not None and self._native.running:
-            self._native.turn()
+            self._native.update()
             wait(self._native.pause)
             self.coasting, self.sent = self._native.coasting, self._native.sent
             return
-        sample = self._states.wait(self._patience())
-        self._begun = time.monotonic()
+        sample = self._states.wait(self._timeout())
+        self._cycle_start = time.monotonic()
         clock = self._clock
         if sample is None and clock.lockstep:
             return
         if sample is not None:
-            self._gap += _SMOOTHING * (self._begun - self._came - self._gap)
-            self._came = self._begun
+            self._gap += _SMOOTHING * (self._cycle_start - self._arrival - self._gap)
+            self._arrival = self._cycle_start
         now = clock.now(sample)
         if self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
             return
-        permitted = self._in_charge()
+        permitted = self._update_permission()
         torque = (self._states.elapse(now, permitted, now >= self._due) if sample is None
                   else self._states.receive(sample, now, permitted, now >= self._due))
         if not permitted:
             self._due = math.inf
         if torque is not None:
-            self._answer(torque, sample, now)
+            self._send_result(torque, sample, now)
         elif permitted and clock.lockstep and not self.coasting:
-            self._send(self._torque)  # a state that cannot be used wants an answer as well
-        self._guard.beat(self._commands)
+            self._send(self._torque)  # the simulator waits for the answer to an unusable state too
+        self._guard.send_heartbeat(self._commands)
 
-    def _patience(self) -> float:
-        """Return how long to wait for a state: at most until a torque is due without one."""
+    def _timeout(self) -> float:
+        """Return how long to wait for a state, in s: at most until a torque is due without one."""
         return min(max(self._due - time.monotonic(), 0.0), COAST)
 
     @property
     def next_state(self) -> float:
         """Time of the steady clock at which the next state is expected, in s."""
-        # in lockstep states wait for their answers, and the native loop has others to wait for
+        # in lockstep the next state waits for its answer; the native loop receives states itself
         free = self._clock.lockstep or not self.active or (
             self._native is not None and self._native.running)
-        return math.inf if free else self._came + self._gap
+        return math.inf if free else self._arrival + self._gap
 
     @property
-    def stands_still(self) -> bool:
-        """Whether the simulation in lockstep with this cycle makes no steps."""
-        return self._clock.lockstep and time.monotonic() - self._came > _STANDSTILL
+    def simulation_stopped(self) -> bool:
+        """Whether the simulator in lockstep with this cycle has stopped."""
+        return self._clock.lockstep and time.monotonic() - self._arrival > _STANDSTILL
 
     def run(self, until: Callable[[], bool], timeout: float) -> None:
-        """Go on until a condition holds, at most `timeout` seconds; from inside a callback."""
+        """Run until a condition holds, at most `timeout` seconds; may be called in a callback."""
         end = time.monotonic() + timeout
         while not until() and time.monotonic() < end:
-            self.turn()
+            self.run_once()
 
-    def halt(self) -> None:
-        """End the native loop, if it runs: what is sent comes from Python from now on."""
+    def stop_native(self) -> None:
+        """Stop the native loop, if it runs; from then on Python sends the torques."""
         if self._native is not None:
             self._native.stop()
 
     def close(self) -> None:
-        """Give back what the native loop has."""
+        """Release the resources of the native loop."""
         if self._native is not None:
             self._native.close()
 
-    def end(self) -> None:
-        """Answer no more states; the guard is told that nobody is needed."""
-        self.halt()
+    def deactivate(self) -> None:
+        """Stop answering states, and report that in the heartbeat."""
+        self.stop_native()
         self.active = self._commands = False
-        self._guard.beat(False)
+        self._guard.send_heartbeat(False)
 
-    def _in_charge(self) -> bool:
-        """Return whether to command: an active controller that does not defer to its guard."""
+    def _update_permission(self) -> bool:
+        """Return whether the controller may command; act on a guard that commands."""
         permitted = self._guard.may_command() or self._clock.lockstep
         if not self.active:
             return False
-        if self._guard.complaint and not self._controller.fault:
-            self._controller.fail(self._guard.complaint)
+        if self._guard.problem and not self._controller.fault:
+            self._controller.fail(self._guard.problem)
         if self._guard.commands:
             self._controller.lose()
             self.coasting, self._commands = True, False
         elif permitted:
-            self._guard.take_back(self._controller)
+            self._guard.resume_from_guard(self._controller)
         return permitted
 
-    def _answer(self, torque: np.ndarray, sample: JointStateSample | None, now: float) -> None:
-        """Send what the cycle returned for a state, or for its absence."""
-        seen = self._controller.states
-        if seen.kind == FROM_STATE:
-            if seen.pause:
-                self._log.warning(HELD_UP.format(float(seen.pause)))
-            if seen.resumes:
+    def _send_result(self, torque: np.ndarray, sample: JointStateSample | None, now: float
+                     ) -> None:
+        """Send the torque of a state, or of its absence."""
+        states = self._controller.states
+        if states.kind == FROM_STATE:
+            if states.pause:
+                self._log.warning(HELD_UP.format(float(states.pause)))
+            if states.resumes:
                 self.statistics.restart()
             self.coasting = False
             self._send(torque, sample.stamp)
             self._due = now + self._period
-            self._account(in_seconds(sample.stamp), now)
+            self._add_statistics(in_seconds(sample.stamp), now)
             return
-        if seen.kind == SILENT:
+        if states.kind == SILENT:
             self.coasting, self._due = True, math.inf
         else:
             self._due = max(self._due, now - self._period) + self._period
         self._send(torque)
 
-    def _account(self, measured: float, now: float) -> None:
+    def _add_statistics(self, measured: float, now: float) -> None:
         self.statistics.add(measured or now, self._clock.latency(measured, time.time()),
-                            time.monotonic() - self._begun)
+                            time.monotonic() - self._cycle_start)
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
-        """Let a torque out; `stamp` is that of the state it answers in ns, if any."""
+        """Send a torque; `stamp` is that of the state it answers in ns, if any."""
         self.sent = self._clock.lockstep or not self._guard.paused()
         if not self.sent:
             return

@@ -1,4 +1,4 @@
-"""The sign of life of a controller, for its guard."""
+"""Heartbeat of a controller, for its guard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robodyn_ros.safety import Phase
 
 class Heartbeat:
     """
-    Publishes `~/heartbeat` while somebody listens.
+    Publishes `~/heartbeat` while it has subscribers.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ class Heartbeat:
 
     def __init__(self, node: Node):
         self._node = node
-        # without events: an executor would wait for each of them, every time
+        # without event callbacks, which would slow down every wait of the executor
         self._publisher = node.create_publisher(Header, '~/heartbeat', qos.reliable(),
                                                 event_callbacks=PublisherEventCallbacks(
                                                     use_default_callbacks=False))
         self._message = Header()
         self._stamp, self._sent = 0, -math.inf
         self._phase: Phase | None = None
-        self._heard = False
+        self._subscribed = False
 
     def destroy(self) -> None:
         """Close the topic."""
@@ -43,31 +43,31 @@ class Heartbeat:
 
     @property
     def publisher(self) -> Publisher:
-        """Return the publisher; for a loop that sends in place of this."""
+        """Return the publisher, for the native loop."""
         return self._publisher
 
     @property
-    def heard(self) -> bool:
-        """Whether somebody listens."""
-        return self._heard
+    def subscribed(self) -> bool:
+        """Whether the topic has subscribers."""
+        return self._subscribed
 
-    def look(self) -> None:
-        """Find out whether somebody listens; to be called now and then."""
-        self._heard = self._publisher.get_subscription_count() > 0
+    def update_subscribers(self) -> None:
+        """Check for subscribers; to be called periodically."""
+        self._subscribed = self._publisher.get_subscription_count() > 0
 
     def next_stamp(self) -> int:
-        """Return a time in ns, later than all before and not later than all to come."""
+        """Return the wall clock in ns, made strictly increasing."""
         self._stamp = max(self._stamp + 1, time.time_ns())
         return self._stamp
 
-    def go_on(self, stamp: int) -> None:
-        """Go on from the stamp of a loop that has sent in place of this."""
+    def resume_after(self, stamp: int) -> None:
+        """Continue after the last stamp of the native loop, in ns."""
         self._stamp, self._phase = max(stamp, self._stamp), None
 
     def send(self, stamp: int, phase: Phase) -> None:
-        """Publish, if the last one is not quite fresh or said something else."""
+        """Publish a heartbeat if the phase has changed or the last one is `SPACING` old."""
         now = time.monotonic()  # the clock of the stamps may be set back
-        if self._heard and (phase is not self._phase or now - self._sent >= SPACING):
+        if self._subscribed and (phase is not self._phase or now - self._sent >= SPACING):
             self._sent, self._phase = now, phase
             set_stamp(self._message.stamp, stamp)
             self._message.frame_id = phase.value

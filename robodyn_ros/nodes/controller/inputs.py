@@ -1,8 +1,7 @@
 """
-What the controller is told while it runs: payloads, gravity, contact wrenches, poses to reach.
+Inputs of the controller at run time: payload, gravity, wrenches, target pose, linear feedback.
 
-Each topic is looked at between two cycles. What makes no sense is refused in the log and counted;
-it changes nothing.
+Topics are polled between two cycles. Invalid messages are logged, counted and ignored.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from robodyn_ros.nodes.conversions import efforts_by_name
 from robodyn_ros.nodes.load_messages import gravity_from, link_of, payload_from, pose_from, vector
 from robodyn_ros.nodes.polling import PolledSubscription
 
-_LOOK = 0.02   # s between looks at what changes seldom
-_TELL = 0.5    # s between log lines about refusals
-_MOST = 8      # wrenches taken between two cycles, of as many links
+_SELDOM = 0.02      # s between polls of payload and gravity
+_LOG = 0.5          # s between log lines about refusals
+_WRENCHES = 8       # wrenches taken between two cycles
 
 
 class Inputs:
@@ -40,19 +39,19 @@ class Inputs:
     node : Node
         The controller node.
     controller : ArmController
-        Who is told.
-    moment : callable
-        Returns the time of the cycle.
+        Receiver of the inputs.
+    law_time : callable
+        Returns the law time, in s.
 
     Attributes
     ----------
     refusals : Refusals
-        Messages that were not taken.
+        Refused messages.
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, moment: Callable[[], float]):
-        self._node, self._controller, self._moment = node, controller, moment
+    def __init__(self, node: Node, controller: ArmController, law_time: Callable[[], float]):
+        self._node, self._controller, self._law_time = node, controller, law_time
         self.refusals = Refusals()
         self._seldom = [
             (PolledSubscription(node, InertiaStamped, '~/payload', qos.reliable(10)),
@@ -60,20 +59,20 @@ class Inputs:
             (PolledSubscription(node, Vector3Stamped, '~/gravity', qos.reliable(2)),
              self._gravity, 'gravity')]
         self._often = [
-            (PolledSubscription(node, WrenchStamped, '~/external_wrench', qos.newest(_MOST)),
+            (PolledSubscription(node, WrenchStamped, '~/external_wrench', qos.newest(_WRENCHES)),
              self._wrench, 'external wrench'),
-            (PolledSubscription(node, WrenchStamped, '~/target_wrench', qos.newest(_MOST)),
+            (PolledSubscription(node, WrenchStamped, '~/target_wrench', qos.newest(_WRENCHES)),
              self._press, 'target wrench'),
             (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
              self._pose, 'target pose'),
-            # `bytes`: as serialized, to be refused by size before objects are made of it
+            # `bytes`: serialized, to be refused by size before it is deserialized
             (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest(), bytes),
              self._reflect, 'reflected torque')]
         self._feedback = PolledSubscription(node, Float64MultiArray, '~/linear_feedback',
                                             qos.newest(), bytes)
         self._linear = LinearFeedbackReader(controller.model.joint_names)
         self._decoder = JointStateDecoder()
-        self._next = self._telling = 0.0
+        self._next = self._next_log = 0.0
 
     def destroy(self) -> None:
         """Close the topics."""
@@ -82,32 +81,32 @@ class Inputs:
         self._feedback.destroy()
 
     def poll_feedback(self) -> None:
-        """Take a command of linear feedback; to be called after every cycle."""
+        """Take a linear feedback command; to be called after every cycle."""
         message = self._feedback.take()
         if message is not None:
             contained(self._node.get_logger(), self._take, self._linear_feedback, message,
                       'linear feedback')
 
     def poll(self) -> None:
-        """Take what has come besides; to be called every few milliseconds."""
+        """Take the messages of all other topics; to be called every few milliseconds."""
         now, log = time.monotonic(), self._node.get_logger()
         for subscription, take, kind in self._often:
             for message in subscription.waiting():
                 contained(log, self._take, take, message, kind)
         if now < self._next:
             return
-        self._next = now + _LOOK
+        self._next = now + _SELDOM
         for subscription, take, kind in self._seldom:
             message = subscription.take()
             if message is not None:
                 contained(log, self._take, take, message, kind)
-        if now >= self._telling:
-            self._telling = now + _TELL
-            for line in self.refusals.news():
+        if now >= self._next_log:
+            self._next_log = now + _LOG
+            for line in self.refusals.new_lines():
                 log.error(line)
 
     def summary(self) -> dict[str, str]:
-        """Return what is reckoned with, for diagnostics."""
+        """Return the inputs in effect, for diagnostics."""
         controller = self._controller
         loads = [f'{load.mass:g} kg on {load.link}' for load in controller.loads.payloads.values()]
         return {
@@ -126,7 +125,7 @@ class Inputs:
             self.refusals.add(kind, f'refused on ~/{kind.replace(" ", "_")}: {error}')
 
     def _linear_feedback(self, data: bytes) -> None:
-        self._controller.take_linear_feedback(self._moment(), self._linear.decode(data))
+        self._controller.take_linear_feedback(self._law_time(), self._linear.decode(data))
 
     def _payload(self, message: InertiaStamped) -> None:
         payload = payload_from(message)
@@ -142,16 +141,16 @@ class Inputs:
 
     def _wrench(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'it acts on')
-        self._controller.apply_wrench(self._moment(), link,
+        self._controller.apply_wrench(self._law_time(), link,
                                       [*vector(wrench.force), *vector(wrench.torque)])
 
     def _press(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'is to press')
-        self._controller.press(self._moment(), link,
+        self._controller.press(self._law_time(), link,
                                [*vector(wrench.force), *vector(wrench.torque)])
 
     def _reflect(self, data: bytes) -> None:
-        self._controller.reflect(self._moment(), efforts_by_name(
+        self._controller.reflect(self._law_time(), efforts_by_name(
             self._decoder.decode(data), self._controller.model.joint_names))
 
     def _pose(self, message: PoseStamped) -> None:

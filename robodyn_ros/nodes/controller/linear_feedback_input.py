@@ -1,4 +1,4 @@
-"""Linear feedback from messages: mapped by name, checked in size."""
+"""Linear feedback commands from messages: joints mapped by name, sizes checked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.control import LinearCommand
 from robodyn_ros.exceptions import ArgumentError, near_matches, shown
 
-_BEFORE = 3  # numbers in a row before those of the gains
-_MORE = 512  # bytes of a message besides its numbers and the names of its joints
+_BEFORE = 3      # numbers in a row before the gains
+_OVERHEAD = 512  # bytes of a message besides its numbers and joint names
 
 
 class LinearFeedbackReader:
     """
-    Makes commands of messages.
+    Reads linear feedback commands from messages.
 
-    A message is a matrix with a row for each joint: feedforward torque, position, velocity, then
-    the joint's row of the gains, for the positions and then for the velocities of the joints in
-    the order of the rows. The label of the first dimension names the joints, with commas between
-    them; empty, it is the model's order.
+    A message is a matrix with one row per joint: feedforward torque, position, velocity, then the
+    joint's row of the gain matrix, position gains before velocity gains, both in the order of the
+    rows. The label of the first dimension names the joints, separated by commas; empty: the
+    model's order.
 
     Parameters
     ----------
@@ -37,26 +37,27 @@ class LinearFeedbackReader:
         self._names = list(joint_names)
         n = len(self._names)
         self._size = n, _BEFORE + 2 * n
-        self._most = (8 * math.prod(self._size) + _MORE
-                      + sum(len(name.encode()) + 2 for name in self._names))
+        self._max_bytes = (8 * math.prod(self._size) + _OVERHEAD
+                           + sum(len(name.encode()) + 2 for name in self._names))
         self._label, self._order = '', np.arange(len(self._names))
 
     def decode(self, data: bytes) -> LinearCommand:
         """
-        Return what a serialized message says, in model order.
+        Return the command in a serialized message, in model order.
 
-        Objects are made of a message only if it is no larger than one of these joints can be.
+        A message that is larger than one for these joints can be is not deserialized.
 
         Raises
         ------
         ArgumentError
-            Too many bytes, or of something else; wrong names or sizes.
+            Too many bytes, another message type, wrong names or sizes.
 
         """
-        if len(data) > self._most:
+        if len(data) > self._max_bytes:
             rows, columns = self._size
-            raise ArgumentError(f'a message of {len(data)} bytes, more than {self._most}; for '
-                                f'{rows} joints give {rows} x {columns} numbers', size=len(data))
+            raise ArgumentError(
+                f'a message of {len(data)} bytes, more than {self._max_bytes}; for '
+                f'{rows} joints give {rows} x {columns} numbers', size=len(data))
         try:
             message = deserialize_message(data, Float64MultiArray)
         except rclpy_implementation.RMWError:
@@ -66,7 +67,7 @@ class LinearFeedbackReader:
 
     def read(self, message: Float64MultiArray) -> LinearCommand:
         """
-        Return what a message says, in model order.
+        Return the command in a message, in model order.
 
         Raises
         ------
@@ -82,15 +83,15 @@ class LinearFeedbackReader:
         if len(message.data) != wanted[0] * wanted[1]:
             raise ArgumentError(f'{len(message.data)} numbers; {wanted[0]} x {wanted[1]} are '
                                 f'{wanted[0] * wanted[1]}', size=len(message.data))
-        self._look_at(layout.dim[0].label)
+        self._read_order(layout.dim[0].label)
         rows = np.empty(wanted)
         rows[self._order] = np.asarray(message.data).reshape(wanted)
         gain = np.empty((n, 2 * n))
         gain[:, np.concatenate((self._order, n + self._order))] = rows[:, _BEFORE:]
         return LinearCommand(*rows[:, :_BEFORE].T.copy(), gain)
 
-    def _look_at(self, label: str) -> None:
-        """Take the order of the joints from a label."""
+    def _read_order(self, label: str) -> None:
+        """Read the order of the joints from a label."""
         if label == self._label:
             return
         known = self._names

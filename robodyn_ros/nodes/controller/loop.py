@@ -1,8 +1,8 @@
 """
-The loop of the controller node: the cycle, and right after it everything else.
+Main loop of the controller node: the control cycle, then all other work.
 
-A state triggers the cycle: it is waited for alone, and answered at once. Services, trajectories
-and periodic tasks have their turn between an answer and the next state.
+A joint state triggers the cycle: the loop waits for it alone and computes the torque at once.
+Services, trajectories and periodic tasks run between a torque and the next state.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from robodyn_ros.nodes.tasks import CallbackProbe
 if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.node import ControllerNode
 
-_SERVE = 0.01    # s between looks at services and trajectories
-_TURNS = 2       # of an executor for a request: the one after it finds that nothing is left
+_SERVE = 0.01    # s between polls of services and trajectories
+_CALLBACKS = 2   # executor calls per request: the second one finds the queue empty
 _ATTEMPT = 0.1   # s between two attempts to activate
-_PART = 0.2      # s in which the end of a goal is passed on
+_DRAIN = 0.2     # s to send the result of the last goal
 
 
 def work(node: ControllerNode, stop: StopRequest) -> None:
-    """Control until a signal comes, leave in good order."""
+    """Run the node until a signal is received, then bring the arm to rest."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
         _loop(node, executor, stop)
     finally:
         try:
-            node.leave()
+            node.deactivate()
         finally:
             if node.components is not None:
-                node.components.cycle.halt()  # before anything is destroyed that it uses
-        _part(node, executor)
+                node.components.cycle.stop_native()  # before its topics are destroyed
+        _drain(node, executor)
         executor.shutdown(timeout_sec=1.0)
 
 
@@ -51,11 +51,11 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
             serve_once(executor, node.get_logger(), _SERVE)
             continue
         probe.found = False
-        components.cycle.turn(probe.wait)
+        components.cycle.run_once(probe.wait)
         components.inputs.poll_feedback()
         components.tasks.run(components.cycle.next_state)
         now = time.monotonic()
-        if now >= serve or components.trajectories.called or probe.found:
+        if now >= serve or components.trajectories.has_request or probe.found:
             serve = now + _SERVE
             _serve(node, executor, probe)
         if node.starting and now >= attempt:
@@ -64,23 +64,24 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
 
 
 def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
-    """Pass on how motions stand, and call back for requests that wait."""
+    """Publish the progress of motions, and run the callbacks of waiting requests."""
     trajectories, log = node.components.trajectories, node.get_logger()
-    contained(log, trajectories.look)
-    for _ in range(trajectories.turns() or _TURNS * (probe.found or probe.ready())):
+    contained(log, trajectories.poll)
+    for _ in range(trajectories.pending_callbacks()
+                   or _CALLBACKS * (probe.found or probe.ready())):
         serve_once(executor, log)
 
 
-def _part(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
-    """Let whoever waits for the end of a motion hear of it."""
+def _drain(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
+    """Send the result of the last goal to its client."""
     if node.components is None:
         return
     trajectories = node.components.trajectories
     trajectories.close()
-    if not trajectories.unheard:
+    if not trajectories.result_pending:
         return
-    end = time.monotonic() + _PART  # all of it: what is sent last needs time to get out
+    end = time.monotonic() + _DRAIN  # in full: the middleware needs time for the last message
     while time.monotonic() < end:
-        contained(node.get_logger(), trajectories.look)
+        contained(node.get_logger(), trajectories.poll)
         serve_once(executor, node.get_logger())
         time.sleep(COAST)

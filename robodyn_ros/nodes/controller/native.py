@@ -1,4 +1,4 @@
-"""The loop in machine code between the topics of a controller node, where it can run."""
+"""Native loop of a controller node: the control cycle in a thread of machine code."""
 
 from __future__ import annotations
 
@@ -18,46 +18,45 @@ from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Row, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
-from robodyn_ros.nodes.realtime import bring_on_time, enter_realtime
+from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 HELD_UP = 'this process was held up for {:.3f} s'
-# s between two looks at what the loop has done: while somebody waits for what comes of them, else
-_SOON, _SELDOM = 0.002, 0.005
+_SOON, _SELDOM = 0.002, 0.005  # s between updates: with subscribers or linear feedback, without
 
 
 class NativeControl:
     """
-    Runs the cycle of a controller in machine code, and reads what it does.
+    Runs the cycle of a controller in machine code, and reads its results.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Its memory is a copy of that of the loop, while this runs.
+        Controller of the arm; its memory is a copy of the loop's while the loop runs.
     states : StateInput
-        Where joint states come from.
+        Joint states.
     output : TorqueOutput
-        Where torques go.
+        Publishers of torques.
     guard : GuardLink
-        Who else may command.
+        Connection to the guard.
     clock : ControllerClock
-        Of stamps.
+        Clock of stamps.
     values : ControllerSettings
-        The parameters.
+        Parameters of the node.
 
     Attributes
     ----------
     coasting : bool
         Whether the states are silent.
     sent : bool
-        Whether the last torque was sent; after a pause of this process it is held back.
+        Whether the last torque was sent; after a pause of this process it is withheld.
 
     Raises
     ------
     NativeLoopError
-        It cannot run here.
+        The platform or the middleware does not support the native loop.
 
     """
 
@@ -67,7 +66,7 @@ class NativeControl:
         self._controller, self._states, self._output = controller, states, output
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
-        wires = Wires(node, states.subscription, guard.words, output.publisher,
+        wires = Wires(node, states.subscription, guard.state_subscription, output.publisher,
                       guard.heartbeat.publisher, output.message, output.order)
         self._loop = NativeLoop(
             controller.host, guard.deference, wires, clock.simulated,
@@ -80,24 +79,24 @@ class NativeControl:
 
     @property
     def running(self) -> bool:
-        """Whether the loop has the arm."""
+        """Whether the loop runs."""
         return self._loop.running
 
     def start(self, statistics: CycleStatistics) -> str:
-        """Let the loop have the arm; return why it cannot, empty if it has."""
+        """Start the loop; return why it cannot run, empty if it runs."""
         self._statistics, self._lost = statistics, False
         heartbeat = self._guard.heartbeat
         problem = next(filter(None, map(self._register, self._states.layouts)), '')
         if not problem:
             try:
-                thread = self._loop.start(heartbeat.next_stamp(), heartbeat.heard)
+                thread = self._loop.start(heartbeat.next_stamp(), heartbeat.subscribed)
             except NativeLoopError as error:
                 problem = str(error)
         if not problem:
-            bring_on_time(thread, self._values.realtime)
+            configure_thread(thread, self._values.realtime)
         elif self._values.loop == 'native':
-            raise StateError(f'loop is native, which cannot be: {problem}; set loop to auto')
-        else:  # what was asked of Linux was not for threads of Python
+            raise StateError(f'loop: native is not possible: {problem}; set loop to auto')
+        else:  # real-time settings were not yet applied to the threads of Python
             enter_realtime(self._values.realtime)
         return problem
 
@@ -106,43 +105,43 @@ class NativeControl:
                                    self._controller.needs_velocity)
 
     def stop(self) -> None:
-        """End the loop, if it runs."""
+        """Stop the loop, if it runs."""
         if not self.running:
             return
         self._loop.stop()
-        self._guard.heartbeat.go_on(self._loop.block['beat_stamp'])
+        self._guard.heartbeat.resume_after(self._loop.block['heartbeat_stamp'])
         self._read_all()
 
     def close(self) -> None:
-        """Give back what the loop has."""
+        """Release the resources of the loop."""
         self._loop.close()
 
-    def turn(self) -> None:
-        """Read what the loop has done, and act on what it leaves to Python."""
+    def update(self) -> None:
+        """Read the results of the loop, and do what the loop leaves to Python."""
         loop, guard, controller = self._loop, self._guard, self._controller
-        loop.attend()
-        loop.block['heard'] = guard.heartbeat.heard
+        loop.reset_watchdog()
+        loop.block['guard_subscribed'] = guard.heartbeat.subscribed
         self._read_all()
         controller.check_time()
         errors = loop.block['errors']
         if errors != self._errors:
             self._errors = errors
-            self._log.error('the middleware has refused to wait, to take or to publish, '
+            self._log.error('the middleware failed to wait, to take or to publish, '
                             f'{errors} times so far', throttle_duration_sec=1.0)
         self.sent = not loop.block['unsent']
-        guard.follow()
-        if guard.complaint and not controller.fault:
-            controller.fail(guard.complaint)
+        guard.update()
+        if guard.problem and not controller.fault:
+            controller.fail(guard.problem)
         if loop.block['lost']:
-            self._give_way()
-        self._read_strange()
+            self._defer_to_guard()
+        self._register_unknown()
         loop.submit_changes()
 
     @property
     def pause(self) -> float:
-        """Time until the next turn, in s."""
-        waited = self._output.listened or self._controller.mode is Mode.LINEAR_FEEDBACK
-        return _SOON if waited else _SELDOM
+        """Time until the next update, in s."""
+        urgent = self._output.has_subscribers or self._controller.mode is Mode.LINEAR_FEEDBACK
+        return _SOON if urgent else _SELDOM
 
     @property
     def refused(self) -> int:
@@ -150,7 +149,7 @@ class NativeControl:
         return self._loop.block['refused']
 
     def summary(self) -> dict[str, str]:
-        """Return what went wrong since the configuration, for diagnostics."""
+        """Return error counts since the configuration, for diagnostics."""
         block = self._loop.block
         return {'torques withheld': str(block['withheld']),
                 'errors of the middleware': str(block['errors']),
@@ -161,18 +160,18 @@ class NativeControl:
         for row in rows:
             self._read(row)
         if rows:
-            self._loop.show(rows[-1])
+            self._loop.load_row(rows[-1])
 
     def _read(self, row: Row) -> None:
-        """Count a turn of the loop, and publish what it was about."""
+        """Count a cycle of the loop, and publish its telemetry."""
         sent, self._count = row.sent != self._count, row.sent
         if row.kind == REQUESTS:
             return
         answers = row.kind == FROM_STATE
-        if sent and self._output.listened:
-            self._loop.show(row)
-            self._output.tell(self._controller.sent,
-                              row.stamp if answers else self._stamp_of(row))
+        if sent and self._output.has_subscribers:
+            self._loop.load_row(row)
+            self._output.publish_telemetry(self._controller.sent,
+                                           row.stamp if answers else self._stamp_of(row))
         self.coasting = row.kind == SILENT
         if not answers:
             return
@@ -186,25 +185,25 @@ class NativeControl:
                              self._clock.latency(measured, row.wall + passed), passed)
 
     def _stamp_of(self, row: Row) -> int:
-        """Return the stamp of what answers no state, in ns."""
+        """Return the stamp of a torque that answers no state, in ns."""
         return self._clock.ros_stamp() if self._clock.simulated else int(1e9 * row.wall)
 
-    def _give_way(self) -> None:
-        """Let the guard command; begin again with its last torque when it gives the arm back."""
+    def _defer_to_guard(self) -> None:
+        """Stop commanding while the guard commands; then resume from its last torque."""
         if not self._lost:
             self._controller.lose()
             self._loop.submit()
             self._lost = True
         self.coasting = True
         if not self._guard.commands:
-            self._guard.take_back(self._controller)
+            self._guard.resume_from_guard(self._controller)
             self._loop.submit()
             self._loop.block['lost'] = 0
             self._lost = False
 
-    def _read_strange(self) -> None:
-        """Let the loop know the layout of a message that it could not read."""
-        data = self._loop.strange()
+    def _register_unknown(self) -> None:
+        """Register the layout of a message that the loop could not read."""
+        data = self._loop.unknown_message()
         if data is None:
             return
         try:
@@ -216,13 +215,13 @@ class NativeControl:
             problem = reason and (problem or reason)
         cause = self._controller.cause(problem)
         self._loop.block.set_number('cause', cause)
-        self._controller.host.state.cause[()] = cause  # for what is told of the silence
+        self._controller.host.state.cause[()] = cause  # for the text about the silence
 
 
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,
                 guard: GuardLink, clock: ControllerClock, values: ControllerSettings
                 ) -> tuple[NativeControl | None, str]:
-    """Return the loop in machine code, if it is to run, and why not, see `open_loop`."""
+    """Return the native loop, None if it does not run, and the reason; see `open_loop`."""
     problem = ('lockstep is set' if values.lockstep else
                'publish_joint_commands is set' if values.command.publish_joint_commands else
                'own_law is a law in Python' if controller.has_python_law else '')

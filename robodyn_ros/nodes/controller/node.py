@@ -1,9 +1,8 @@
 """
 The controller node: joint states in, joint torques out.
 
-Its life is told here: parameters, services, and the transitions of its lifecycle. What it consists
-of while it is configured is put together in `components`; `cycle` answers states, and `loop` gives
-everything its turn.
+Parameters, services and lifecycle transitions. `components` builds what a configured node
+consists of; `cycle` computes a torque for each state; `loop` schedules all work.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ class ControllerNode(LifecycleNode):
     Attributes
     ----------
     failure : Exception or None
-        Why the last transition failed.
+        Cause of the failure of the last transition.
     components : Components or None
-        What it consists of while it is configured.
+        Parts of the node; None unless it is configured.
 
     """
 
@@ -56,7 +55,7 @@ class ControllerNode(LifecycleNode):
 
     @property
     def configured(self) -> bool:
-        """Whether there is a robot, and its topics are open."""
+        """Whether the node is configured: robot loaded, topics open."""
         return self.components is not None
 
     @property
@@ -88,15 +87,15 @@ class ControllerNode(LifecycleNode):
         return self._transition(self._configure)
 
     def on_activate(self, _state) -> TransitionCallbackReturn:
-        """Take over the arm where it is, or say why not."""
+        """Activate the control of the arm at its present position, or log why not."""
         return self._transition(self._activate)
 
     def on_deactivate(self, _state) -> TransitionCallbackReturn:
-        """Bring the arm to rest and leave its weight, or nothing, as the last torque."""
-        return self._transition(self.leave)
+        """Bring the arm to rest; the last torque is the gravity torque, or zero."""
+        return self._transition(self.deactivate)
 
     def on_cleanup(self, _state) -> TransitionCallbackReturn:
-        """Close the topics and forget the robot."""
+        """Close the topics and discard the robot model."""
         return self._transition(self._clean_up)
 
     def on_shutdown(self, _state) -> TransitionCallbackReturn:
@@ -104,13 +103,13 @@ class ControllerNode(LifecycleNode):
         return self._transition(self._shut_down)
 
     def _transition(self, act: Callable[[], None]) -> TransitionCallbackReturn:
-        """Run a transition; rclpy would swallow what it raises."""
+        """Run a transition; rclpy would discard its exceptions."""
         self.failure = None
         try:
             act()
-        except Exception as error:  # of a defect the stack trace is all there is to go by
+        except Exception as error:
             self.failure = error
-            if not self._starting:  # then whoever started it hears of it
+            if not self._starting:  # otherwise `start` or `attempt_activation` reports it
                 expected = isinstance(error, RobodynError)
                 self.get_logger().error(str(error) if expected else stack_trace())
         return _FAILED if self.failure else _DONE
@@ -123,7 +122,7 @@ class ControllerNode(LifecycleNode):
             components.destroy()
             raise
         self._open_services(components)
-        self.components = components  # the last: from here on it counts as configured
+        self.components = components  # last: from here on the node counts as configured
         model = components.controller.model
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
@@ -131,13 +130,13 @@ class ControllerNode(LifecycleNode):
             self.get_logger().warning(missing)
 
     def _activate(self) -> None:
-        self.components.activation.take_over()
+        self.components.activation.activate()
         self._starting = False
 
-    def leave(self) -> None:
-        """Bring the arm to rest, then send the last torque; bounded in time, whatever happens."""
+    def deactivate(self) -> None:
+        """Bring the arm to rest, then send the last torque, within a bounded time."""
         if self.components is not None:
-            self.components.shutdown.leave(self.values)
+            self.components.shutdown.run(self.values)
 
     def _clean_up(self) -> None:
         self.components.destroy()
@@ -146,7 +145,7 @@ class ControllerNode(LifecycleNode):
         self.components, self._starting = None, False
 
     def _shut_down(self) -> None:
-        self.leave()
+        self.deactivate()
         if self.components is not None:
             self._clean_up()
 
@@ -154,22 +153,22 @@ class ControllerNode(LifecycleNode):
 
     @property
     def starting(self) -> bool:
-        """Whether it still has to activate itself."""
+        """Whether the node still has to activate itself."""
         return self._starting and self.components is not None and not self.components.cycle.active
 
     def start(self) -> None:
-        """Configure, if it is to start itself; raise what is wrong."""
+        """Configure the node if `autostart` is set; raise the cause of a failure."""
         if self._starting and self.trigger_configure() is not _DONE:
             raise self.failure or StateError('configuration failed')
 
     def attempt_activation(self) -> None:
-        """Activate if the arm is ready; otherwise say now and then what is missing."""
+        """Activate if the arm is ready; otherwise log periodically what is missing."""
         activation = self.components.activation
         if not activation.is_possible() or self.trigger_activate() is _DONE:
             return
         if not isinstance(self.failure, StateError):
             raise self.failure or StateError('activation failed')
-        activation.remind(str(self.failure))  # it was ready a moment ago
+        activation.log_reason(str(self.failure))  # the arm was ready a moment ago
 
     # --- services ---------------------------------------------------------------------------
 
@@ -180,35 +179,35 @@ class ControllerNode(LifecycleNode):
             verdict = components.states.verdict()
             if verdict.level is not Freshness.FRESH:
                 raise StateError(f'the cause is still there: {verdict.reason}')
-            if components.guard.complaint:
-                raise StateError(f'the cause is still there: {components.guard.complaint}')
+            if components.guard.problem:
+                raise StateError(f'the cause is still there: {components.guard.problem}')
             fault = controller.fault
             controller.reset_fault()
             if fault:
                 self.get_logger().info(f'fault cleared: {fault}')
 
         requests = {'hold': controller.hold, 'float': controller.compensate_gravity,
-                    'stop': lambda: controller.stop('stop was asked for'),
+                    'stop': lambda: controller.stop('a stop was requested'),
                     'reset_fault': reset_fault}
         self._requests = [
-            self.create_service(Trigger, f'~/{name}', _answer(act, controller))
+            self.create_service(Trigger, f'~/{name}', _service_callback(act, controller))
             for name, act in requests.items()]
 
 
-def _answer(act: Callable[[], None], controller: ArmController) -> Callable:
-    """Return a callback that does something, and says what the arm does then, or why not."""
-    def answer(_request, response):
+def _service_callback(act: Callable[[], None], controller: ArmController) -> Callable:
+    """Return a service callback that acts and responds with the mode, or with the error."""
+    def callback(_request, response):
         try:
             act()
             response.success, response.message = True, controller.mode.value
         except RobodynError as error:
             response.success, response.message = False, str(error)
         return response
-    return answer
+    return callback
 
 
 def make_node(_stop: StopRequest) -> ControllerNode:
-    """Return the node, configured if it starts itself; a signal may interrupt this."""
+    """Return the node, configured if `autostart` is set; a signal may interrupt this."""
     node = ControllerNode()
     node.start()
     return node

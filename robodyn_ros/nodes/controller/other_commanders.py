@@ -1,4 +1,4 @@
-"""Who else publishes where a controller publishes torques and listens for states."""
+"""Other publishers on the topics of torques and joint states of a controller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
 
 class OtherCommanders:
     """
-    Looks who is there: before the arm is taken over, and now and then while it is controlled.
+    Detects other publishers, before activation and periodically while the arm is controlled.
 
     Parameters
     ----------
@@ -20,14 +20,14 @@ class OtherCommanders:
     commands : str
         Topic of the torques.
     states : str
-        Topic of the joint states. Several may publish there, such as arm and gripper.
+        Topic of the joint states; several publishers are normal, such as arm and gripper.
     guard : str
         Full name of the guard.
 
     Attributes
     ----------
-    complaint : str
-        What is wrong with the company, empty if nothing.
+    problem : str
+        Problem with the publishers; empty if there is none.
 
     """
 
@@ -35,58 +35,59 @@ class OtherCommanders:
         self._node, self._commands, self._states = node, commands, states
         self._commanders = Commanders(node, [commands], guard)
         self._counts: tuple[int, ...] = ()
-        self._speakers: tuple[str, ...] = ()
-        self._usual: Counter[str] = Counter()
-        self.complaint = ''
+        self._state_publishers: tuple[str, ...] = ()
+        self._initial: Counter[str] = Counter()
+        self.problem = ''
 
     def refusal(self) -> str:
-        """Return why the arm cannot be taken over; empty if it can."""
-        self._find_commanders()
-        self._usual = Counter(self._speakers)
+        """Return why the controller cannot be activated; empty if it can."""
+        self._find_publishers()
+        self._initial = Counter(self._state_publishers)
         commanders = self._commanders
-        commanders.look()
-        if len(commanders.rivals) < 2:
+        commanders.update()
+        if len(commanders.competing) < 2:
             return ''
         if any(UNKNOWN in name for name in commanders.names):  # it may be the guard
             return f'a new node publishes on {self._commands}, its name is not yet known'
-        return (f'somebody else publishes on {self._commands}: two commanders would fight over '
-                f'the arm ({", ".join(commanders.rivals)}); stop the other one')
+        return (f'another node publishes on {self._commands}: an arm must have one commander '
+                f'({", ".join(commanders.competing)}); stop the other one')
 
-    def look(self, active: bool) -> None:
+    def update(self, active: bool) -> None:
         """
-        Look who is there; log what is wrong once.
+        Update the publishers; log a new problem once.
 
         Parameters
         ----------
         active : bool
-            Whether the arm is controlled: who publishes joint states only since then is odd.
+            Whether the arm is controlled: publishers of joint states that appear then are a
+            problem.
 
         """
-        self._find_commanders()
+        self._find_publishers()
         if not active:
-            self._usual = Counter(self._speakers)
-        before, self.complaint = self.complaint, self._commanders.quarrel or self._newcomers()
-        if self.complaint and self.complaint != before:
-            self._node.get_logger().warning(self.complaint)
+            self._initial = Counter(self._state_publishers)
+        before, self.problem = self.problem, self._commanders.conflict or self._new_publishers()
+        if self.problem and self.problem != before:
+            self._node.get_logger().warning(self.problem)
 
     def summary(self) -> dict[str, str]:
-        """Return who is there, for diagnostics."""
+        """Return the publishers, for diagnostics."""
         return {'commanders': ', '.join(self._commanders.names),
-                'publishers of joint states': ', '.join(self._speakers)}
+                'publishers of joint states': ', '.join(self._state_publishers)}
 
-    def _find_commanders(self) -> None:
-        """Find out the names; they take a tenth of a millisecond each, so only of a new number."""
+    def _find_publishers(self) -> None:
+        """Look up the names if the number has changed; a look-up takes 0.1 ms per name."""
         counts = tuple(map(self._node.count_publishers, (self._commands, self._states)))
-        names = (*self._commanders.names, *self._speakers)
+        names = (*self._commanders.names, *self._state_publishers)
         if counts != self._counts or any(UNKNOWN in name for name in names):
             self._counts = counts
-            self._commanders.look()
-            self._speakers = publishers_of(self._node, [self._states])
+            self._commanders.update()
+            self._state_publishers = publishers_of(self._node, [self._states])
 
-    def _newcomers(self) -> str:
-        new = Counter(self._speakers) - self._usual
-        # a name that was not known at first is no newcomer
-        if len(self._speakers) <= self._usual.total():
+    def _new_publishers(self) -> str:
+        new = Counter(self._state_publishers) - self._initial
+        # a name that only became known later is not a new publisher
+        if len(self._state_publishers) <= self._initial.total():
             return ''
         return (f'{", ".join(sorted(new))} publishes joint states on {self._states} as well, '
-                'since the arm is controlled: if they are of the same joints, stop one of them')
+                'only since activation: if they are of the same joints, stop one of them')

@@ -1,4 +1,4 @@
-"""Tells what the arm is taken to carry on the link whose payload is learned."""
+"""Publisher of the payload estimate of the adaptive mode."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from robodyn_ros.nodes.load_messages import payload_message
 
 class PayloadEstimate:
     """
-    Publishes `~/payload_estimate` while somebody listens.
+    Publishes `~/payload_estimate` while it has subscribers.
 
-    What it says is all that the link carries, known or learned: sent back to `~/payload` it
-    makes the estimate a known payload, and changes nothing else.
+    The estimate is the whole payload of the link, known and learned: published on `~/payload` it
+    becomes the known payload, and nothing else changes.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Who estimates.
+        Controller with the estimate.
 
     """
 
@@ -36,7 +36,7 @@ class PayloadEstimate:
         self._node.destroy_publisher(self._publisher)
 
     def publish(self) -> None:
-        """Publish what is carried; to be called now and then."""
+        """Publish the estimate; to be called periodically."""
         if self._publisher.get_subscription_count():
             message = payload_message(self._controller.adaptation.payload)
             message.header.stamp = self._node.get_clock().now().to_msg()

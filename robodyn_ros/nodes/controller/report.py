@@ -1,4 +1,4 @@
-"""What a controller tells about itself: diagnostics, and log lines about its motions."""
+"""Diagnostics and log of a controller."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
-_LATE = 1.0    # s after the last point from which on an unmet goal tolerance is a warning
+_LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
 
 
 class ControllerReport:
     """
-    Publishes diagnostics, and logs what has changed.
+    Publishes diagnostics and logs changes.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Of which it tells.
+        Controller of the arm.
     states : StateInput
-        What it knows of the arm.
+        Joint states.
     cycle : ControlCycle
-        Where it runs, and how long its answers take.
+        Control cycle with its statistics.
     inputs : Inputs
-        What it was told.
+        Inputs besides states and trajectories.
     guard : GuardLink
-        What it knows of its guard.
+        Connection to the guard.
     trajectories : TrajectoryInterfaces
-        Which trajectories it refused.
+        Trajectory interfaces with their refusals.
     other_commanders : OtherCommanders
-        Who else publishes torques and states.
+        Other publishers of torques and joint states.
 
     """
 
@@ -51,10 +51,10 @@ class ControllerReport:
         self._node, self._controller, self._states = node, controller, states
         self._cycle, self._inputs, self._guard = cycle, inputs, guard
         self._trajectories, self._other_commanders = trajectories, other_commanders
-        self._told, self._collisions = '', 0
-        self._light: set[str] = set()
+        self._logged, self._collisions = '', 0
+        self._reduced: set[str] = set()
         self._recovers = False
-        self._doubted: dict[str, str] = {}
+        self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
 
@@ -62,45 +62,45 @@ class ControllerReport:
         """Close the topic."""
         self._node.destroy_publisher(self._publisher)
 
-    def tell(self) -> None:
-        """Log how a motion ended, a goal that is not reached, and a new fault; once each."""
+    def log_changes(self) -> None:
+        """Log the end of a motion, a goal that is not reached, and a new fault; once each."""
         controller, log = self._controller, self._node.get_logger()
         text = controller.fault or controller.message
-        if text != self._told:
-            self._told = text
+        if text != self._logged:
+            self._logged = text
             if controller.fault:
                 log.error(f'fault: {text}')
             elif text and controller.aborted:
                 log.warning(f'motion aborted: {text}')
             elif text:
                 log.info(text)
-        self._tell_velocities()
+        self._log_velocities()
         trajectory, _ = controller.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
             self._unmet = trajectory
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
-        self._tell_light_joints()
-        self._tell_recovery()
-        seen = controller.observation
-        if seen.collisions != self._collisions:
-            self._collisions = seen.collisions
+        self._log_reduced_gains()
+        self._log_recovery()
+        observation = controller.observation
+        if observation.collisions != self._collisions:
+            self._collisions = observation.collisions
             if not controller.fault:
-                log.warning(f'collision: {seen.last_collision}')
+                log.warning(f'collision: {observation.last_collision}')
 
-    def _tell_light_joints(self) -> None:
-        """Log once for each law which joints do not bear their gains."""
+    def _log_reduced_gains(self) -> None:
+        """Log once per law the joints whose gains are reduced."""
         controller = self._controller
-        law, light = controller.law_at_work, controller.gains_not_borne
-        if light and law not in self._light:
-            self._light.add(law)
+        law, reduced = controller.law_at_work, controller.gains_not_borne
+        if reduced and law not in self._reduced:
+            self._reduced.add(law)
             self._node.get_logger().warning(
-                f'{law}: feedback of {_percentages(light)} is reduced by that much here: with '
-                'torques this far apart such light joints would shake under it; set armature if '
+                f'{law}: feedback of {_percentages(reduced)} is reduced by that much here: at '
+                'this rate of torques such light joints would oscillate; set armature if '
                 'rotors are missing in the model, lower the gains of these joints, or raise the '
                 'rate of the joint states')
 
-    def _tell_recovery(self) -> None:
+    def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
         recovery, log = self._controller.recovery, self._node.get_logger()
         if bool(recovery) == self._recovers:
@@ -111,25 +111,25 @@ class ControllerReport:
         else:
             log.info('recovery is over: all joints are within their limits')
 
-    def _tell_velocities(self) -> None:
-        """Log the joints whose velocity is not plausible, once each time that others are not."""
+    def _log_velocities(self) -> None:
+        """Log joints whose velocity has become implausible."""
         controller = self._controller
         found = dict.fromkeys(controller.unreported_velocities, 'zero, or not reported')
         found |= {name: f'{ratio:.2f} times the change of position'
                   for name, ratio in controller.contradicted_velocities.items()}
-        new = found.keys() - self._doubted.keys()
-        self._doubted = found
+        new = found.keys() - self._implausible.keys()
+        self._implausible = found
         if not new:
             return
         named = ', '.join(f'{name} ({found[name]})' for name in sorted(new))
         self._node.get_logger().warning(f'velocity of {named}: ' + (
-            'used all the same, as velocity_source is measured; mend the driver'
+            'used nevertheless, as velocity_source is measured; correct the driver'
             if controller.needs_velocity else
-            'estimated from positions, feedback is lowered where the delay of that requires it; '
-            'mend the driver, or start with velocity_source estimated'))
+            'estimated from positions, feedback is lowered where the delay requires it; '
+            'correct the driver, or start with velocity_source estimated'))
 
     def _unmet_goal(self) -> str:
-        """Return which goal tolerance is not met some time after the last point, or ''."""
+        """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
         late = elapsed - trajectory.duration if unmet else 0.0
@@ -158,8 +158,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, f'velocity of {", ".join(estimated)} is estimated'
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
-        if self._other_commanders.complaint:
-            return DiagnosticStatus.WARN, self._other_commanders.complaint
+        if self._other_commanders.problem:
+            return DiagnosticStatus.WARN, self._other_commanders.problem
         return DiagnosticStatus.OK, controller.mode.value
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
@@ -188,12 +188,12 @@ class ControllerReport:
 
 
 def _percentages(parts: dict[str, float]) -> str:
-    """Return names with parts in percent."""
+    """Return names with fractions in percent."""
     return ', '.join(f"'{name}' ({100.0 * part:.0f} %)" for name, part in parts.items())
 
 
 def task_summary(controller: ArmController) -> dict[str, str]:
-    """Return what a Cartesian law tells of its link; nothing while another one is at work."""
+    """Return the diagnostics of a Cartesian law; empty while another law is at work."""
     task = controller.task
     if task is None:
         return {}

@@ -1,4 +1,4 @@
-"""The end of control: the arm at rest, with its weight or nothing as the last torque."""
+"""End of control: the arm at rest; the last torque is the gravity torque, or zero."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 
-_LONGEST = 8.5  # s, besides the times that the parameters give: stops, dwells and slow torques
+_LONGEST = 8.5  # s for stops, dwells and torque ramps, besides the times given by parameters
 
 
 class Shutdown:
     """
-    Ends the control of an arm; bounded in time, whatever happens.
+    Ends the control of an arm within a bounded time.
 
     Parameters
     ----------
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     cycle : ControlCycle
-        Goes on until the last torque is sent.
+        Control cycle, active until the last torque is sent.
     output : TorqueOutput
-        Takes the last torque where the cycle cannot.
+        Publisher of the last torque where the cycle fails.
     guard : GuardLink
-        Who else may command, and takes over if the controller dies on the way.
+        Connection to the guard, which takes over if the controller fails meanwhile.
     log : RcutilsLogger
-        Of the node.
+        Logger of the node.
 
     """
 
@@ -41,42 +41,42 @@ class Shutdown:
         self._controller, self._cycle, self._output = controller, cycle, output
         self._guard, self._log = guard, log
 
-    def leave(self, values: ControllerSettings) -> None:
-        """Bring the arm to rest, then send the last torque that the parameters ask for."""
+    def run(self, values: ControllerSettings) -> None:
+        """Bring the arm to rest, then send the last torque according to `shutdown_effort`."""
         cycle, guard, controller = self._cycle, self._guard, self._controller
         if not cycle.active:
             return
         releases = values.shutdown_effort == 'release'
-        how = f'the last torque is {"zero" if releases else "the weight of the arm"}'
+        result = f'the last torque is {"zero" if releases else "the gravity torque"}'
         try:
-            controller.shut_down('the controller leaves',
+            controller.shut_down('the controller is deactivated',
                                  values.release_time if releases else None)
             cycle.run(self._over, _LONGEST + 4.0 * values.control.stop_time + (
                 values.release_time if releases else 0.0))
-        except Exception:  # a defect in the cycle must not leave the last motion's torque
+        except Exception:  # a torque of the last motion must not remain the last one
             self._log.error(stack_trace())
-        cycle.halt()
+        cycle.stop_native()
         if guard.commands:
-            how = 'the guard commands the arm'
+            result = 'the guard commands the arm'
         elif not controller.shutdown_over:
-            how = 'the arm may not be at rest; the last torque is its weight'
-            self._send_weight()
-        cycle.end()
-        self._output.wait_until_heard()
+            result = 'the arm may not be at rest; the last torque is the gravity torque'
+            self._send_gravity_torque()
+        cycle.deactivate()
+        self._output.wait_until_acknowledged()
         controller.deactivate()
-        self._log.info(f'left: {how}')
+        self._log.info(f'deactivated: {result}')
 
     def _over(self) -> bool:
-        return self._guard.commands or self._cycle.stands_still or (
+        return self._guard.commands or self._cycle.simulation_stopped or (
             self._controller.shutdown_over and self._cycle.sent)
 
-    def _send_weight(self) -> None:
-        """Send the weight; a guard that has not answered yet is waited for."""
+    def _send_gravity_torque(self) -> None:
+        """Send the gravity torque, once the guard permits it or commands."""
         while not self._guard.commands:
             permitted = self._guard.may_command()
             if permitted:
                 self._output.command(self._controller.weight())
-            self._guard.beat(permitted)
+            self._guard.send_heartbeat(permitted)
             if permitted:
                 return
             time.sleep(COAST)

@@ -1,4 +1,4 @@
-"""The state of the arm as it comes in: what it is, and whether it can still be relied on."""
+"""Joint states of the controller: received, assembled, and judged for their age."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from robodyn_ros.safety import Freshness, freshness, StaleVerdict
 
 class StateInput:
     """
-    Takes joint states from the wire; the controller judges them.
+    Receives joint states and passes complete ones to the controller, which judges them.
 
     Parameters
     ----------
     subscription : PolledSubscription
-        Of joint states; its messages are samples.
+        Subscription of joint states; its messages are samples.
     decoder : JointStateDecoder
-        Makes samples of them.
+        Decoder of the subscription.
     controller : ArmController
-        Gets the complete states.
+        Controller of the arm.
     clock : ControllerClock
-        Of the cycle.
+        Cycle time.
 
     Attributes
     ----------
     q, qd, effort : (nv,) array
-        The last state that was used.
+        Last state that was used.
     topic : str
-        Where states come from.
+        Full name of the topic.
 
     """
 
@@ -43,19 +43,19 @@ class StateInput:
                  controller: ArmController, clock: ControllerClock):
         self.topic, self._decoder = subscription.topic, decoder
         self._subscription, self._clock, self._controller = subscription, clock, controller
-        self._seen, state = controller.states, controller.host.state
-        self.q, self.qd, self.effort = self._seen.q, self._seen.qd, self._seen.effort
+        self._states, state = controller.states, controller.host.state
+        self.q, self.qd, self.effort = self._states.q, self._states.qd, self._states.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
                                               state.effort, controller.needs_velocity)
 
     @property
     def subscription(self) -> Subscription:
-        """Return the subscription; for a loop that takes its messages in place of this."""
+        """Return the subscription, for the native loop."""
         return self._subscription.subscription
 
     @property
     def layouts(self) -> list[JointStateLayout]:
-        """Return the layouts of the messages that came."""
+        """Return the layouts of the messages received so far."""
         return self._decoder.layouts
 
     def inspect(self, data: bytes) -> tuple[JointStateLayout, str]:
@@ -71,13 +71,13 @@ class StateInput:
         """Close the topic."""
         self._subscription.destroy()
 
-    def wait(self, patience: float) -> JointStateSample | None:
-        """Return the next sample, or None after `patience` seconds."""
-        return self._subscription.wait(patience)
+    def wait(self, timeout: float) -> JointStateSample | None:
+        """Return the next sample, or None after `timeout` seconds."""
+        return self._subscription.wait(timeout)
 
     def receive(self, sample: JointStateSample, now: float, permitted: bool, due: bool = False
                 ) -> np.ndarray | None:
-        """Take a sample that came `now`; return the torque that it asks for, or that is due."""
+        """Process a sample that arrived `now`; return the torque to send, if any."""
         if not self._assembler.read(sample):
             return self.elapse(now, permitted, due)
         stamp = in_seconds(sample.stamp)
@@ -85,23 +85,23 @@ class StateInput:
             now, stamp, stamp if self._clock.simulated else time.time(), permitted)
 
     def elapse(self, now: float, permitted: bool, due: bool = False) -> np.ndarray | None:
-        """Return the torque that is due although no state has come, if any."""
+        """Return the torque that is due without a state, if any."""
         return self._controller.wait(now, permitted, due, self._unreadable)
 
     @property
     def complete(self) -> bool:
-        """Whether there has been a state that was used."""
-        return bool(self._seen.complete)
+        """Whether a state was used so far."""
+        return bool(self._states.complete)
 
     @property
     def refused(self) -> int:
-        """Return how many messages could not be used."""
+        """Return the number of messages that could not be used."""
         return (self._assembler.refused + self._subscription.refused
-                + int(self._seen.refused))
+                + int(self._states.refused))
 
     @property
     def problem(self) -> str:
-        """Why the last message was not used, or what the state still lacks."""
+        """Reason why the last message was not used, or what the state still lacks."""
         return self._unreadable or self._controller.state_problem
 
     @property
@@ -109,10 +109,10 @@ class StateInput:
         return self._subscription.problem or self._assembler.problem
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
-        """Return how stale the state is, at a time of the cycle."""
+        """Return how stale the state is at a cycle time, by default at the present one."""
         settings = self._controller.settings.stale
         now = self._clock.now() if now is None else now
-        age = now - min(float(self._seen.measured), now)
+        age = now - min(float(self._states.measured), now)
         level = freshness(age, settings.hold, settings.stop)
         fresh = level is Freshness.FRESH
         return StaleVerdict(level, age, '' if fresh else self._controller.silence(age))

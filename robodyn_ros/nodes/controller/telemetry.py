@@ -1,4 +1,4 @@
-"""What the controller tells about its torque; published only while somebody listens."""
+"""Telemetry of the controller: reference, torque terms, estimates of external forces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.controller.tool_telemetry import ToolTelemetry
 from robodyn_ros.nodes.conversions import set_stamp
 
-_DEPTH = 1000  # a recorder may look a few times a second
+_DEPTH = 1000  # a recorder may poll only a few times a second
 
 
 class Telemetry:
     """
-    Publishers of the reference, the terms of the torque, and what acts from outside.
+    Publishers of reference, torque terms and external forces, active while subscribed to.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Telemetry:
     Attributes
     ----------
     commands : Publisher or None
-        Of named efforts.
+        Publisher of named efforts.
 
     """
 
     def __init__(self, node: Node, joint_names, joint_commands: bool):
         def publisher(kind, topic, depth=1):
-            # without events: an executor would wait for each of them, every time
+            # without event callbacks, which would slow down every wait of the executor
             return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
                 PublisherEventCallbacks(use_default_callbacks=False)))
 
@@ -47,29 +47,29 @@ class Telemetry:
                        for term in Term]
         self._external = publisher(JointState, '~/external_torque', _DEPTH)
         self._wrench = publisher(WrenchStamped, '~/estimated_wrench', _DEPTH)
-        self._told = (self._reference, *self._terms, self._external, self._wrench)
+        self._publishers = (self._reference, *self._terms, self._external, self._wrench)
         self.commands = publisher(JointState, 'joint_commands') if joint_commands else None
         self._writer = JointStateWriter(joint_names)
         self._efforts = JointStateWriter(joint_names, only='effort')
-        self._listened: list = []
+        self._subscribed: list = []
 
     @property
-    def listened(self) -> bool:
-        """Whether somebody listens to what is published of each cycle."""
-        return bool(self._listened) or self._tool.listened
+    def has_subscribers(self) -> bool:
+        """Whether a topic published every cycle has subscribers."""
+        return bool(self._subscribed) or self._tool.has_subscribers
 
     def destroy(self) -> None:
         """Close the topics."""
         self._tool.destroy()
-        for publisher in (*self._told, self.commands):
+        for publisher in (*self._publishers, self.commands):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
 
-    def look(self) -> None:
-        """Find out who listens; to be called now and then."""
-        self._tool.look()
-        self._listened = [publisher for publisher in self._told
-                          if publisher.get_subscription_count()]
+    def update_subscribers(self) -> None:
+        """Check which topics have subscribers; to be called periodically."""
+        self._tool.update_subscribers()
+        self._subscribed = [publisher for publisher in self._publishers
+                            if publisher.get_subscription_count()]
 
     def command(self, stamp: int, controller: ArmController, torque) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""
@@ -82,15 +82,15 @@ class Telemetry:
         Parameters
         ----------
         stamp : int
-            Of the state that was answered, in ns, so that recordings line up.
+            Stamp of the answered state, in ns, which aligns recordings.
         controller : ArmController
-            Its reference, terms and observation.
+            Controller with reference, terms and observation.
         torque : (nv,)
-            What was sent.
+            Torque that was sent, in N m or N.
 
         """
         self._tool.publish(stamp, controller)
-        for publisher in self._listened:
+        for publisher in self._subscribed:
             if publisher is self._reference:
                 publisher.publish(self._filled(stamp, controller.reference, torque))
             elif publisher is self._wrench:

@@ -1,4 +1,4 @@
-"""Where the link is that the Cartesian laws hold, and where it should be."""
+"""Pose of the link of the Cartesian laws, and its reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.nodes.conversions import set_stamp
 
 class ToolTelemetry:
     """
-    Publishers of the pose of the link, and of its reference; only while somebody listens.
+    Publishers of the pose of the link and of its reference, active while subscribed to.
 
     Parameters
     ----------
@@ -27,28 +27,30 @@ class ToolTelemetry:
         self._node = node
         self._publishers = [node.create_publisher(PoseStamped, topic, qos.reliable(10))
                             for topic in ('~/tool_pose', '~/tool_pose_reference')]
-        self._heard = [False, False]
+        self._subscribed = [False, False]
 
     def destroy(self) -> None:
         """Close the topics."""
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
 
-    def look(self) -> None:
-        """Find out who listens; to be called now and then."""
-        self._heard = [publisher.get_subscription_count() > 0 for publisher in self._publishers]
+    def update_subscribers(self) -> None:
+        """Check which topics have subscribers; to be called periodically."""
+        self._subscribed = [publisher.get_subscription_count() > 0
+                            for publisher in self._publishers]
 
     @property
-    def listened(self) -> bool:
-        """Whether somebody listens."""
-        return any(self._heard)
+    def has_subscribers(self) -> bool:
+        """Whether one of the topics has subscribers."""
+        return any(self._subscribed)
 
     def publish(self, stamp: int, controller: ArmController) -> None:
         """Publish one cycle; arguments as for `Telemetry.publish`."""
-        if not self.listened:
+        if not self.has_subscribers:
             return
-        for publisher, heard, pose in zip(self._publishers, self._heard, controller.tool_poses()):
-            if heard:
+        for publisher, subscribed, pose in zip(self._publishers, self._subscribed,
+                                               controller.tool_poses()):
+            if subscribed:
                 publisher.publish(pose_message(stamp, controller.model.base_link, pose))
 
 

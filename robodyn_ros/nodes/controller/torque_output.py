@@ -1,4 +1,4 @@
-"""The torques that leave the controller, in every form in which they are wanted."""
+"""Publishers of the torques of the controller."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.telemetry import Telemetry
 from robodyn_ros.nodes.conversions import EffortWriter
 
-_ARRIVE = 0.2   # s that the last torque may take to arrive
+_ACKNOWLEDGE = 0.2   # s to wait for the acknowledgement of the last torque
 
 
 class TorqueOutput:
     """
-    Commands torques, and tells of them.
+    Publishes torques and telemetry.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Where the torques come from.
+        Controller of the arm.
     writer : EffortWriter
-        Puts them in the order of the wire.
+        Serializer of torques, in the order of the command.
     topic : str
-        Where they are commanded.
+        Topic of the torques.
     named : bool
-        Whether named efforts are commanded as well.
+        Whether named efforts are published as well.
     clock : ControllerClock
-        Of the cycle.
+        Clock of the cycle.
 
     Attributes
     ----------
     topic : str
-        Full name.
+        Full name of the topic.
 
     Raises
     ------
     ParameterError
-        That is no name of a topic.
+        `topic` is not a valid topic name.
 
     """
 
@@ -60,26 +60,26 @@ class TorqueOutput:
 
     @property
     def publisher(self) -> Publisher:
-        """Return the publisher; for a loop that sends in place of this."""
+        """Return the publisher, for the native loop."""
         return self._publisher
 
     @property
     def message(self) -> bytes:
-        """Return a serialized message of torques; its last numbers are those."""
+        """Return a serialized message of zero torques, which are its last numbers."""
         return self._writer.write(np.zeros(self._controller.model.nv))
 
     @property
     def order(self) -> np.ndarray:
-        """Return the joint of the model of each of these numbers."""
+        """Return the model index of the joint of each of these numbers."""
         return self._writer.order
 
     @property
-    def listened(self) -> bool:
-        """Whether somebody listens to more than the torques."""
-        return self._telemetry.listened
+    def has_subscribers(self) -> bool:
+        """Whether a topic of the telemetry has subscribers."""
+        return self._telemetry.has_subscribers
 
-    def tell(self, torque: np.ndarray, stamp: int) -> None:
-        """Publish all but the torque, which was sent elsewhere."""
+    def publish_telemetry(self, torque: np.ndarray, stamp: int) -> None:
+        """Publish the telemetry of a torque that the native loop has sent."""
         self._telemetry.publish(stamp, self._controller, torque)
 
     def destroy(self) -> None:
@@ -87,26 +87,26 @@ class TorqueOutput:
         self._telemetry.destroy()
         self._node.destroy_publisher(self._publisher)
 
-    def look(self) -> None:
-        """Find out who listens; to be called now and then."""
-        self._telemetry.look()
+    def update_subscribers(self) -> None:
+        """Check which topics have subscribers; to be called periodically."""
+        self._telemetry.update_subscribers()
 
     def send(self, torque: np.ndarray, stamp: int) -> None:
-        """Command a torque that answers the state with this stamp, in ns, and tell of it."""
+        """Publish a torque and its telemetry; `stamp` is that of the answered state, in ns."""
         self.command(torque, stamp)
         self._telemetry.publish(stamp, self._controller, torque)
 
     def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
-        """Command a torque without a word; `stamp` is that of the state it answers, if any."""
-        if not self._clock.lockstep:  # there they would not say which state they answer
+        """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
+        if not self._clock.lockstep:  # a Float64MultiArray has no stamp of the answered state
             self._publisher.publish(self._writer.write(torque))
         if self._telemetry.commands:
             self._telemetry.command(self._clock.ros_stamp() if stamp is None else stamp,
                                     self._controller, torque)
 
-    def wait_until_heard(self) -> None:
-        """Give the last torque the time to arrive."""
-        self._publisher.wait_for_all_acked(Duration(seconds=_ARRIVE))
+    def wait_until_acknowledged(self) -> None:
+        """Wait until the subscribers have acknowledged the last torque, for a limited time."""
+        self._publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))
 
 
 def _publisher(node: Node, topic: str) -> Publisher:

@@ -1,1 +1,1 @@
-"""The guard node: holds the arm when its controller falls silent."""
+"""The guard node: holds the arm when the controller falls silent."""

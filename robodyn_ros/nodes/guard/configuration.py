@@ -1,9 +1,9 @@
 """
-What controller and guard must have in common, and what the guard learns from the controller.
+Configuration that controller and guard share, and the loads that the guard takes over.
 
-The controller says on `~/guard_contract` how it understands the arm, as JSON in a latched
-std_msgs/String: so that a guard that is started late, or anew, knows the payload, too, and refuses
-to guard what it would command otherwise than the controller.
+The controller publishes it on `~/guard_contract`, as JSON in a latched std_msgs/String. Thus a
+guard that starts later has the payload as well, and refuses to guard a controller whose parameters
+differ from its own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from robodyn_ros.nodes.command_settings import CommandSettings
 from robodyn_ros.safety.torque_limits import TorqueLimits
 
 TOPIC = 'guard_contract'
-_CLOSE = 1e-9     # by which equal limits may differ
-_LONGEST = 65536  # characters
-_SHOWN = 200      # characters of a value in a message
-_MOST = 100       # payloads
-# what must be equal, and the parameters that decide it
-_TERMS = {
+_TOLERANCE = 1e-9     # relative difference of equal limits
+_MAX_LENGTH = 65536   # characters of a message
+_MAX_SHOWN = 200      # characters of a value in an error message
+_MAX_PAYLOADS = 100
+# keys whose values must be equal, and the parameters that determine them
+_PARAMETERS = {
     'model': 'urdf_file, robot_description, base, tip or locked (digest of the model)',
     'command_topic': 'effort_command_topic',
     'command_joints': 'command_joints',
@@ -34,23 +34,23 @@ _TERMS = {
     'driver_compensates_gravity': 'driver_compensates_gravity'}
 
 
-def terms_of(model: RobotModel, command: CommandSettings, limits: TorqueLimits, command_topic: str,
-             usable: np.ndarray) -> dict[str, Any]:
+def shared_parameters(model: RobotModel, command: CommandSettings, limits: TorqueLimits,
+                      command_topic: str, usable: np.ndarray) -> dict[str, Any]:
     """
-    Return what must be equal.
+    Return the part of the configuration that must be equal.
 
     Parameters
     ----------
     model : RobotModel
-        Of the arm.
+        Model of the arm.
     command : CommandSettings
         Parameters of the commands.
     limits : TorqueLimits
-        Parameters of the torque limits.
+        Limits of the torque.
     command_topic : str
-        Full name of the topic of the torques.
+        Full name of the torque topic.
     usable : (nv,) array
-        Effort limits times margin.
+        Effort limits times margin, in N m or N.
 
     """
     return {'model': model_digest(model), 'command_topic': command_topic,
@@ -61,7 +61,7 @@ def terms_of(model: RobotModel, command: CommandSettings, limits: TorqueLimits, 
 
 
 def model_digest(model: RobotModel) -> str:
-    """Return a few letters that differ if arms do: in masses, geometry, joints or their limits."""
+    """Return a digest of masses, geometry, joints and position limits."""
     digest = hashlib.sha256(model.structure_key.encode())
     digest.update(json.dumps([model.base_link, model.joint_names]).encode())
     for limits in (model.lower, model.upper):
@@ -71,43 +71,44 @@ def model_digest(model: RobotModel) -> str:
 
 def loads_of(payloads: Mapping[str, Payload], gravity: np.ndarray,
              armature: np.ndarray) -> dict[str, Any]:
-    """Return what the guard is to reckon with."""
+    """Return the loads, the part of the configuration that the guard takes over."""
     return {'payloads': [{'link': load.link, 'mass': load.mass, 'com': load.com.tolist(),
                           'inertia': load.inertia.tolist()} for load in payloads.values()],
             'gravity': np.asarray(gravity).tolist(), 'armature': np.asarray(armature).tolist()}
 
 
-def difference(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return which parameter differs between guard and controller, with both values; or ''."""
-    for key, parameter in _TERMS.items():
-        if own[key] != theirs.get(key):
-            return (f'{parameter} differs: {_told(own[key])} here, {_told(theirs.get(key))} in '
+def difference(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return the parameter that differs in guard and controller, with both values; or ''."""
+    for key, parameter in _PARAMETERS.items():
+        if own[key] != other.get(key):
+            return (f'{parameter} differs: {_text(own[key])} here, {_text(other.get(key))} in '
                     'the controller')
-    effort = theirs.get('effort')
+    effort = other.get('effort')
     for joint, limit in own['effort'].items():
-        other = effort.get(joint) if isinstance(effort, dict) else None
-        if not isinstance(other, float) or not abs(other - limit) <= _CLOSE * limit:
+        reported = effort.get(joint) if isinstance(effort, dict) else None
+        if not isinstance(reported, float) or not abs(reported - limit) <= _TOLERANCE * limit:
             return (f'effort_limit x effort_margin of joint {joint!r} differs: {limit:g} here, '
-                    f'{_told(other)} in the controller')
+                    f'{_text(reported)} in the controller')
     return ''
 
 
-def contract_from(text: str) -> dict[str, Any]:
-    """Return what a controller says (raises `ArgumentError` if that cannot be understood)."""
+def configuration_from(text: str) -> dict[str, Any]:
+    """Return the configuration in a message; raise `ArgumentError` if it is not one."""
     try:
-        contract = json.loads(text) if len(text) < _LONGEST else None
+        configuration = json.loads(text) if len(text) < _MAX_LENGTH else None
     except (ValueError, RecursionError):
-        contract = None
-    if not isinstance(contract, dict):
-        raise ArgumentError(f'{TOPIC}: not the contract of a controller: {shown(text)}')
-    return contract
+        configuration = None
+    if not isinstance(configuration, dict):
+        raise ArgumentError(f'{TOPIC}: not the configuration of a controller: {shown(text)}')
+    return configuration
 
 
-def payloads_from(contract: Mapping[str, Any]) -> list[Payload]:
-    """Return the payloads of a contract (raises `RobodynError` if no real body is like that)."""
-    loads = contract.get('payloads')
-    if not isinstance(loads, list) or len(loads) > _MOST:
-        raise ArgumentError(f'{TOPIC}: payloads is {shown(loads)}, not a list of at most {_MOST}')
+def payloads_from(configuration: Mapping[str, Any]) -> list[Payload]:
+    """Return the payloads; raise `RobodynError` if one is not physical."""
+    loads = configuration.get('payloads')
+    if not isinstance(loads, list) or len(loads) > _MAX_PAYLOADS:
+        raise ArgumentError(f'{TOPIC}: payloads is {shown(loads)}, not a list of at most '
+                            f'{_MAX_PAYLOADS}')
     for load in loads:
         if not isinstance(load, dict) or not isinstance(load.get('link'), str):
             raise ArgumentError(f'{TOPIC}: a payload is {shown(load)}, without the name of a link')
@@ -115,22 +116,23 @@ def payloads_from(contract: Mapping[str, Any]) -> list[Payload]:
             for load in loads]
 
 
-def vector_from(contract: Mapping[str, Any], key: str, size: int) -> np.ndarray:
-    """Return so many numbers of a contract (raises `ArgumentError`)."""
+def vector_from(configuration: Mapping[str, Any], key: str, size: int) -> np.ndarray:
+    """Return `size` finite numbers of a configuration; raise `ArgumentError` otherwise."""
     try:
-        vector = np.array(contract[key], dtype=float)
+        vector = np.array(configuration[key], dtype=float)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         vector = np.empty(0)
     if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise ArgumentError(f'{TOPIC}: {key} is {shown(contract.get(key))}, not {size} numbers')
+        raise ArgumentError(
+            f'{TOPIC}: {key} is {shown(configuration.get(key))}, not {size} numbers')
     return vector
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return printable(value, _SHOWN)
+        return printable(value, _MAX_SHOWN)
     if isinstance(value, list):
-        return printable(f'[{", ".join(map(_told, value[:_MOST]))}]', _SHOWN)
+        return printable(f'[{", ".join(map(_text, value[:_MAX_PAYLOADS]))}]', _MAX_SHOWN)
     return 'nothing' if value is None else shown(value)

@@ -1,4 +1,4 @@
-"""A ros2_control controller that is activated when a guard takes over."""
+"""Activation of a ros2_control controller when the guard takes over."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MESSAGES = 'controller_manager_msgs.srv'
 
 class Fallback:
     """
-    Asks a controller_manager to switch, once per take-over; the answer only goes to the log.
+    Client of a controller_manager that switches controllers; the result is logged.
 
     Parameters
     ----------
     node : Node
         The guard node.
     values : GuardSettings
-        The parameters of the guard.
+        Parameters of the guard.
 
     Raises
     ------
     ParameterError
-        Fallback controllers are wanted, but controller_manager_msgs is not installed.
+        Fallback controllers are configured, but controller_manager_msgs is not installed.
 
     """
 
@@ -36,7 +36,7 @@ class Fallback:
         self._client = None
         if not self._start and not self._stop:
             return
-        try:  # not in every installation, and only needed here
+        try:  # an optional dependency
             self._type = importlib.import_module(_MESSAGES).SwitchController
         except ImportError as error:
             raise ParameterError(
@@ -47,18 +47,19 @@ class Fallback:
             self._type, f'{values.controller_manager}/switch_controller')
 
     def switch(self) -> None:
-        """Ask for the switch, if there is one to make; does not wait."""
+        """Request the switch, if one is configured; return at once."""
         if self._client is None:
             return
         if not self._client.service_is_ready():
-            self._log.error(f'{self._client.srv_name} is not there: no fallback controller')
+            self._log.error(f'service {self._client.srv_name} is not available: no fallback '
+                            'controller')
             return
         request = self._type.Request(activate_controllers=list(self._start),
                                      deactivate_controllers=list(self._stop),
                                      strictness=self._type.Request.BEST_EFFORT)
-        self._client.call_async(request).add_done_callback(self._answered)
+        self._client.call_async(request).add_done_callback(self._log_result)
 
-    def _answered(self, future) -> None:
+    def _log_result(self, future) -> None:
         names = ', '.join(self._start)
         # two calls: rclpy refuses another severity from the same line
         if future.exception() is None and future.result().ok:

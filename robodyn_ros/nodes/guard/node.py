@@ -1,9 +1,9 @@
 """
 The guard node: takes over an arm whose controller falls silent.
 
-A process of its own, small, and without the code that it does not trust: it watches the heartbeat
-of the controller, and when that stops it commands the weight of the arm and damping itself, and
-holds the arm where it comes to rest. It keeps the arm until it is asked to give it back.
+It is a small process of its own, without the code of the controller. When the heartbeat of the
+controller stops, the guard commands gravity torque and damping, and holds the arm where it comes
+to rest, until its service `~/reset` is called.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.safety import Freshness, Guard, GuardState
 
 NAME = 'guard'
-_SLICES = 5     # looks in the timeout while all is well
-_COAST = 0.005  # s between torques while no state comes
-_CHORES = 0.05  # s between looks at services and timers
+_CHECKS = 5     # checks of the heartbeat per timeout while the controller commands
+_COAST = 0.005  # s between torques without a state
+_SERVE = 0.05   # s between polls of services and timers
 
 
 class GuardNode(Node):
     """
-    Watches, and takes over.
+    Watches a controller, and takes over its arm.
 
     Attributes
     ----------
     guard : Guard
-        Who commands.
+        State machine of the guard.
     torque : GuardTorque
-        What the guard commands.
+        Torques that the guard commands.
     states : StateSubscriber
-        What it sees of the arm.
+        Joint states.
 
     """
 
@@ -60,7 +60,7 @@ class GuardNode(Node):
         self._table = Parameters(self, GuardSettings, self._check_change, self._change)
         self._table.refuse_unknown()
         values = self._table.values
-        model = with_slots(load_robot(self, values.robot).model)  # as the controller's
+        model = with_slots(load_robot(self, values.robot).model)  # as in the controller
         with compilation_logged(self.get_logger(), model.name):
             self.torque = GuardTorque(Dynamics(model), values)
         self.guard = Guard(values.timeout, values.patience)
@@ -75,8 +75,8 @@ class GuardNode(Node):
             raise ParameterError(f'controller is {values.controller!r}, effort_command_topic is '
                                  f'{values.command.effort_command_topic!r}: {reason}') from error
         self._fallback = Fallback(self, values)
-        self._period = values.timeout / _SLICES
-        self._told = 0.0
+        self._period = values.timeout / _CHECKS
+        self._published = 0.0
         self.create_service(Trigger, '~/reset', self._reset)
         self._report = GuardReport(self, model.name, values.controller)
         configure_realtime(self, values.realtime)
@@ -86,48 +86,48 @@ class GuardNode(Node):
     # --- the loop ---------------------------------------------------------------------------
 
     def work(self, stop: StopRequest) -> None:
-        """Guard until a signal comes."""
+        """Guard until a signal is received."""
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
-        chores = 0.0
+        serve = 0.0
         try:
             while not stop.requested and self.context.ok():
-                self.turn()
+                self.run_once()
                 now = time.monotonic()
-                if now >= chores:
-                    chores = now + _CHORES
+                if now >= serve:
+                    serve = now + _SERVE
                     serve_once(executor, self.get_logger())
         finally:
-            self._leave()
+            self._end()
             executor.shutdown(timeout_sec=1.0)
 
-    def turn(self) -> None:
-        """Wait for the next moment that matters, and do what is due."""
+    def run_once(self) -> None:
+        """Wait for a state or for the next check, update the guard, and command if in charge."""
         guard, before, reason = self.guard, self.guard.state, self.guard.reason
         log = self.get_logger()
         if guard.in_charge:
-            new = contained(log, self.states.look, _COAST, otherwise=False)
+            new = contained(log, self.states.poll, _COAST, otherwise=False)
         else:
             time.sleep(self._period)
             self.states.reader.accept_next()
-            new = contained(log, self.states.look, otherwise=False)
+            new = contained(log, self.states.poll, otherwise=False)
         if new:
-            self.torque.see(self.states.reader.q)
-        contained(log, self._controller.listen, guard, self.torque)
-        self._configuration.listen(guard, self.torque)
+            self.torque.set_position(self.states.reader.q)
+        contained(log, self._controller.poll, guard, self.torque)
+        self._configuration.poll(guard, self.torque)
         now = time.monotonic()
         state = guard.update(now, self.states.reader.complete)
-        # a controller that commands by now would give way to what a guard publishes too early
-        if not guard.observing and (state is not before or now - self._told >= self._period):
-            self._told = now
-            self._commands.tell(state, self._controller.stamp)
+        # published too early, the state would stop a controller that commands by now
+        if not guard.observing and (state is not before or now - self._published >= self._period):
+            self._published = now
+            self._commands.publish_state(state, self._controller.stamp)
         if state is not before or (state is GuardState.REFUSING and guard.reason != reason):
             self._enter(state, before, now)
         if guard.commands:
             self._command(new, now)
 
     def _enter(self, state: GuardState, before: GuardState, now: float) -> None:
-        """Say what has changed, and begin to command where the controller ended."""
+        """Log a new state, and begin to command from the last torque of the controller."""
         guard, log = self.guard, self.get_logger()
         if state is GuardState.REFUSING:
             # two calls: rclpy refuses another severity from the same line
@@ -146,26 +146,27 @@ class GuardNode(Node):
             self._fallback.switch()
 
     def _command(self, new: bool, now: float) -> None:
-        """Send a torque: for a new state, or because none comes."""
+        """Send the torque for a new state, or for the absence of states."""
         reader = self.states.reader
         fresh = self.states.verdict().level is Freshness.FRESH
         if new and fresh:
-            self._commands.command(self.torque.moving(now, reader.q, self.states.qd), reader.q)
+            self._commands.command(self.torque.update(now, reader.q, self.states.qd), reader.q)
         elif not fresh:
-            self._commands.command(self.torque.blind(now), reader.q)
+            self._commands.command(self.torque.update_without_state(now), reader.q)
 
-    def _leave(self) -> None:
-        """Leave in good order: the weight is the last torque, if it was the guard's to send."""
+    def _end(self) -> None:
+        """Publish the end of the guard; if in charge, send the gravity torque as the last one."""
         if self.guard.in_charge:
-            self.torque.let_go()
+            self.torque.release_hold()
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
-                self._commands.command(self.torque.blind(time.monotonic()), self.states.reader.q)
+                self._commands.command(self.torque.update_without_state(time.monotonic()),
+                                       self.states.reader.q)
                 time.sleep(_COAST)
-            self.get_logger().warning('left: the last torque is the weight of the arm, and nobody '
-                                      'controls it')
-        self._commands.tell(GuardState.GONE, self._controller.stamp)
-        self._commands.wait_until_heard()
+            self.get_logger().warning('ended: the last torque is the gravity torque, and no node '
+                                      'controls the arm')
+        self._commands.publish_state(GuardState.GONE, self._controller.stamp)
+        self._commands.wait_until_acknowledged()
 
     # --- services and parameters ------------------------------------------------------------
 
@@ -173,7 +174,7 @@ class GuardNode(Node):
         try:
             self.guard.reset(time.monotonic())
             response.success = True
-            response.message = "the arm is the controller's as soon as it commands"
+            response.message = 'the guard ends its commands as soon as the controller commands'
         except RobodynError as error:
             response.success, response.message = False, str(error)
         return response

@@ -1,4 +1,4 @@
-"""What a guard tells about itself: diagnostics."""
+"""Diagnostics of a guard."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LEVELS = {GuardState.WATCHING: DiagnosticStatus.WARN, GuardState.ARMED: Diagnos
 
 class GuardReport:
     """
-    Reports once a second.
+    Publishes diagnostics once a second.
 
     Parameters
     ----------
     node : GuardNode
-        Of which it tells.
+        The guard node.
     robot, controller : str
-        Names.
+        Names of the robot and of the controller node.
 
     """
 

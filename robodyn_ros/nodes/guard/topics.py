@@ -1,4 +1,4 @@
-"""The topics of a guard: what it hears of arm and controller, and the torques it sends."""
+"""Topics of a guard: controller, joint states, torques and its own state."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
-_QUEUE = 4       # states that can wait; of arm and gripper, say
-_ARRIVE = 0.2    # s that the last torque may take to arrive
-_BELIEVED = 0.3  # s after which states that jumped are believed
+_QUEUE = 4       # states that can wait, for example of arm and gripper
+_ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
+_ACCEPTED = 0.3  # s after which states that jumped are accepted
 
 
 class ControllerMonitor:
     """
-    What a guard hears of the controller: heartbeat, last torque, payload and gravity.
+    Subscriptions of the controller's heartbeat and torque, and of payload and gravity.
 
     Parameters
     ----------
     node : Node
         The guard node.
     model : RobotModel
-        Of the arm.
+        Model of the arm.
     values : GuardSettings
-        The parameters of the guard.
+        Parameters of the guard.
 
     Attributes
     ----------
     stamp : Time or None
-        Of the newest heartbeat.
+        Stamp of the newest heartbeat.
     torque : (nv,) array or None
-        That was commanded last.
+        Last commanded torque, in N m or N.
 
     """
 
     def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._log, self._base, name = node.get_logger(), model.base_link, values.controller
-        self._beats = PolledSubscription(node, Header, f'{name}/heartbeat', qos.reliable())
+        self._heartbeats = PolledSubscription(node, Header, f'{name}/heartbeat', qos.reliable())
         self._commands = PolledSubscription(
             node, Float64MultiArray, values.command.effort_command_topic, qos.newest())
         self._payload = PolledSubscription(node, InertiaStamped, f'{name}/payload',
@@ -66,54 +66,54 @@ class ControllerMonitor:
 
     @property
     def torque(self) -> np.ndarray | None:
-        """Return the last torque that was commanded; None if there was none."""
+        """Return the last commanded torque; None if there was none."""
         return self._reader.torque if self._reader.received else None
 
-    def listen(self, guard: Guard, torque: GuardTorque) -> None:
-        """Take what has come; payload and gravity only while no controller can confirm them."""
-        beat = self._beats.take()
-        if beat is not None and beat.frame_id in _PHASES:
-            self.stamp = beat.stamp
-            guard.heartbeat_received(_PHASES[beat.frame_id])
+    def poll(self, guard: Guard, torque: GuardTorque) -> None:
+        """Take new messages; apply payload and gravity only while no controller handles them."""
+        heartbeat = self._heartbeats.take()
+        if heartbeat is not None and heartbeat.frame_id in _PHASES:
+            self.stamp = heartbeat.stamp
+            guard.heartbeat_received(_PHASES[heartbeat.frame_id])
         command = None if guard.in_charge else self._commands.take()
         if command is not None:
             self._reader.read_array(command)
         alone = guard.in_charge or not guard.controller_alive
-        self._reckon(self._payload, alone,
-                     lambda each: torque.set_payload(payload_from(each)))
-        self._reckon(self._gravity, alone,
-                     lambda each: torque.set_gravity(gravity_from(each, self._base)))
+        self._poll_load(self._payload, alone,
+                        lambda each: torque.set_payload(payload_from(each)))
+        self._poll_load(self._gravity, alone,
+                        lambda each: torque.set_gravity(gravity_from(each, self._base)))
 
-    def _reckon(self, subscription: PolledSubscription, alone: bool, take) -> None:
+    def _poll_load(self, subscription: PolledSubscription, alone: bool, take) -> None:
         message = subscription.take()
         if message is None or not alone:
             return
         try:
             take(message)
-            self._log.info(f'taken from {subscription.topic}')
+            self._log.info(f'applied: {subscription.topic}')
         except RobodynError as error:
             self._log.error(f'refused on {subscription.topic}: {error}')
 
 
 class StateSubscriber:
     """
-    What a guard sees of the arm.
+    Subscription of joint states.
 
     Parameters
     ----------
     node : Node
         The guard node.
     model : RobotModel
-        Of the arm.
+        Model of the arm.
     values : GuardSettings
-        The parameters of the guard.
+        Parameters of the guard.
 
     Attributes
     ----------
     reader : JointStateReader
-        Has the last complete state.
+        Reader with the last complete state.
     qd : (nv,) array
-        Its velocity, estimated where positions contradict the reported one.
+        Velocity of that state, estimated where positions contradict the reported one.
 
     """
 
@@ -123,20 +123,20 @@ class StateSubscriber:
         self._stale = StaleMonitor(values.stale.hold, np.inf, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
         self.reader = JointStateReader(model.joint_names, model.continuous, JumpDetector(
-            model.joint_names, model.velocity_limit, values.stale.jump, _BELIEVED))
+            model.joint_names, model.velocity_limit, values.stale.jump, _ACCEPTED))
         self.qd = self.reader.qd
         self._velocity = PlausibleVelocity(model.velocity_limit)
 
-    def look(self, patience: float = 0.0) -> bool:
-        """Take what has come, wait for it at most so long; return whether there is a new state."""
-        first = self._states.wait(patience) if patience else None
+    def poll(self, timeout: float = 0.0) -> bool:
+        """Take the waiting states, or wait up to `timeout` s; return whether one is new."""
+        first = self._states.wait(timeout) if timeout else None
         new = first is not None and self._read(first)
         for sample in self._states.waiting():
             new |= self._read(sample)
         return new
 
     def verdict(self) -> StaleVerdict:
-        """Return how old the state is."""
+        """Return how stale the state is."""
         return self._stale.check(time.monotonic())
 
     def _read(self, sample: JointStateSample) -> bool:
@@ -152,21 +152,21 @@ class StateSubscriber:
 
 class CommandPublisher:
     """
-    What a guard says: its state, and torques.
+    Publishers of the guard's state and of torques.
 
     Parameters
     ----------
     node : Node
         The guard node.
     model : RobotModel
-        Of the arm.
+        Model of the arm.
     values : GuardSettings
-        The parameters of the guard.
+        Parameters of the guard.
 
     Attributes
     ----------
     command_topic : str
-        Full name of the topic of the torques.
+        Full name of the torque topic.
 
     """
 
@@ -182,21 +182,21 @@ class CommandPublisher:
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
 
-    def tell(self, state: GuardState, echo) -> None:
-        """Say what the guard does, and the stamp of the newest heartbeat it had heard by then."""
+    def publish_state(self, state: GuardState, echo) -> None:
+        """Publish the state of the guard, with the stamp of the newest received heartbeat."""
         self._header.frame_id = state.value
         if echo is not None:
             self._header.stamp = echo
         self._state.publish(self._header)
 
     def command(self, torque: np.ndarray, q: np.ndarray) -> None:
-        """Send a torque; named efforts carry the position where the arm is."""
+        """Publish a torque; named efforts carry the present position as well."""
         self._array.publish(self._writer.write(torque))
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
             self._named.publish(self._joints.write(self._node.get_clock().now().nanoseconds))
 
-    def wait_until_heard(self) -> None:
-        """Give what was said last the time to arrive."""
+    def wait_until_acknowledged(self) -> None:
+        """Wait until the last messages are acknowledged, for a limited time."""
         for publisher in (self._array, self._state):
-            publisher.wait_for_all_acked(Duration(seconds=_ARRIVE))
+            publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))

@@ -1,10 +1,9 @@
 """
-The torque of an arm that nobody controls: its weight, damping until it rests, and a hold there.
+Torque of a guard: gravity torque, damping until the arm rests, and a hold there.
 
-The damping is `- damping M(q) qd`: all joints lose their speed at the same pace, so that none is
-shaken by the others, whatever the masses, and no motion is fed. What the model does not know would
-let the arm sink for ever at the speed at which damping carries it: an `Anchor` holds it where it
-would have come to rest, with a part of the effort limits only.
+The damping is `- damping M(q) qd`: all joints decelerate at the same rate, without coupling,
+whatever the masses. Under damping alone, errors of the model would let the arm sink at a constant
+speed; therefore an `Anchor` holds it where it comes to rest, with a fraction of the effort limits.
 """
 
 from __future__ import annotations
@@ -23,62 +22,62 @@ from robodyn_ros.safety import (
     Anchor, brake_at_limits, check_not_raised, checked_bounds, Supervisor)
 from robodyn_ros.safety.torque_limits import effort_and_rate, TorqueLimits
 
-_BRAKE = 80.0    # 1/s, of speed that is too much so near a limit
-_REACH = 0.1     # s in which a joint may reach its limit
-_SLACK = 1e-3    # rad or m that a wall stays outside of a joint beyond its limit
+_BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
+_REACH = 0.1     # s, shortest time in which a joint may reach its limit
+_SLACK = 1e-3    # rad or m between a joint beyond its limit and its wall
 
 
 class GuardTorque:
     """
-    Makes the torques of a guard; no ROS in it but the parameters.
+    Computes the torques of a guard.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm, with slots for payloads.
+        Dynamics of the arm, with slots for payloads.
     values : GuardSettings
-        The parameters of the guard.
+        Parameters of the guard.
 
     Attributes
     ----------
     loads : Loads
-        What the arm carries.
+        Payloads and gravity.
     armature : (nv,) array
-        Inertia of the rotors.
+        Rotor inertia times gear ratio squared, in kg m^2 or kg.
 
     Raises
     ------
     ParameterError
-        A limit of effort or rate makes no sense, naming the joint.
+        A limit of effort or rate is invalid; the message names the joint.
 
     """
 
     def __init__(self, dynamics: Dynamics, values: GuardSettings):
         self._dynamics, self._model = dynamics, dynamics.model
         self.loads = Loads(dynamics)
-        self._own = 0.0 if values.limits.driver_compensates_gravity else 1.0
+        self._gravity_scale = 0.0 if values.limits.driver_compensates_gravity else 1.0
         effort, rate, margin = _bounds(values.limits, dynamics.model)
         self._supervisor = Supervisor(effort, rate, dynamics.model.joint_names, margin)
         self._configured = effort * margin, rate
         nv = dynamics.nv
         self.armature = np.zeros(nv)
-        # position limits, or where the arm is beyond; they move inwards with it
+        # position limits; for a joint beyond its limit, walls that follow it inwards
         self._walls = np.array([dynamics.model.lower, dynamics.model.upper], dtype=float)
         self._anchor = Anchor(*self._walls)
-        (self._q, self._still, self._qdd, self._brake, self._weight, self._hold,
+        (self._q, self._zero, self._qdd, self._brake, self._gravity, self._hold,
          self._torque) = np.zeros((7, nv))
-        self._before = 0.0
-        self._obey(values, effort * margin)
-        self.moving(0.0, np.zeros(nv), np.zeros(nv))  # compiles
+        self._last_time = 0.0
+        self._apply(values, effort * margin)
+        self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
 
     @property
     def usable(self) -> np.ndarray:
-        """Return the largest torques, (nv,)."""
+        """Return the effort limits times margin, (nv,), in N m or N."""
         return self._usable
 
     @property
     def last(self) -> np.ndarray:
-        """Return the last torque, (nv,)."""
+        """Return the last torque, (nv,), in N m or N."""
         return self._supervisor.last
 
     def check_change(self, values: GuardSettings) -> None:
@@ -91,27 +90,27 @@ class GuardTorque:
         """Use other parameters, that were checked, from now on."""
         effort, rate, margin = _bounds(values.limits, self._model)
         self._supervisor.change(effort, rate, margin)
-        self._obey(values, effort * margin)
+        self._apply(values, effort * margin)
 
-    def see(self, q: np.ndarray) -> None:
-        """Take note of where the arm is, for what it could carry there."""
+    def set_position(self, q: np.ndarray) -> None:
+        """Set the position of the arm, at which payload and gravity are checked."""
         self._q[:] = q
 
     def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
-        """Begin at the torque that was sent last, if it is known, else at the weight."""
-        self._q[:], self._before = q, now
+        """Start from the last torque of the controller, or from the gravity torque if None."""
+        self._q[:], self._last_time = q, now
         self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
         self._anchor.reset(q, qd, self._damping)
         self._hold.fill(0.0)
-        self._supervisor.reset(self._own * self._dynamics.gravity(q) if torque is None
+        self._supervisor.reset(self._gravity_scale * self._dynamics.gravity(q) if torque is None
                                else torque)
 
-    def moving(self, now: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Return the torque for a fresh state; overwritten by the next call."""
+    def update(self, now: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Return the torque for a fresh state, (nv,); overwritten by the next call."""
         self._q[:] = q
-        self._follow_inwards(q)
-        self._dynamics.gravity(q, out=self._weight)
-        self._hold_fast(q, qd)
+        self._move_walls(q)
+        self._dynamics.gravity(q, out=self._gravity)
+        self._update_hold(q, qd)
         brake_at_limits(q, qd, *self._walls, _BRAKE, _REACH, out=self._brake)
         np.multiply(qd, -self._damping, out=self._qdd)
         self._qdd += self._brake
@@ -119,49 +118,49 @@ class GuardTorque:
         self._torque += self._hold
         return self._supervised(now)
 
-    def _follow_inwards(self, q: np.ndarray) -> None:
-        """Let the walls of joints beyond their limits follow them inwards."""
+    def _move_walls(self, q: np.ndarray) -> None:
+        """Move the walls of joints beyond their limits inwards with them."""
         model, (lower, upper) = self._model, self._walls
         np.minimum(model.lower, np.maximum(lower, q - _SLACK), out=lower)
         np.maximum(model.upper, np.minimum(upper, q + _SLACK), out=upper)
 
-    def blind(self, now: float) -> np.ndarray:
-        """Return the torque while no state comes: what held the arm where it was seen last."""
-        self._dynamics.gravity(self._q, out=self._weight)
+    def update_without_state(self, now: float) -> np.ndarray:
+        """Return the torque without a fresh state: last hold, gravity at the last position."""
+        self._dynamics.gravity(self._q, out=self._gravity)
         self._torque[:] = self._hold
         return self._supervised(now)
 
-    def let_go(self) -> None:
-        """Hold no more: what `blind` returns is the weight alone."""
+    def release_hold(self) -> None:
+        """Remove the hold: `update_without_state` returns the gravity torque alone."""
         self._hold.fill(0.0)
 
-    def _hold_fast(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Find the torque that leads back to the anchor, which gives way before it is too much."""
+    def _update_hold(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Compute the torque towards the anchor; move the anchor where the torque is limited."""
         pull = self._anchor.pull(q, qd, self._damping, self._hold_rate)
         self._accelerate(pull, self._hold)
         excess = np.abs(self._hold) / self._hold_effort
-        most = excess.max()
-        if most > 1.0:  # joints that are not overcome stay where they are
-            self._hold /= most
+        largest = excess.max()
+        if largest > 1.0:  # only the anchors of joints at their limit move
+            self._hold /= largest
             self._anchor.slip(1.0 / np.maximum(excess, 1.0))
 
     def _accelerate(self, qdd: np.ndarray, out: np.ndarray) -> None:
-        """Find the torque for an acceleration besides the weight."""
-        self._dynamics.inverse_dynamics(self._q, self._still, qdd, out=out)
-        out -= self._weight
+        """Compute the torque for an acceleration, without gravity torque."""
+        self._dynamics.inverse_dynamics(self._q, self._zero, qdd, out=out)
+        out -= self._gravity
         out += self.armature * qdd
 
     def set_payload(self, payload: Payload) -> None:
-        """Carry a payload, unless no motor could (raises `ModelError`, as the controller does)."""
-        self._take(self.loads.with_payload(payload), self.loads.gravity)
+        """Set a payload; raise `ModelError` if its gravity torque exceeds the effort limits."""
+        self._change_loads(self.loads.with_payload(payload), self.loads.gravity)
 
     def set_gravity(self, gravity) -> None:
-        """Reckon with another gravity; raises as `set_payload`."""
+        """Set the gravity vector, in m/s^2; raise as `set_payload`."""
         check_gravity(gravity)
-        self._take(self.loads.payloads, gravity)
+        self._change_loads(self.loads.payloads, gravity)
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
-        """Reckon with all that a controller does; raises `RobodynError` if nothing is so."""
+        """Set the loads of the controller; raise `RobodynError` if they are not physical."""
         check_gravity(gravity)
         armature = not_negative('armature', armature, self._model)
         for load in payloads:
@@ -170,27 +169,27 @@ class GuardTorque:
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
         self.armature[:] = armature
 
-    def _take(self, payloads, gravity) -> None:
-        weight = self._own * self.loads.gravity_torque(
+    def _change_loads(self, payloads, gravity) -> None:
+        torque = self._gravity_scale * self.loads.gravity_torque(
             self._q, self.loads.runtime_parameters(payloads, gravity))
-        excess = np.abs(weight) - self._usable
+        excess = np.abs(torque) - self._usable
         j = int(np.argmax(excess))
         if excess[j] > 0.0:
             raise ModelError(
-                f"joint '{self._model.joint_names[j]}' would need {weight[j]:.4g} to hold the "
+                f"joint '{self._model.joint_names[j]}' would need {torque[j]:.4g} to hold the "
                 f'arm here, its motor may give {self._usable[j]:.4g}')
         self.loads.change(payloads, gravity)
 
-    def _obey(self, values: GuardSettings, usable: np.ndarray) -> None:
+    def _apply(self, values: GuardSettings, usable: np.ndarray) -> None:
         self._usable, self._damping = usable, values.damping
         self._hold_rate, self._hold_effort = values.hold_rate, values.hold_effort * usable
 
     def _supervised(self, now: float) -> np.ndarray:
-        """Add the weight, as far as it is ours, and bound the whole."""
-        passed, self._before = now - self._before, now
-        self._weight *= self._own
-        self._torque += self._weight
-        return self._supervisor.supervise(self._torque, self._weight, passed)[0]
+        """Add the gravity torque, unless the driver compensates gravity, and limit the sum."""
+        passed, self._last_time = now - self._last_time, now
+        self._gravity *= self._gravity_scale
+        self._torque += self._gravity
+        return self._supervisor.supervise(self._torque, self._gravity, passed)[0]
 
 
 def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray, float]:

@@ -1,1 +1,1 @@
-"""The loop of the controller in machine code: between the handles that rclpy has made."""
+"""Native loops of controller and simulator: threads of machine code on the handles of rclpy."""

@@ -1,7 +1,7 @@
 """
-The block of a native loop: 64-bit words with names, shared by Python and machine code.
+Block of a native loop: named 64-bit words, shared by Python and machine code.
 
-Words are integers, addresses or numbers; a name that begins with `~` is a number (float64).
+A word is an integer, an address, or, if its name begins with `~`, a float64.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def places_of(words: Sequence[str]) -> dict[str, int]:
-    """Return the place of each word by its name."""
+    """Return the index of each word by its name."""
     return {name.lstrip('~'): place for place, name in enumerate(words)}
 
 
@@ -22,41 +22,43 @@ FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take',
              'forget_error', 'clock_gettime', 'usleep', 'receive', 'begin', 'check',
              'heartbeat_sent', 'cycle')
 WORDS = (
-    # Python sets them before the loop begins
-    *FUNCTIONS, 'wait_set', 'wake', 'states', 'words', 'torques', 'heartbeats',
-    'state_message', 'word_message', 'torque_message', 'torque_data', 'heartbeat_messages',
-    'word_table', 'word_count', 'order', 'joints', 'simulated', '~period', '~patience',
+    # set by Python before the loop starts
+    *FUNCTIONS, 'wait_set', 'wake', 'states', 'guard_states', 'torques', 'heartbeats',
+    'state_message', 'guard_message', 'torque_message', 'torque_data', 'heartbeat_messages',
+    'guard_state_table', 'guard_state_count', 'order', 'joints', 'simulated', '~period',
+    '~patience',
     'turn', 'before', 'permission_program', 'permission', 'result', 'permission_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
     'since', 'ring', 'ring_rows', 'ring_bytes',
-    # Python sets them at any time
-    'stop', 'heard', 'layouts', 'layout_count', 'current', 'chosen', 'lost', '~alive', '~cause',
-    # machine code sets them
-    'using', 'used', 'count', 'strange', 'strange_bytes', 'strange_length', 'refused', 'errors',
-    'commands', 'sent', 'failures', '~due', 'beat_stamp', '~beat_time', 'beat_phase', 'unsent',
-    'withheld',
-    # the programs: number, address, segments, rows of segments
+    # set by Python at any time
+    'stop', 'guard_subscribed', 'layouts', 'layout_count', 'current', 'chosen', 'lost', '~alive',
+    '~cause',
+    # set by machine code
+    'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'errors',
+    'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
+    'heartbeat_phase', 'unsent', 'withheld',
+    # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code
     'seconds', 'nanoseconds')
 PLACES = places_of(WORDS)
 PROGRAM_WORDS = 4
 
-# a layout of messages that is known, in words
+# words of a known layout of messages
 LAYOUT = ('size', 'ranges', 'range_count', 'template', 'joints', 'position', 'velocity', 'effort',
           'columns')
-# the head of a row of the ring; permission, torque and memory come after it
+# first words of a row of the ring buffer; permission and memory follow
 ROW = ('number', 'stamp', '~arrival', '~wall', '~end', 'sent')
 
 
 class Block:
     """
-    The words by name.
+    Words by name.
 
     Parameters
     ----------
     places : mapping of str to int
-        Place of each word.
+        Index of each word.
 
     Attributes
     ----------
@@ -78,19 +80,19 @@ class Block:
         self.words[self._places[name]] = value
 
     def number(self, name: str) -> float:
-        """Return a word that is a number."""
+        """Return a word that is a float64."""
         return float(self.numbers[self._places[name]])
 
     def set_number(self, name: str, value: float) -> None:
-        """Set a word that is a number."""
+        """Set a word that is a float64."""
         self.numbers[self._places[name]] = value
 
     def set_functions(self, addresses: Mapping[str, int]) -> None:
-        """Set the words of functions, of those that have one."""
+        """Set the addresses of those functions that have a word."""
         for name in addresses.keys() & self._places.keys():
             self[name] = addresses[name]
 
     @property
     def address(self) -> int:
-        """Return where it is."""
+        """Return the address of the block."""
         return self.words.ctypes.data

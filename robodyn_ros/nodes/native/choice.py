@@ -1,4 +1,4 @@
-"""Which loop a node has: in machine code or in Python."""
+"""Choice of the loop of a node: native or Python."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from robodyn_ros.exceptions import ParameterError
 _Loop = TypeVar('_Loop')
 
 
-def open_loop(wish: str, problem: str, make: Callable[[], _Loop]) -> tuple[_Loop | None, str]:
+def open_loop(choice: str, problem: str, make: Callable[[], _Loop]) -> tuple[_Loop | None, str]:
     """
-    Return the native loop, if it is to run, and the reason where it is not.
+    Return the native loop, or None, and the reason why there is none.
 
     Parameters
     ----------
-    wish : {'auto', 'native', 'python'}
-        The parameter `loop`.
+    choice : {'auto', 'native', 'python'}
+        Parameter `loop`.
     problem : str
-        Why it cannot be native, as far as that is known; empty if it can.
+        Known reason why the loop cannot be native; empty if there is none.
     make : callable
-        Makes the native loop.
+        Returns the native loop.
 
     Raises
     ------
     ParameterError
-        It is to run, and cannot.
+        `choice` is 'native', and the native loop cannot run.
 
     """
-    if wish == 'python':
-        return None, 'the parameter loop says so'
+    if choice == 'python':
+        return None, 'the parameter loop is python'
     native = None
     if not problem:
         try:
             native = make()
-        except Exception as error:  # of the middleware, of another version of rcl or of LLVM
+        except Exception as error:  # of another middleware, or another version of rcl or LLVM
             problem = f'{type(error).__name__}: {error}'
-    if problem and wish == 'native':
-        raise ParameterError(f'loop is native, which cannot be: {problem}; set loop to auto',
+    if problem and choice == 'native':
+        raise ParameterError(f'loop: native is not possible: {problem}; set loop to auto',
                              parameter='loop', value='native')
     return native, problem

@@ -1,10 +1,10 @@
 """
-Machine code of the native loop, as LLVM IR.
+Machine code of the native control loop, as LLVM IR.
 
-A turn waits for a state, or for a word of the guard, at most until a torque is due; runs the cycle
-with the newest program; sends what it returns; sends the heartbeat; and keeps a row of what was
-seen and done. It calls nothing but functions of rcl, clocks and compiled steps, takes no lock, and
-needs no interpreter. Words of the block are named as in `block`.
+An iteration waits for a joint state or a state of the guard, at most until a torque is due; runs
+the cycle with the newest program; publishes the torque and the heartbeat; and writes a row of the
+ring buffer. It calls only functions of rcl, clocks and compiled steps, takes no lock, and needs no
+Python interpreter. Words of the block are named as in `block`.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from robodyn_ros.nodes.native.block import PLACES, PROGRAM_WORDS, ROW
 from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MESSAGE, REALTIME, STAMP, Writer)
 
-_REST = 500        # us after an error of rcl_wait
-_FAILURES = 10     # torques that could not be published, after which no heartbeat is sent
-_TEXT = STAMP + 8  # of a Header, after its stamp
+_PAUSE = 500       # us after an error of rcl_wait
+_FAILURES = 10     # failures to publish a torque, after which no heartbeat is sent
+_TEXT = STAMP + 8  # offset of the text of a Header
 
 
 class _Writer(Writer):
-    """Writes a function of the block, with the blocks of cycle and permission."""
+    """Writes a function of the block, with access to the blocks of cycle and permission."""
 
     def __init__(self, fields: Mapping[str, int], module: ir.Module, name: str, result: ir.Type):
         super().__init__(module, name, PLACES, result)
         self._fields = fields
 
     def place(self, name: str) -> int:
-        """Return the place of a field."""
+        """Return the index of a field."""
         return self._fields[name]
 
     def read(self, block: str, name: str):
-        """Return a field of a block of the cycle, or of the permission."""
+        """Return a field of a block of the cycle or of the permission."""
         return self.load(self.word(block), 8 * self._fields[f'{block}.{name}'], F64)
 
     def write(self, block: str, name: str, value) -> None:
-        """Set a field of a block of the cycle, or of the permission."""
+        """Set a field of a block of the cycle or of the permission."""
         self.store(F64(value) if isinstance(value, float) else value, self.word(block),
                    8 * self._fields[f'{block}.{name}'])
 
     def since(self, stamp):
-        """Return a stamp in ns as seconds, as the permission counts them."""
+        """Return a stamp in ns as seconds since the origin of the permission."""
         return self.b.fmul(F64(1e-9), self.b.sitofp(self.b.sub(stamp, self.word('since')), F64))
 
     def step(self, name: str):
-        """Run a step of the permission, at the time in its turn; return its result."""
+        """Run a step of the permission at the time in its `turn`; return its result."""
         self.copy(self.word('before'), self.word('permission'), self.word('permission_bytes'))
         self.call(name, *map(self.word, ('turn', 'before', 'permission_program', 'permission',
                                          'result')), result=ir.VoidType())
@@ -62,12 +62,12 @@ class _Writer(Writer):
 
 def loop_ir(places: Mapping[str, int]) -> str:
     """
-    Return the module with `loop(block)`, `turn(block)`, `decode(block)` and `swap(block)`.
+    Return the module with `loop(block)`, `iterate(block)`, `decode(block)` and `swap(block)`.
 
     Parameters
     ----------
     places : mapping of str to int
-        Places of the fields of the blocks of cycle and permission, such as 'state.kind'.
+        Indices of the fields of the blocks of cycle and permission, such as 'state.kind'.
 
     """
     module = ir.Module('native loop')
@@ -81,64 +81,64 @@ def loop_ir(places: Mapping[str, int]) -> str:
         functions[name] = w.b.function
 
     function(_decode, 'decode', I64)
-    function(_hear, 'hear_guard')
+    function(_receive_guard_state, 'receive_guard_state')
     function(_send, 'send')
-    function(_beat, 'send_heartbeat')
-    function(_keep, 'keep')
-    function(_turn, 'turn')
+    function(_send_heartbeat, 'send_heartbeat')
+    function(_record, 'record')
+    function(_iterate, 'iterate')
     function(_loop, 'loop')
     function(_swap, 'swap')
     return str(module)
 
 
 def _decode(w: _Writer, _functions) -> None:
-    """Write the joint state of the message that was received; return whether there is one."""
+    """Copy the joint state of the received message; return whether its layout is known."""
     b = w.b
     message = w.word('state_message')
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.fitting(w.word('layouts'), w.word('layout_count'), data, length) as x:
         with b.if_then(b.icmp_signed('==', x['joints'], I64(0))):
-            b.ret(I64(0))  # of others
+            b.ret(I64(0))  # joints of another robot
         _read(w, x, data)
         b.ret(I64(1))
     w.count_up('refused')
-    fits = b.and_(b.icmp_signed('==', w.word('strange_length'), I64(0)),
-                  b.icmp_signed('<=', length, w.word('strange_bytes')))
+    fits = b.and_(b.icmp_signed('==', w.word('unknown_length'), I64(0)),
+                  b.icmp_signed('<=', length, w.word('unknown_bytes')))
     with b.if_then(fits):
-        w.copy(w.word('strange'), data, length)
+        w.copy(w.word('unknown'), data, length)
         b.fence('release')
-        w.put('strange_length', length)
+        w.put('unknown_length', length)
     b.ret(I64(0))
 
 
 def _read(w: _Writer, x: Mapping, data) -> None:
-    """Write the numbers of a message of a known layout into the state."""
+    """Copy the numbers of a message of a known layout into the state."""
     b = w.b
     state = w.word('state')
     with w.each(x['joints']) as j:
         column = w.load(b.add(x['columns'], b.mul(j, I64(8))))
         for name, key in (('position', 'q'), ('velocity', 'qd'), ('effort', 'effort')):
             place = b.add(b.add(data, x[name]), b.mul(column, I64(8)))
-            there = b.icmp_signed('>=', x[name], I64(0))
-            # an array that is not there is read from the begin of the message, and not used
-            value = b.select(there, w.load(b.select(there, place, data), kind=F64),
+            present = b.icmp_signed('>=', x[name], I64(0))
+            # for an absent array the begin of the message is read, and not used
+            value = b.select(present, w.load(b.select(present, place, data), kind=F64),
                              F64(math.nan))
             begin = b.add(state, I64(8 * w.place(f'state.{key}')))
             w.store(value, b.add(begin, b.mul(j, I64(8))))
     w.write('state', 'stamp', w.seconds(*w.stamp(data, STAMP)))
 
 
-def _hear(w: _Writer, _functions) -> None:
-    """Take note of a word of the guard, if one has come."""
+def _receive_guard_state(w: _Writer, _functions) -> None:
+    """Take a state of the guard, if there is one."""
     b = w.b
-    message = w.word('word_message')
-    with b.if_then(b.icmp_signed('==', w.word('words'), I64(0))):
+    message = w.word('guard_message')
+    with b.if_then(b.icmp_signed('==', w.word('guard_states'), I64(0))):
         b.ret_void()
-    with b.if_then(b.not_(w.take(w.word('words'), message))):
+    with b.if_then(b.not_(w.take(w.word('guard_states'), message))):
         b.ret_void()
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
-    with w.each(w.word('word_count')) as index:
-        row = b.add(w.word('word_table'), b.mul(index, I64(16)))
+    with w.each(w.word('guard_state_count')) as index:
+        row = b.add(w.word('guard_state_table'), b.mul(index, I64(16)))
         text, size = w.load(row), w.load(row, 8)
         with b.if_then(b.icmp_signed('>=', length, b.add(size, I64(_TEXT)))):
             differs = w.variable()
@@ -151,7 +151,7 @@ def _hear(w: _Writer, _functions) -> None:
 
 
 def _send(w: _Writer, _functions) -> None:
-    """Send the torque, in the order of the wire, unless the permission is out of date."""
+    """Publish the torque, in the order of the message, unless the permission is out of date."""
     b = w.b
     w.write('turn', 'now', w.now())
     with b.if_else(w.is_(w.step('check'), 0.0)) as (permitted, late):
@@ -160,14 +160,14 @@ def _send(w: _Writer, _functions) -> None:
                 joint = w.load(b.add(w.word('order'), b.mul(j, I64(8))))
                 torque = w.load(b.add(w.word('torque'), b.mul(joint, I64(8))), kind=F64)
                 w.store(torque, b.add(w.word('torque_data'), b.mul(j, I64(8))))
-            good = w.ask('publish', w.word('torques'), w.word('torque_message'), I64(0))
-            with b.if_else(good) as (published, failed):
+            success = w.call_rcl('publish', w.word('torques'), w.word('torque_message'), I64(0))
+            with b.if_else(success) as (published, failed):
                 with published:
                     w.put('commands', 1)
                     w.count_up('sent')
                     w.put('failures', 0)
                     w.put('unsent', 0)
-                with failed:  # the guard is to take over if that goes on
+                with failed:  # if this persists, the guard is to take over
                     w.count_up('failures')
                     w.count_up('withheld')
                     w.put('unsent', 1)
@@ -176,31 +176,31 @@ def _send(w: _Writer, _functions) -> None:
             w.put('unsent', 1)
 
 
-def _beat(w: _Writer, _functions) -> None:
-    """Send a heartbeat, if the last one is not quite fresh or was of another phase."""
+def _send_heartbeat(w: _Writer, _functions) -> None:
+    """Publish a heartbeat if the phase has changed or the last one is `SPACING` old."""
     b = w.b
-    after, wall = b.add(w.word('beat_stamp'), I64(1)), w.nanoseconds(*w.clock(REALTIME))
+    after, wall = b.add(w.word('heartbeat_stamp'), I64(1)), w.nanoseconds(*w.clock(REALTIME))
     stamp = b.select(b.icmp_signed('>', after, wall), after, wall)
-    w.put('beat_stamp', stamp)
+    w.put('heartbeat_stamp', stamp)
     w.write('turn', 'commands', b.sitofp(w.word('commands'), F64))
     w.write('turn', 'stamp', w.since(stamp))
     now = w.now()
     w.write('turn', 'now', now)
     phase = b.fptosi(w.step('heartbeat_sent'), I64)
-    due = b.or_(b.icmp_signed('!=', phase, w.word('beat_phase')), b.fcmp_ordered(
-        '>=', b.fsub(now, w.number('beat_time')), F64(SPACING)))
-    alive = b.and_(b.icmp_signed('!=', w.word('heard'), I64(0)),
+    due = b.or_(b.icmp_signed('!=', phase, w.word('heartbeat_phase')), b.fcmp_ordered(
+        '>=', b.fsub(now, w.number('heartbeat_time')), F64(SPACING)))
+    alive = b.and_(b.icmp_signed('!=', w.word('guard_subscribed'), I64(0)),
                    b.icmp_signed('<', w.word('failures'), I64(_FAILURES)))
     with b.if_then(b.and_(due, alive)):
-        w.put('beat_time', now)
-        w.put('beat_phase', phase)
+        w.put('heartbeat_time', now)
+        w.put('heartbeat_phase', phase)
         message = b.add(w.word('heartbeat_messages'), b.mul(phase, I64(MESSAGE)))
         w.set_stamp(w.load(message, BUFFER), stamp)
-        w.ask('publish', w.word('heartbeats'), message, I64(0))
+        w.call_rcl('publish', w.word('heartbeats'), message, I64(0))
 
 
-def _keep(w: _Writer, _functions) -> None:
-    """Put what was seen and done into the ring."""
+def _record(w: _Writer, _functions) -> None:
+    """Write inputs and results of the iteration into the ring buffer."""
     b = w.b
     count = w.word('count')
     row = b.add(w.word('ring'), b.mul(b.srem(count, w.word('ring_rows')), w.word('ring_bytes')))
@@ -222,40 +222,39 @@ def _keep(w: _Writer, _functions) -> None:
     w.count_up('count')
 
 
-def _turn(w: _Writer, functions: Mapping) -> None:
+def _iterate(w: _Writer, functions: Mapping) -> None:
     b = w.b
-    # until a state comes, or a word of the guard, or something is to be done
+    # wait for a joint state, a state of the guard, or a request of Python
     wait = b.fsub(w.number('due'), w.now())
     wait = b.select(b.fcmp_ordered('<', wait, F64(COAST)), wait, F64(COAST))
     wait = b.select(b.fcmp_ordered('>', wait, F64(0.0)), wait, F64(0.0))
     wait_set, none = w.word('wait_set'), I64(0)
-    w.ask('clear', wait_set)
-    w.ask('add_subscription', wait_set, w.word('states'), none)
-    with b.if_then(b.icmp_signed('!=', w.word('words'), I64(0))):
-        w.ask('add_subscription', wait_set, w.word('words'), none)
-    w.ask('add_guard_condition', wait_set, w.word('wake'), none)
+    w.call_rcl('clear', wait_set)
+    w.call_rcl('add_subscription', wait_set, w.word('states'), none)
+    with b.if_then(b.icmp_signed('!=', w.word('guard_states'), I64(0))):
+        w.call_rcl('add_subscription', wait_set, w.word('guard_states'), none)
+    w.call_rcl('add_guard_condition', wait_set, w.word('wake'), none)
     code = w.call('wait', wait_set, b.fptosi(b.fmul(wait, F64(1e9)), I64))
     with b.if_then(b.and_(b.icmp_signed('!=', code, I32(rcl.OK)),
                           b.icmp_signed('!=', code, I32(rcl.TIMEOUT)))):
-        w.fail()
-        w.call('usleep', I32(_REST))
-    b.call(functions['hear_guard'], [w.block])
-    # what has come
+        w.count_error()
+        w.call('usleep', I32(_PAUSE))
+    b.call(functions['receive_guard_state'], [w.block])
     received = w.variable()
     with b.if_then(w.take(w.word('states'), w.word('state_message'))):
         b.store(b.call(functions['decode'], [w.block]), received)
-    came = b.icmp_signed('!=', b.load(received), I64(0))
+    has_state = b.icmp_signed('!=', b.load(received), I64(0))
     now = w.now()
     wall = w.seconds(*w.clock(REALTIME))
     late = b.fcmp_ordered('>=', now, w.number('due'))
-    kind = b.select(came, F64(RECEIVED), b.select(late, F64(DUE), F64(WAITING)))
+    kind = b.select(has_state, F64(RECEIVED), b.select(late, F64(DUE), F64(WAITING)))
     simulated = b.icmp_signed('!=', w.word('simulated'), I64(0))
     w.write('state', 'clock', b.select(
-        b.and_(simulated, came), w.read('state', 'stamp'), wall))
+        b.and_(simulated, has_state), w.read('state', 'stamp'), wall))
     for name, value in (('kind', kind), ('now', now), ('arrival', now)):
         w.write('state', name, value)
-    w.write('state', 'cause', b.select(came, F64(0.0), w.number('cause')))
-    # who may act
+    w.write('state', 'cause', b.select(has_state, F64(0.0), w.number('cause')))
+    # permission to command
     w.write('turn', 'now', now)
     permitted = b.not_(w.is_(w.step('begin'), 0.0))
     with b.if_then(b.not_(w.is_(w.read('permission', 'guard_commands'), 0.0))):
@@ -274,14 +273,14 @@ def _turn(w: _Writer, functions: Mapping) -> None:
         b.call(functions['send'], [w.block])
     _plan(w, made, permitted, now)
     b.call(functions['send_heartbeat'], [w.block])
-    b.call(functions['keep'], [w.block])
-    # whoever waits for that finds the turn in the ring
+    b.call(functions['record'], [w.block])
+    # once Python reads `used`, this iteration is in the ring buffer
     b.fence('release')
     w.put('used', number)
 
 
 def _take_program(w: _Writer):
-    """Let the cycle use the newest program; return its number."""
+    """Set the newest program for the cycle; return its number."""
     b = w.b
     again, after = b.append_basic_block(), b.append_basic_block()
     current, using = map(w.word_at, ('current', 'using'))
@@ -289,7 +288,7 @@ def _take_program(w: _Writer):
     b.position_at_end(again)
     index = b.load_atomic(current, 'seq_cst', 8)
     b.store_atomic(index, using, 'seq_cst', 8)
-    # Python may have put another one there before it could see that this one is in use
+    # Python may have submitted another one before `using` was visible to it
     same = b.icmp_signed('==', index, b.load_atomic(current, 'seq_cst', 8))
     b.cbranch(same, after, again)
     b.position_at_end(after)
@@ -312,11 +311,11 @@ def _plan(w: _Writer, made, permitted, now) -> None:
 
 
 def _loop(w: _Writer, functions: Mapping) -> None:
-    w.until_stopped(lambda: w.b.call(functions['turn'], [w.block]))
+    w.until_stopped(lambda: w.b.call(functions['iterate'], [w.block]))
 
 
 def _swap(w: _Writer, _functions) -> None:
-    """Let the program of a number be the newest."""
+    """Make the program `chosen` the newest one."""
     w.b.store_atomic(w.word('chosen'), w.word_at('current'), 'seq_cst', 8)
 
 

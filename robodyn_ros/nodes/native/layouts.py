@@ -1,4 +1,4 @@
-"""Layouts of messages in machine code: what is compared, and where the numbers are."""
+"""Layouts of messages for machine code: bytes to compare, and offsets of the numbers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 from robodyn_ros.nodes.cdr import DoublesLayout, JointStateLayout
 from robodyn_ros.nodes.native.block import Block, LAYOUT
 
-MOST = 8
+MAX_LAYOUTS = 8
 
 
 class LayoutTable:
     """
-    Layouts of messages that a loop knows.
+    Registered layouts of messages of a loop.
 
     Parameters
     ----------
     block : Block
-        Of the loop.
+        Block of the loop.
     table, count : str
-        Words for the address of the table and for how many there are.
+        Words for the address of the table and for the number of layouts.
 
     """
 
     def __init__(self, block: Block, table: str = 'layouts', count: str = 'layout_count'):
         self._block, self._count = block, count
-        self._table = np.zeros((MOST, len(LAYOUT)), dtype=np.int64)
+        self._table = np.zeros((MAX_LAYOUTS, len(LAYOUT)), dtype=np.int64)
         self._kept: list = []
         self._known: set = set()
         block[table] = self._table.ctypes.data
@@ -35,16 +35,17 @@ class LayoutTable:
     def add(self, layout: JointStateLayout | DoublesLayout, columns: Sequence[int],
             position: int, velocity: int, effort: int) -> bool:
         """
-        Add a layout, unless it is known; return whether there was room.
+        Add a layout, unless it is registered; return False if the table is full.
 
         Parameters
         ----------
         layout : JointStateLayout or DoublesLayout
-            What it is compared with.
+            Layout with the bytes to compare.
         columns : sequence of int
-            What the loop makes of each number, or where it finds it.
+            Indices of the numbers of the joints: in the message (joint states), or in the model
+            (commands).
         position, velocity, effort : int
-            Where the arrays begin; -1 if they are not read.
+            Offsets of the arrays in the message; -1 if an array is not read.
 
         """
         content = (position, velocity, effort, tuple(columns), tuple(layout.compared), b''.join(
@@ -52,7 +53,7 @@ class LayoutTable:
         if content in self._known:
             return True
         k = self._block[self._count]
-        if k == MOST:
+        if k == MAX_LAYOUTS:
             return False
         template = np.frombuffer(layout.data, dtype=np.uint8).copy()
         ranges = np.array(layout.compared, dtype=np.int64)
@@ -66,17 +67,17 @@ class LayoutTable:
 
 
 class Layouts(LayoutTable):
-    """Layouts of joint states that the controller's loop knows."""
+    """Registered layouts of joint states of the controller's loop."""
 
     def register(self, layout: JointStateLayout, joint_names: Sequence[str],
                  velocity_required: bool = True) -> str:
         """
-        Let the loop read messages of a layout; those of other joints are passed over.
+        Register a layout; messages of other joints are ignored.
 
         Returns
         -------
         problem : str
-            Why it cannot, empty if it can.
+            Reason why the layout cannot be read; empty if it can.
 
         """
         ours = [name for name in joint_names if name in layout.names]
@@ -92,17 +93,17 @@ class Layouts(LayoutTable):
         columns = [layout.names.index(name) for name in ours]
         known = self.add(layout, columns, position, velocity if speeds else -1,
                          effort if efforts == names else -1)
-        return '' if known else f'joint states have more than {MOST} layouts'
+        return '' if known else f'joint states have more than {MAX_LAYOUTS} layouts'
 
 
 class CommandLayouts(LayoutTable):
     """
-    Layouts of commands that the simulator's loop knows.
+    Registered layouts of commands of the simulator's loop.
 
     Parameters
     ----------
     block : Block
-        Of the loop.
+        Block of the loop.
     table, count : str
         As for `LayoutTable`.
     joint_names, command_joints : sequence of str
@@ -116,12 +117,12 @@ class CommandLayouts(LayoutTable):
         self._joint_names, self._order = list(joint_names), list(command_joints)
 
     def register_array(self, data: bytes) -> bool:
-        """Let the loop read Float64MultiArrays like a good one; return whether it can."""
+        """Register the layout of a valid Float64MultiArray; return whether it can be read."""
         layout = DoublesLayout(data)
         return self._add(layout, self._order, *layout.array)
 
     def register_named(self, data: bytes) -> bool:
-        """Let the loop read JointStates like one with good efforts; return whether it can."""
+        """Register the layout of a JointState with valid efforts; return if it can be read."""
         layout = JointStateLayout(data)
         return self._add(layout, layout.names, *layout.arrays[2])
 

@@ -1,4 +1,4 @@
-"""A control loop in machine code: its arrays, its thread, and what Python reads and writes."""
+"""Native control loop: its arrays, its thread, and its exchange of data with Python."""
 
 from __future__ import annotations
 
@@ -23,52 +23,55 @@ from robodyn_ros.nodes.native.layouts import Layouts
 from robodyn_ros.nodes.native.probe import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 
-ROWS = 1024          # of the ring, cycles
+ROWS = 1024          # rows of the ring buffer, one per cycle
 _CAPACITY = 65_536   # bytes of a message
-_ANSWER = 2.0        # s in which the loop looks at a new program, on the busiest machine
+_TIMEOUT = 2.0       # s until the loop uses a new program, on the busiest machine
 _POLL = 1e-4         # s
 
 
 class Wires:
     """
-    The handles between which a loop runs.
+    Subscriptions and publishers of a control loop.
 
     Parameters
     ----------
     node : Node
-        Owner of all of them.
-    states, words : Subscription or None
-        Of joint states; of the states of the guard.
+        Owner of the handles.
+    states, guard_states : Subscription or None
+        Subscriptions of joint states and of the state of the guard.
     torques, heartbeats : Publisher
-        Of Float64MultiArray; of Header.
+        Publishers of Float64MultiArray and of Header.
     torque_message : bytes
-        Serialized message of torques; its last numbers are those.
+        Serialized message of torques, which are its last numbers.
     order : (nv,) array of int64
-        Joint of the model of each number in it.
+        Model index of the joint of each of these numbers.
 
     """
 
-    def __init__(self, node: Node, states, words, torques, heartbeats,
+    def __init__(self, node: Node, states, guard_states, torques, heartbeats,
                  torque_message: bytes, order: np.ndarray):
-        self.node, self.states, self.words = node, states, words
+        self.node, self.states, self.guard_states = node, states, guard_states
         self.torques, self.heartbeats = torques, heartbeats
         self.torque_message, self.order = torque_message, order
 
 
 class Row:
     """
-    What one turn of the loop has seen and done.
+    Inputs and results of one iteration of the loop.
 
     Attributes
     ----------
     stamp : int
-        Of the newest joint state, in ns.
+        Stamp of the newest joint state, in ns.
     arrival, wall, end : float
-        Times of the steady clock, of the clock of stamps, and again of the steady clock, in s.
+        Begin of the iteration on the steady clock, the same on the clock of stamps, and its end
+        on the steady clock, in s.
     sent : int
         Torques sent so far.
     kind : float
-        Kind of the cycle that was made of it, see `control.state`.
+        Kind of the cycle, see `control.state`.
+    memory, permission : array
+        Memories of the cycle and of the permission.
 
     """
 
@@ -84,35 +87,35 @@ class Row:
 
 class NativeLoop:
     """
-    Runs the cycle of an arm in a thread that needs no interpreter.
+    Runs the cycle of an arm in a thread that needs no Python interpreter.
 
-    Between `start` and `stop` the memory of the host is a copy, see `show`; its program
-    counts from the next `submit` on.
+    Between `start` and `stop` the memory of the host is a copy, see `load_row`; a change of its
+    program takes effect with the next `submit`.
 
     Parameters
     ----------
     host : Host
         Memory and program of the arm.
     deference : CommandPermission
-        What is known of the guard.
+        Permission to command.
     wires : Wires
-        Where states come from and torques go.
+        Subscriptions and publishers.
     simulated : bool
-        Whether the clock of the stamps is that of a simulation.
+        Whether stamps are simulated time.
     period : float
         Seconds between torques without a state; infinite: none.
     patience : float
-        Seconds without a sign of Python after which a motion is stopped.
+        Seconds without `reset_watchdog` after which a motion is stopped.
 
     Attributes
     ----------
     missed : int
-        Turns that were written over before `rows` was called.
+        Iterations that were overwritten before `rows` was called.
 
     Raises
     ------
     NativeLoopError
-        It cannot run here.
+        The platform or the middleware does not support the native loop.
 
     """
 
@@ -140,16 +143,17 @@ class NativeLoop:
         block['simulated'] = simulated
         block.set_number('period', period)
         block.set_number('patience', patience)
-        self._owned = [made.wait_set(wires.node.context, 1 + (wires.words is not None)),
+        self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
                        made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
-        for name, owned in zip(('wait_set', 'state_message', 'word_message'), self._owned):
+        for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
             block[name] = rcl.address_of(owned)
         self._wake = rclpy_implementation.GuardCondition(wires.node.context.handle)
         for name, handle in (('wake', self._wake), ('states', wires.states.handle),
                              ('torques', wires.torques.handle),
                              ('heartbeats', wires.heartbeats.handle)):
             block[name] = handle.pointer
-        block['words'] = 0 if wires.words is None else wires.words.handle.pointer
+        block['guard_states'] = (0 if wires.guard_states is None
+                                 else wires.guard_states.handle.pointer)
         self._thread = LoopThread('control loop', self._code, block, self.stop,
                                   self._wake.trigger_guard_condition)
         self._read = self._number = self.missed = 0
@@ -158,12 +162,13 @@ class NativeLoop:
         handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
                    wires.torques.topic_name: ('publisher', wires.torques.handle.pointer),
                    wires.heartbeats.topic_name: ('publisher', wires.heartbeats.handle.pointer)}
-        if wires.words is not None:
-            handles[wires.words.topic_name] = 'subscription', wires.words.handle.pointer
+        if wires.guard_states is not None:
+            handles[wires.guard_states.topic_name] = (
+                'subscription', wires.guard_states.handle.pointer)
         marked = bytes(wires.torque_message[:-8]) + np.array([1.5]).tobytes()
         probe(wires.node, self._rcl, handles, marked)
 
-    # --- what it works on -------------------------------------------------------------------
+    # --- arrays -----------------------------------------------------------------------------
 
     def _arrays(self, host: Host, deference: CommandPermission) -> None:
         block, bound = self.block, host.bound
@@ -192,8 +197,8 @@ class NativeLoop:
         self._ring = np.full((ROWS, width), -1, dtype=np.int64)
         block['ring'], block['ring_rows'] = self._ring.ctypes.data, ROWS
         block['ring_bytes'] = self._ring.strides[0]
-        self._strange = np.zeros(_CAPACITY, dtype=np.uint8)
-        block['strange'], block['strange_bytes'] = self._strange.ctypes.data, _CAPACITY
+        self._unknown = np.zeros(_CAPACITY, dtype=np.uint8)
+        block['unknown'], block['unknown_bytes'] = self._unknown.ctypes.data, _CAPACITY
         self._layouts = Layouts(block)
 
     def _messages(self, wires: Wires) -> None:
@@ -202,40 +207,40 @@ class NativeLoop:
         self._order = np.array(wires.order, dtype=np.int64)
         block['order'], block['joints'] = self._order.ctypes.data, n
         block['torque_data'] = self._torque_bytes.ctypes.data + self._torque_bytes.size - 8 * n
-        beats = [np.frombuffer(bytearray(_header(phase.value)), dtype=np.uint8)
-                 for phase in PHASES]
+        heartbeats = [np.frombuffer(bytearray(_header(phase.value)), dtype=np.uint8)
+                      for phase in PHASES]
         messages = (rcl.SerializedMessage * 4)(
-            *(made.message(each) for each in (*beats, self._torque_bytes)))
+            *(made.message(each) for each in (*heartbeats, self._torque_bytes)))
         block['heartbeat_messages'] = ctypes.addressof(messages)
         block['torque_message'] = ctypes.addressof(messages[3])
         texts = [np.frombuffer(_text(state.value), dtype=np.uint8)
                  for state in permission.GUARD_STATES]
         table = np.array([(each.ctypes.data, each.size) for each in texts], dtype=np.int64)
-        block['word_table'], block['word_count'] = table.ctypes.data, len(texts)
-        self._kept = beats, messages, texts, table
+        block['guard_state_table'], block['guard_state_count'] = table.ctypes.data, len(texts)
+        self._kept = heartbeats, messages, texts, table
 
     def register(self, layout: JointStateLayout, joint_names: Sequence[str],
                  velocity_required: bool) -> str:
-        """Let the loop read messages of a layout; return why it cannot, see `Layouts`."""
+        """Register a layout of joint states; return why it cannot be read, see `Layouts`."""
         return self._layouts.register(layout, joint_names, velocity_required)
 
     # --- the thread -------------------------------------------------------------------------
 
     @property
     def running(self) -> bool:
-        """Whether the loop has the arm."""
+        """Whether the loop runs."""
         return self._thread.running
 
-    def start(self, stamp: int, heard: bool) -> int:
+    def start(self, stamp: int, guard_subscribed: bool) -> int:
         """
-        Begin with the memory and the program of the host; return the number of the thread.
+        Start with the memory and the program of the host; return the id of the thread.
 
         Parameters
         ----------
         stamp : int
-            Above those of all heartbeats so far, in ns.
-        heard : bool
-            Whether a guard listens to heartbeats.
+            Time above the stamps of all heartbeats so far, in ns.
+        guard_subscribed : bool
+            Whether a guard subscribes to heartbeats.
 
         """
         host, block = self._host, self.block
@@ -243,21 +248,22 @@ class NativeLoop:
         for name, array in self._values.items():
             array[:] = self._deference.values[name]
         block['since'] = self._deference.since or stamp
-        block['beat_stamp'] = stamp
-        block['beat_phase'] = block['lost'] = block['commands'] = 0
-        block['strange_length'] = block['failures'] = 0
-        block['beat_phase'], block['heard'] = -1, heard
+        block['heartbeat_stamp'] = stamp
+        block['lost'] = block['commands'] = 0
+        block['unknown_length'] = block['failures'] = 0
+        block['heartbeat_phase'], block['guard_subscribed'] = -1, guard_subscribed
         block.set_number('due', np.inf)
-        self.attend()
+        self.reset_watchdog()
         self._read = block['count']
         self._put()
         wires = self._wires
-        self._thread.start(wires.node, wires.states, wires.words, wires.torques, wires.heartbeats)
+        self._thread.start(wires.node, wires.states, wires.guard_states, wires.torques,
+                           wires.heartbeats)
         host.remote = self
         return self._thread.native_id
 
     def stop(self) -> None:
-        """End the loop; the memory is the host's again."""
+        """Stop the loop; copy its memory to the host."""
         if not self.running:
             return
         self._thread.stop()
@@ -266,32 +272,32 @@ class NativeLoop:
         self._deference.values['memory'][:] = self._values['memory']
 
     def close(self) -> None:
-        """Give everything back."""
+        """Stop the loop and release its resources."""
         self.stop()
         for owned in self._owned:
             self._rcl.close(owned)
         self._owned = []
         self._wake.destroy_when_not_in_use()
 
-    def attend(self) -> None:
-        """Take note that Python is alive."""
+    def reset_watchdog(self) -> None:
+        """Reset the watchdog of the loop, which stops motions if Python does not react."""
         self.block.set_number('alive', time.monotonic())
 
     # --- programs ---------------------------------------------------------------------------
 
     def submit(self) -> None:
         """
-        Let the loop use the program of the host, and wait until it has.
+        Submit the program of the host, and wait until the loop has used it.
 
         Raises
         ------
         NativeLoopError
-            It does not react.
+            The loop does not react.
 
         """
         number = self._put()
         self._wake.trigger_guard_condition()
-        end = time.monotonic() + _ANSWER
+        end = time.monotonic() + _TIMEOUT
         while self.block['used'] < number:
             if time.monotonic() > end:
                 raise rcl.NativeLoopError('the control loop does not react')
@@ -299,7 +305,7 @@ class NativeLoop:
         self.refresh()
 
     def submit_changes(self) -> None:
-        """Let the loop use the program of the host, if that has changed."""
+        """Submit the program of the host if it has changed."""
         if self._programs[self.block['current']].tobytes() != self._host.bound.program.tobytes():
             self._put()
 
@@ -316,10 +322,10 @@ class NativeLoop:
         self._swap(block.address)
         return self._number
 
-    # --- what it has done -------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------
 
     def rows(self) -> list[Row]:
-        """Return what the turns since the last call have seen and done, as far as it is kept."""
+        """Return the iterations since the last call that were not overwritten."""
         count = self.block['count']
         rows = map(self._row, range(max(self._read, count - ROWS + 1), count))
         kept = [row for row in rows if row is not None]
@@ -328,30 +334,30 @@ class NativeLoop:
         return kept
 
     def _row(self, number: int) -> Row | None:
-        """Return a turn by its number; None if the loop has written over it meanwhile."""
+        """Return an iteration by its number; None if it has been overwritten."""
         words = self._ring[number % ROWS].copy()
         if words[0] == self._ring[number % ROWS, 0] == number:
             return Row(words, self._kind_place, self._values['memory'].size)
         return None
 
     def refresh(self) -> None:
-        """Let the memory of the host be that of the newest turn."""
+        """Copy the memory of the newest iteration to the host."""
         while (row := self._row(self.block['count'] - 1)) is None:
             pass
-        self.show(row)
+        self.load_row(row)
 
-    def show(self, row: Row) -> None:
-        """Let the memory of the host be that of a turn."""
+    def load_row(self, row: Row) -> None:
+        """Copy the memory of an iteration to the host."""
         self._host.bound.memory[:] = row.memory
         self._deference.values['memory'][:] = row.permission
 
-    def strange(self) -> bytes | None:
-        """Return a message whose layout the loop does not know, once."""
-        length = self.block['strange_length']
+    def unknown_message(self) -> bytes | None:
+        """Return a message of a layout that is not registered, once; None without one."""
+        length = self.block['unknown_length']
         if not length:
             return None
-        data = self._strange[:length].tobytes()
-        self.block['strange_length'] = 0
+        data = self._unknown[:length].tobytes()
+        self.block['unknown_length'] = 0
         return data
 
 

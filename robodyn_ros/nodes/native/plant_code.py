@@ -1,10 +1,9 @@
 """
-Machine code of the simulator's loop, as LLVM IR.
+Machine code of the simulator's native loop, as LLVM IR.
 
-A turn waits for the deadline of a step; takes all commands that wait; steps the plant; and
-publishes its state: what `SimulatorNode` does in Python where nothing else is to be done, with the
-same numbers. What it cannot do ends the loop before the step, and is Python's. Words of the block
-are named as in `plant_block`.
+An iteration waits for the deadline of a step, takes all waiting commands, steps the plant, and
+publishes its state, with the same numbers as `SimulatorNode` in Python. Before a step that needs
+Python the loop ends. Words of the block are named as in `plant_block`.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from llvmlite import ir
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import writer
 from robodyn_ros.nodes.native.plant_block import (
-    DELAYS, DIVERGED, EVENT, INPUT, INPUTS, PLACES, STOPPED, STRANGE)
+    DELAYS, DIVERGED, EVENT, INPUT, INPUTS, PLACES, STOPPED, UNKNOWN_MESSAGE)
 from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MONOTONIC, REALTIME, SECOND, Writer)
 
 _ABSOLUTE = 1             # TIMER_ABSTIME
-_PART = 5_000_000         # ns between two looks whether the loop is to end
-_BEHIND = 50_000_000      # ns that a step may be late before time is given up, as in `pacing`
+_LONGEST_SLEEP = 5_000_000  # ns between two checks of the word `stop`
+_BEHIND = 50_000_000      # ns, largest delay that is made up for, as in `pacing`
 
 
 def loop_ir() -> str:
-    """Return the module with `loop(block)` and `turn(block)`, which returns why it ends or 0."""
+    """Return the module with `loop(block)` and `iterate(block)`, which returns 0 or a reason."""
     module = ir.Module('native simulator')
     functions: dict[str, ir.Function] = {}
 
@@ -39,27 +38,27 @@ def loop_ir() -> str:
         functions[name] = w.b.function
 
     function(_read, 'read', I64, (I64, I64, I64))
-    function(_listen, 'listen', I64)
+    function(_receive, 'receive', I64)
     function(_begin, 'begin', arguments=(I64,))
     function(_publish, 'send')
-    function(_turn, 'turn', I64)
+    function(_iterate, 'iterate', I64)
     function(_loop, 'loop')
     return str(module)
 
 
 def _read(w: Writer, _functions) -> None:
-    """Take a command of a known layout and of finite numbers; return whether it is one."""
+    """Read a command of a known layout with finite numbers; return whether it is one."""
     b, none = w.b, I64(0)
     layouts, data, length = w.arguments
     table, count = w.load(layouts), w.load(layouts, 8)
     with w.fitting(table, count, data, length) as x:
-        numbers, wild = b.add(data, x['effort']), w.variable()
+        numbers, not_finite = b.add(data, x['effort']), w.variable()
         with w.each(x['joints']) as k:
             value = w.load(b.add(numbers, b.mul(k, I64(8))), kind=F64)
-            # the difference of what is not finite is not a number
-            b.store(b.or_(b.load(wild), b.zext(
-                b.fcmp_unordered('uno', b.fsub(value, value), F64(0.0)), I64)), wild)
-        with b.if_then(b.icmp_signed('!=', b.load(wild), none)):
+            # x - x is NaN if x is not finite
+            b.store(b.or_(b.load(not_finite), b.zext(
+                b.fcmp_unordered('uno', b.fsub(value, value), F64(0.0)), I64)), not_finite)
+        with b.if_then(b.icmp_signed('!=', b.load(not_finite), none)):
             b.ret(none)
         with w.each(x['joints']) as k:
             offset = b.mul(k, I64(8))
@@ -70,8 +69,8 @@ def _read(w: Writer, _functions) -> None:
     b.ret(none)
 
 
-def _listen(w: Writer, functions: Mapping) -> None:
-    """Take all messages that wait; return whether one of them is Python's to read."""
+def _receive(w: Writer, functions: Mapping) -> None:
+    """Take all waiting messages; return whether one of them must be read by Python."""
     b, none, message = w.b, I64(0), w.word('message')
     for k, name in enumerate(INPUTS):
         row = w.row_of(f'{name}_{INPUT[0]}', none, len(INPUT))
@@ -84,14 +83,14 @@ def _listen(w: Writer, functions: Mapping) -> None:
             with b.if_then(b.icmp_signed('==', known, none)):
                 w.put('source', k)
                 b.ret(I64(1))
-            _heard(w)
+            _count_command(w)
         b.branch(after)
         b.position_at_end(after)
     b.ret(none)
 
 
-def _heard(w: Writer) -> None:
-    """Take note of a good command: the first one lets go of the brakes, but for a fault."""
+def _count_command(w: Writer) -> None:
+    """Count a valid command; release the brakes, unless a fault holds them."""
     b = w.b
     w.count_up('received')
     w.put('commanded_step', w.word('total_steps'))
@@ -104,7 +103,7 @@ def _heard(w: Writer) -> None:
 
 
 def _begin(w: Writer, _functions) -> None:
-    """Take note that a step began at a time, and set the next deadline, as `Pacer.begin`."""
+    """Record the begin of a step, and set the next deadline, as `Pacer.begin`."""
     b, none = w.b, I64(0)
     now, = w.arguments
     period = w.word('period')
@@ -128,7 +127,7 @@ def _begin(w: Writer, _functions) -> None:
 
 
 def _publish(w: Writer, _functions) -> None:
-    """Publish the state, as `StatePublisher` does where sensors tell the truth."""
+    """Publish the state, as `StatePublisher` does with nominal sensors."""
     b, none = w.b, I64(0)
     rint = b.module.declare_intrinsic('llvm.rint', [F64])
     steps = b.sitofp(w.word('total_steps'), F64)
@@ -138,42 +137,42 @@ def _publish(w: Writer, _functions) -> None:
     state, row = w.word('state'), b.mul(w.word('joints'), I64(8))
     with w.each(w.word('published')) as k:
         offset = b.mul(k, I64(8))
-        multiplier, constant, leads, column = (
+        multiplier, constant, independent, column = (
             w.load(b.add(w.word(name), offset), kind=kind) for name, kind in (
-                ('multiplier', F64), ('offset', F64), ('leads', F64), ('coordinate', I64)))
+                ('multiplier', F64), ('offset', F64), ('independent', F64), ('coordinate', I64)))
         there = b.mul(column, I64(8))
         q, qd, applied = (w.load(b.add(address, there), kind=F64) for address in (
             state, b.add(state, row), w.word('applied')))
         for name, value in (('position', b.fadd(b.fmul(multiplier, q), constant)),
                             ('velocity', b.fmul(multiplier, qd)),
-                            ('effort', b.fmul(leads, applied))):
+                            ('effort', b.fmul(independent, applied))):
             w.store(value, b.add(w.word(name), offset))
-    for name, message, wanted in (('clock', 'clock_message', 'told'),
-                                  ('truth', 'state_message', 'listened'),
-                                  ('states', 'state_message', 'states')):
-        with b.if_then(b.icmp_signed('!=', w.word(wanted), none)):
+    for name, message, condition in (('clock', 'clock_message', 'clock_subscribed'),
+                                     ('truth', 'state_message', 'truth_subscribed'),
+                                     ('states', 'state_message', 'states')):
+        with b.if_then(b.icmp_signed('!=', w.word(condition), none)):
             w.set_stamp(w.load(w.word(message), BUFFER), stamp)
-            w.ask('publish', w.word(name), w.word(message), none)
+            w.call_rcl('publish', w.word(name), w.word(message), none)
 
 
-def _turn(w: Writer, functions: Mapping) -> None:
+def _iterate(w: Writer, functions: Mapping) -> None:
     b, none = w.b, I64(0)
     with b.if_then(b.icmp_signed('!=', w.word('period'), none)):
         _wait(w)
     now = w.nanoseconds(*w.clock(MONOTONIC))
-    strange = b.call(functions['listen'], [w.block])
-    with b.if_then(b.icmp_signed('!=', strange, none)):
-        b.ret(I64(STRANGE))
+    unknown = b.call(functions['receive'], [w.block])
+    with b.if_then(b.icmp_signed('!=', unknown, none)):
+        b.ret(I64(UNKNOWN_MESSAGE))
     step = w.number('step')
     with b.if_then(b.fcmp_ordered(
             '>=', b.fmul(b.sitofp(w.word('steps'), F64), step), w.number('until'))):
         b.ret(I64(EVENT))
-    _silence(w, step)
+    _check_silence(w, step)
     with b.if_else(b.icmp_signed('!=', w.word('brakes'), none)) as (held, free):
         with held:
-            _stand(w)
+            _hold(w)
         with free:
-            _move(w)
+            _step(w)
     b.call(functions['begin'], [w.block, now])
     w.count_up('steps')
     w.count_up('total_steps')
@@ -184,10 +183,10 @@ def _turn(w: Writer, functions: Mapping) -> None:
 
 
 def _wait(w: Writer) -> None:
-    """Sleep until the deadline, or for a while; end the turn if it is not reached."""
+    """Sleep until the deadline, for a limited time; end the iteration if it is not reached."""
     b = w.b
     now, deadline = w.nanoseconds(*w.clock(MONOTONIC)), w.word('deadline')
-    soon = b.add(now, I64(_PART))
+    soon = b.add(now, I64(_LONGEST_SLEEP))
     far = b.icmp_signed('>', deadline, soon)
     until = b.select(far, soon, deadline)
     with b.if_then(b.icmp_signed('>', deadline, now)):
@@ -196,12 +195,12 @@ def _wait(w: Writer) -> None:
         place = b.ptrtoint(w.word_at('seconds'), I64)
         w.call('clock_nanosleep', I32(MONOTONIC), I32(_ABSOLUTE), place, I64(0))
     early = b.icmp_signed('<', w.nanoseconds(*w.clock(MONOTONIC)), deadline)
-    with b.if_then(b.or_(far, early)):  # a signal wakes, too
+    with b.if_then(b.or_(far, early)):  # a signal may end the sleep early
         b.ret(I64(0))
 
 
-def _silence(w: Writer, step) -> None:
-    """Let the brakes hold the arm after a long silence of the commander."""
+def _check_silence(w: Writer, step) -> None:
+    """Apply the brakes if there was no command for the timeout."""
     b, timeout = w.b, w.number('timeout')
     silent = b.fmul(b.sitofp(b.sub(w.word('total_steps'), w.word('commanded_step')), F64), step)
     over = b.and_(b.fcmp_ordered('>', timeout, F64(0.0)), b.fcmp_ordered('<', timeout, silent))
@@ -212,8 +211,8 @@ def _silence(w: Writer, step) -> None:
         w.call('trigger', w.word('wake'))
 
 
-def _stand(w: Writer) -> None:
-    """Let the arm stand, as `Plant` does with its brakes on."""
+def _hold(w: Writer) -> None:
+    """Hold the arm at rest, as `Plant` does with its brakes on."""
     b = w.b
     state, n = w.word('state'), w.word('joints')
     with w.each(w.word('state_rest')) as k:
@@ -221,8 +220,8 @@ def _stand(w: Writer) -> None:
     w.call('gravity', w.word('runtime'), state, w.word('applied'), result=ir.VoidType())
 
 
-def _move(w: Writer) -> None:
-    """Step the plant; end the loop where its state has no successor, which changes nothing."""
+def _step(w: Writer) -> None:
+    """Step the plant; end the loop if the state diverges, which leaves it unchanged."""
     b, state = w.b, w.word('state')
     w.call('plant_step', *map(w.word, ('runtime', 'state', 'torque', 'external', 'constants',
                                        'state')), result=ir.VoidType())
@@ -235,15 +234,15 @@ def _move(w: Writer) -> None:
 def _loop(w: Writer, functions: Mapping) -> None:
     b = w.b
 
-    def turn() -> None:
-        reason = b.call(functions['turn'], [w.block])
+    def iterate() -> None:
+        reason = b.call(functions['iterate'], [w.block])
         with b.if_then(b.icmp_signed('!=', reason, I64(0))):
             w.put('reason', reason)
             w.call('trigger', w.word('wake'))
             b.ret_void()
 
     w.put('reason', STOPPED)
-    w.until_stopped(turn)
+    w.until_stopped(iterate)
 
 
 def compiled() -> machine.Code:

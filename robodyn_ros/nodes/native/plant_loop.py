@@ -1,4 +1,4 @@
-"""A simulator's loop in machine code: its arrays, its thread, and what Python reads and writes."""
+"""Native loop of a simulator: its arrays, its thread, and its exchange of data with Python."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from robodyn_ros.nodes.cdr import JointStateWriter, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import plant_code, rcl
 from robodyn_ros.nodes.native.block import Block
 from robodyn_ros.nodes.native.layouts import CommandLayouts
-from robodyn_ros.nodes.native.plant_block import DELAYS, INPUTS, PLACES, STRANGE
+from robodyn_ros.nodes.native.plant_block import DELAYS, INPUTS, PLACES, UNKNOWN_MESSAGE
 from robodyn_ros.nodes.native.probe import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 from robodyn_ros.simulation import Plant
 
-_CAPACITY = 65_536  # bytes of a message that need no more memory
+_CAPACITY = 65_536  # bytes of a message without reallocation
 
 
 class PlantWires(NamedTuple):
     """
-    The handles between which a simulator's loop runs, and what its messages are made of.
+    Subscriptions and publishers of a simulator's loop, and the joints in its messages.
 
     Attributes
     ----------
     node : Node
-        Owner of all of them.
+        Owner of the handles.
     arrays, named, wrenches : Subscription
-        Of Float64MultiArray, JointState and WrenchStamped.
+        Subscriptions of Float64MultiArray, JointState and WrenchStamped.
     depth : int
-        How many messages are taken of each in a turn.
+        Number of messages taken of each in an iteration.
     states, truth, clock : Publisher
-        Of joint states, of the same where sensors lie, and of Clock; that may be None.
+        Publishers of joint states, of true joint states, and of Clock, which may be None.
     wake : GuardCondition
-        Is triggered when Python has something to do.
-    names, coordinate, multiplier, offset, leads
-        Of the joints in a message, see `StatePublisher`.
+        Triggered when Python has something to do.
+    names, coordinate, multiplier, offset, independent
+        Joints in a message, see `StatePublisher`.
 
     """
 
@@ -58,33 +58,33 @@ class PlantWires(NamedTuple):
     coordinate: NDArray
     multiplier: NDArray
     offset: NDArray
-    leads: NDArray
+    independent: NDArray
 
 
 class PlantLoop:
     """
-    Steps a plant in a thread that needs no interpreter.
+    Steps a plant in a thread that needs no Python interpreter.
 
-    Between `start` and `stop` the state of the plant and the torques are the loop's.
+    Between `start` and `stop` only the loop may change the state of the plant and the torques.
 
     Parameters
     ----------
     wires : PlantWires
-        Where commands come from and states go.
+        Subscriptions and publishers.
     joint_names, command_joints : sequence of str
         The model's joints; their order in commands without names.
 
     Attributes
     ----------
     block : Block
-        Words of the loop, see `plant_block`.
+        Block of the loop, see `plant_block`.
     layouts : dict of str to CommandLayouts
-        What it can read on each of the inputs.
+        Registered layouts of each of the inputs.
 
     Raises
     ------
     NativeLoopError
-        It cannot run here.
+        The platform or the middleware does not support the native loop.
 
     """
 
@@ -130,23 +130,23 @@ class PlantLoop:
         arrays = {'position': writer.position, 'velocity': writer.velocity,
                   'effort': writer.effort,
                   'coordinate': np.ascontiguousarray(wires.coordinate, dtype=np.int64)}
-        for name in ('multiplier', 'offset', 'leads'):
+        for name in ('multiplier', 'offset', 'independent'):
             arrays[name] = np.ascontiguousarray(getattr(wires, name), dtype=np.float64)
         for name, array in arrays.items():
             block[name] = array.ctypes.data
         block['published'] = len(wires.names)
         self._kept = writer, clock, messages, arrays
 
-    def take_plant(self, plant: Plant, torque: NDArray) -> str:
+    def set_plant(self, plant: Plant, torque: NDArray) -> str:
         """
-        Let the loop step a plant from its next start on; return why it cannot, empty if it can.
+        Set the plant for the next start; return why it cannot be stepped, empty if it can.
 
         Parameters
         ----------
         plant : Plant
-            Its arrays are worked on in place.
+            Plant whose arrays are changed in place.
         torque : (nv,) array
-            Where commands go.
+            Array for the commands.
 
         """
         codes, block = plant.machine_code(), self.block
@@ -167,56 +167,56 @@ class PlantLoop:
 
     @property
     def running(self) -> bool:
-        """Whether the plant is the loop's."""
+        """Whether the loop was started and not stopped since."""
         return self._thread.running
 
     @property
     def thread(self) -> int:
-        """Return the number of the thread."""
+        """Return the id of the thread."""
         return self._thread.native_id
 
     @property
     def ended(self) -> bool:
-        """Whether it leaves the next step to Python."""
+        """Whether the loop has ended, because the next step needs Python."""
         return self.block['reason'] != 0
 
     def start(self) -> None:
         """
-        Begin with the numbers in the block.
+        Start with the numbers in the block.
 
         Raises
         ------
         NativeLoopError
-            The system has no thread for it.
+            The system cannot create a thread.
 
         """
         self.block['reason'] = 0
         self._thread.start(*self._owners)
 
     def stop(self) -> None:
-        """End the loop, if it runs."""
+        """Stop the loop, if it runs."""
         if self.running:
             self._thread.stop()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Stop the loop and release its resources."""
         self.stop()
         if self._message is not None:
             self._rcl.close(self._message)
             self._message = None
 
-    # --- what it leaves to Python -----------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------
 
-    def strange(self) -> tuple[str, bytes] | None:
-        """Return the message that it could not read, with its input, after it ended for one."""
-        if self.block['reason'] != STRANGE:
+    def unknown_message(self) -> tuple[str, bytes] | None:
+        """Return input and data of the message that ended the loop, once; None without one."""
+        if self.block['reason'] != UNKNOWN_MESSAGE:
             return None
         self.block['reason'] = 0
         return INPUTS[self.block['source']], ctypes.string_at(
             self._message.buffer, self._message.length)
 
     def delays(self) -> NDArray:
-        """Return how late the steps since the last call began (s), as far as that is kept."""
+        """Return the delays of the steps since the last call, in s; at most the last `DELAYS`."""
         count = self.block['delay_count']
         numbers = np.arange(max(self._read, count - DELAYS), count)
         self._read = count

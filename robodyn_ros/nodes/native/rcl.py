@@ -1,4 +1,4 @@
-"""The functions of rcl that native loops call, by address, and the structures they take."""
+"""Functions of rcl that native loops call by address, and their structures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAPS = Path('/proc/self/maps')
 
 
 class NativeLoopError(RobodynError):
-    """The native loop cannot run here."""
+    """The platform or the middleware does not support the native loop."""
 
 
 class _Allocator(ctypes.Structure):
@@ -42,12 +42,12 @@ class WaitSet(ctypes.Structure):
 
 class Rcl:
     """
-    The functions of the one librcl of this process.
+    Functions of the librcl of this process.
 
     Raises
     ------
     NativeLoopError
-        There is not exactly one, or it lacks a function.
+        The process has no librcl or several, or a function is missing.
 
     """
 
@@ -63,7 +63,7 @@ class Rcl:
         found = sorted({line.split()[-1] for line in _MAPS.read_text().splitlines()
                         if Path(line.split()[-1]).name.startswith('librcl.so')})
         if len(found) != 1:
-            raise NativeLoopError(f'this process has {len(found)} librcl.so; needed is one')
+            raise NativeLoopError(f'this process has {len(found)} librcl.so instead of one')
         library = ctypes.CDLL(found[0])
         try:
             self.addresses = {name: ctypes.cast(getattr(library, symbol), c_void_p).value
@@ -94,25 +94,25 @@ class Rcl:
                                for name in ('clock_gettime', 'clock_nanosleep', 'usleep')})
 
     def wait_set(self, context, subscriptions: int) -> WaitSet:
-        """Return a wait set for subscriptions and one guard condition; to be given to `close`."""
+        """Return a wait set for subscriptions and one guard condition; release with `close`."""
         made = self._zero()
         self.fill_wait_set(made, context, subscriptions)
         return made
 
     def fill_wait_set(self, made: WaitSet, context, subscriptions: int) -> None:
-        """Make the wait set in a structure of zeros."""
+        """Initialize a wait set in a zeroed structure."""
         if self._init(ctypes.byref(made), subscriptions, 1, 0, 0, 0, 0, context.handle.pointer,
                       self._allocator) != OK:
-            raise NativeLoopError('rcl makes no wait set')
+            raise NativeLoopError('rcl_wait_set_init failed')
 
     def buffer(self, capacity: int) -> SerializedMessage:
-        """Return a message to receive into; to be given to `close`."""
+        """Return a message to receive into; release with `close`."""
         message = SerializedMessage()
         self.fill_buffer(message, capacity)
         return message
 
     def fill_buffer(self, message: SerializedMessage, capacity: int) -> None:
-        """Make the buffer in a structure of zeros."""
+        """Allocate the buffer of a zeroed structure."""
         if self._make(ctypes.byref(message), capacity, ctypes.byref(self._allocator)) != OK:
             raise NativeLoopError(f'no memory for a message of {capacity} bytes')
 
@@ -123,21 +123,21 @@ class Rcl:
     def publish(self, publisher: int, message: SerializedMessage) -> None:
         """Publish a serialized message."""
         if self._publish(publisher, ctypes.byref(message), None) != OK:
-            raise NativeLoopError('rcl publishes no serialized message')
+            raise NativeLoopError('rcl_publish_serialized_message failed')
 
     def take(self, subscription: int, message: SerializedMessage) -> bool:
         """Take a serialized message; return whether there was one."""
         return self._take(subscription, ctypes.byref(message), None, None) == OK
 
     def message(self, data: np.ndarray) -> SerializedMessage:
-        """Return a message to send, of bytes that the caller keeps."""
+        """Return a message to publish; the caller keeps the bytes alive."""
         return SerializedMessage(data.ctypes.data, data.nbytes, data.nbytes, self._allocator)
 
     def close(self, owned) -> None:
-        """Give back a wait set, or a message that was received into."""
+        """Release a wait set, or a message from `buffer`."""
         (self._fini if isinstance(owned, WaitSet) else self._free)(ctypes.byref(owned))
 
 
 def address_of(structure: ctypes.Structure) -> int:
-    """Return where a structure is."""
+    """Return the address of a structure."""
     return ctypes.addressof(structure)

@@ -1,4 +1,4 @@
-"""The thread of a native loop: what it needs of the system, its begin, its end."""
+"""Thread of a native loop."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from robodyn_ros.nodes.native.block import Block
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 
 LOGGER = logging.getLogger(__name__)
-STUCK = 70  # exit code where the last turn takes too long
-_END = 5.0  # s that it may take
+STUCK = 70  # exit code if the last iteration takes too long
+_END = 5.0  # s, longest for the last iteration
 _MACHINES = ('x86_64', 'aarch64')
 
 
 class LoopThread:
     """
-    Runs `loop(block)` of machine code until the word `stop` is set, or until it ends by itself.
+    Runs `loop(block)` of machine code until the word `stop` is set, or until it returns.
 
     Parameters
     ----------
     name : str
-        Of the thread.
+        Name of the thread.
     code : Code
-        It has the function `loop`.
+        Machine code with the function `loop`.
     block : Block
-        Its words.
+        Block of the loop.
     end : callable
-        Called if the interpreter ends while the thread runs; calls `stop`.
+        Called if the interpreter exits while the thread runs; calls `stop`.
     wake : callable, optional
-        Lets a turn that waits begin.
+        Ends a wait of the loop.
 
     Attributes
     ----------
     native_id : int
-        Number that the system gave to the thread that was started last.
+        Thread id of the last thread that was started.
 
     """
 
@@ -56,22 +56,22 @@ class LoopThread:
 
     @property
     def running(self) -> bool:
-        """Whether it was started and not stopped since, even if it has ended by itself."""
+        """Whether it was started and not stopped since, even if the loop has returned."""
         return self._thread is not None
 
     def start(self, *owners) -> None:
         """
-        Begin.
+        Start the thread.
 
         Parameters
         ----------
         *owners
-            Of handles, which are not destroyed while the thread runs; None is passed over.
+            Owners of handles that must exist while the thread runs; None is ignored.
 
         Raises
         ------
         NativeLoopError
-            The system has no thread for it.
+            The system cannot create a thread.
 
         """
         self._held = ExitStack()
@@ -87,16 +87,16 @@ class LoopThread:
             self._held.close()
             raise NativeLoopError(f'no thread for the {self._name}: {error}') from error
         self._thread, self.native_id = thread, thread.native_id
-        atexit.register(self._end)  # whatever ends the interpreter
+        atexit.register(self._end)
 
     def stop(self) -> None:
-        """End it, and wait for that."""
+        """Stop the thread, and wait for its end."""
         self._block['stop'] = 1
         if self._wake is not None:
-            with suppress(RuntimeError, ValueError):  # without this it ends at its next turn
+            with suppress(RuntimeError, ValueError):  # without it the current wait times out
                 self._wake()
         self._thread.join(_END)
-        if self._thread.is_alive():  # all that could be destroyed now it may still use
+        if self._thread.is_alive():  # it may still use what would be destroyed next
             LOGGER.critical('the %s does not end within %g s', self._name, _END)
             os._exit(STUCK)
         atexit.unregister(self._end)
@@ -105,9 +105,9 @@ class LoopThread:
 
 
 def check_platform() -> None:
-    """Raise `NativeLoopError` where machine code and structures would not fit each other."""
+    """Raise `NativeLoopError` on platforms without the structures and clocks of `rcl`."""
     if (sys.platform != 'linux' or platform.machine() not in _MACHINES
             or ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != 'little'):
         raise NativeLoopError(
-            f'needed is Linux on {" or ".join(_MACHINES)}; this is {sys.platform} on '
+            f'the native loop needs Linux on {" or ".join(_MACHINES)}; this is {sys.platform} on '
             f'{platform.machine()}')

@@ -1,4 +1,4 @@
-"""Functions of a native loop, written as LLVM IR: words of its block, memory, clocks, messages."""
+"""Writer of the functions of a native loop in LLVM IR: words, memory, clocks, messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from robodyn_ros.nodes.native.block import LAYOUT
 
 I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 MONOTONIC, REALTIME = 1, 0  # clocks of Linux
-STAMP = len(LITTLE_ENDIAN)  # of a JointState, a Header or a Clock in a message
-BUFFER, LENGTH = 0, 8       # in a serialized message
+STAMP = len(LITTLE_ENDIAN)  # offset of the stamp in a JointState, a Header or a Clock
+BUFFER, LENGTH = 0, 8       # offsets in a serialized message
 MESSAGE = ctypes.sizeof(rcl.SerializedMessage)
 SECOND = 1_000_000_000      # ns
 
@@ -28,15 +28,15 @@ class Writer:
     Parameters
     ----------
     module : Module
-        Where it is.
+        Module of the function.
     name : str
-        Of the function.
+        Name of the function.
     places : mapping of str to int
-        Places of the words of the block.
+        Indices of the words of the block.
     result : Type
-        What it returns.
+        Type of the result.
     arguments : sequence of Type
-        What it takes after the address of the block.
+        Types of the arguments after the address of the block.
 
     """
 
@@ -48,24 +48,24 @@ class Writer:
         self._places = places
 
     def at(self, address, offset: int = 0, kind: ir.Type = I64):
-        """Return a pointer."""
+        """Return a pointer to an address."""
         moved = self.b.add(address, I64(offset)) if offset else address
         return self.b.inttoptr(moved, kind.as_pointer())
 
     def load(self, address, offset: int = 0, kind: ir.Type = I64):
-        """Return what is at an address; of messages, numbers may not be aligned."""
+        """Return the value at an address, which in messages need not be aligned."""
         return self.b.load(self.at(address, offset, kind), align=1)
 
     def store(self, value, address, offset: int = 0) -> None:
-        """Put a value at an address."""
+        """Store a value at an address."""
         self.b.store(value, self.at(address, offset, value.type), align=1)
 
     def word(self, name: str):
-        """Return a word of the block that is no number."""
+        """Return a word of the block that is an integer or an address."""
         return self.load(self.block, 8 * self._places[name])
 
     def number(self, name: str):
-        """Return a word that is a number."""
+        """Return a word of the block that is a float64."""
         return self.load(self.block, 8 * self._places[name], F64)
 
     def put(self, name: str, value) -> None:
@@ -74,11 +74,11 @@ class Writer:
                    8 * self._places[name])
 
     def word_at(self, name: str):
-        """Return a pointer to a word, for what is atomic."""
+        """Return a pointer to a word, for atomic operations."""
         return self.at(self.block, 8 * self._places[name])
 
     def row_of(self, name: str, index, size: int):
-        """Return the address of one of the rows of words that follow each other from a word on."""
+        """Return the address of row `index` of the table of words that begins with a word."""
         first = self.b.add(self.block, I64(8 * self._places[name]))
         return self.b.add(first, self.b.mul(index, I64(8 * size)))
 
@@ -87,34 +87,34 @@ class Writer:
         self.put(name, self.b.add(self.word(name), I64(1)))
 
     def variable(self):
-        """Return a pointer to an integer, which is 0."""
+        """Return a pointer to a new integer variable with value 0."""
         with self.b.goto_entry_block():
             place = self.b.alloca(I64)
         self.b.store(I64(0), place)
         return place
 
     def call(self, name: str, *arguments, result: ir.Type = I32):
-        """Call the function whose address a word has."""
+        """Call the function whose address is in a word."""
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return self.b.call(self.b.inttoptr(self.word(name), kind.as_pointer()), arguments)
 
-    def fail(self) -> None:
-        """Count an error of rcl; kept, it would be printed by this thread when another comes."""
+    def count_error(self) -> None:
+        """Count and reset an error of rcl; rcl would print it when the next error is set."""
         self.count_up('errors')
         self.call('forget_error', result=ir.VoidType())
 
-    def ask(self, name: str, *arguments, other: int = rcl.OK):
-        """Call a function of rcl, which fails unless it returns OK or another code."""
+    def call_rcl(self, name: str, *arguments, other: int = rcl.OK):
+        """Call a function of rcl; return whether it returned OK; count errors but `other`."""
         b, code = self.b, self.call(name, *arguments)
-        good = b.icmp_signed('==', code, I32(rcl.OK))
-        with b.if_then(b.not_(b.or_(good, b.icmp_signed('==', code, I32(other))))):
-            self.fail()
-        return good
+        success = b.icmp_signed('==', code, I32(rcl.OK))
+        with b.if_then(b.not_(b.or_(success, b.icmp_signed('==', code, I32(other))))):
+            self.count_error()
+        return success
 
     def take(self, subscription, message):
-        """Take a message of the subscription at an address; return whether there was one."""
+        """Take a message of a subscription; return whether there was one."""
         none = I64(0)
-        return self.ask('take', subscription, message, none, none, other=rcl.NOTHING_TO_TAKE)
+        return self.call_rcl('take', subscription, message, none, none, other=rcl.NOTHING_TO_TAKE)
 
     def copy(self, target, source, size) -> None:
         """Copy bytes."""
@@ -141,7 +141,7 @@ class Writer:
         b.position_at_end(end)
 
     def compare(self, one, other, size, differs) -> None:
-        """Let a variable differ from 0, where it does not yet, if bytes of two places do."""
+        """Set a variable to a nonzero value if the bytes at two addresses differ."""
         b = self.b
         with self.each(size) as i:
             ours, theirs = (self.load(b.add(each, i), kind=I8) for each in (one, other))
@@ -149,7 +149,7 @@ class Writer:
 
     @contextmanager
     def fitting(self, layouts, count, data, length) -> Iterator[dict]:
-        """Write what is done where a message has one of some known layouts; yield its words."""
+        """Write a block that runs if a message has a registered layout; yield its words."""
         b = self.b
         with self.each(count) as index:
             layout = b.add(layouts, b.mul(index, I64(8 * len(LAYOUT))))
@@ -198,8 +198,8 @@ class Writer:
         """Return whether a number is equal to a constant."""
         return self.b.fcmp_ordered('==', value, F64(number))
 
-    def until_stopped(self, turn: Callable[[], None]) -> None:
-        """Write a loop of turns that ends where Python has set the word `stop`."""
+    def until_stopped(self, write_body: Callable[[], None]) -> None:
+        """Write a loop that ends when Python has set the word `stop`."""
         b = self.b
         head, body, end = (b.append_basic_block() for _ in range(3))
         b.branch(head)
@@ -207,7 +207,7 @@ class Writer:
         stop = b.load_atomic(self.word_at('stop'), 'acquire', 8)
         b.cbranch(b.icmp_signed('==', stop, I64(0)), body, end)
         b.position_at_end(body)
-        turn()
+        write_body()
         b.branch(head)
         b.position_at_end(end)
 

@@ -1,1 +1,1 @@
-"""The simulator node: a plant that stands in for the arm, and what can be wrong with it."""
+"""The simulator node: plant, sensors and faults in place of an arm."""

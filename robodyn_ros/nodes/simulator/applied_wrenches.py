@@ -1,4 +1,4 @@
-"""Wrenches that push links of a plant for a while."""
+"""Wrenches applied to links of a plant for a limited time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from robodyn_ros.simulation import Plant
 
 class AppliedWrenches:
     """
-    What pushes the links, until it times out.
+    Wrenches on the links of a plant, with their ends.
 
     Parameters
     ----------
     plant : Plant
-        Whose links are pushed.
+        Simulated arm.
     refusals : Refusals
-        Where messages are counted that make no sense.
+        Counts of refused messages.
 
     """
 
@@ -31,15 +31,16 @@ class AppliedWrenches:
 
     def take(self, message: WrenchStamped, timeout: float) -> None:
         """
-        Push the link that a message names, for `timeout` simulated seconds from now.
+        Apply a wrench to the link that a message names, for `timeout` simulated seconds.
 
-        The wrench is in the axes of that link, as it stands now, and acts at its origin.
+        The wrench acts at the origin of the link. It is given in the present axes of the link,
+        and keeps that direction.
         """
         link, wrench = message.header.frame_id, message.wrench
         plant = self._plant
         try:
             if not link:
-                raise ParameterError('its frame_id is empty: name the link that is pushed')
+                raise ParameterError('its frame_id is empty: name the link')
             plant.model.link(link)
             R = plant.dynamics.forward_kinematics(plant.q, link)[:3, :3]
             force = R @ (wrench.force.x, wrench.force.y, wrench.force.z)
@@ -49,16 +50,16 @@ class AppliedWrenches:
         except RobodynError as error:
             self._refusals.add('wrench', f'dropped a wrench: {error}')
             return
-        # a push lasts at least one step
+        # at least one step
         self._ends[link] = plant.steps + max(1.0, timeout / plant.step_size)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing pushes."""
+        """Whether no wrench is applied."""
         return not self._ends
 
     def end(self) -> None:
-        """End the pushes whose time is over; to be called before every step."""
+        """Remove the wrenches whose time is over; to be called before every step."""
         if not self._ends:
             return
         for link in [link for link, end in self._ends.items() if self._plant.steps >= end]:
@@ -66,11 +67,11 @@ class AppliedWrenches:
             self._plant.push(link, None)
 
     def move(self, plant: Plant) -> None:
-        """Go on with another plant in place of the one before."""
+        """Apply the wrenches to another plant from now on."""
         self._plant = plant
         for link in self._ends:
             plant.push(link, self._wrenches[link])
 
     def clear(self) -> None:
-        """Forget all pushes; the plant was reset."""
+        """Discard all wrenches; the plant was reset."""
         self._ends.clear()

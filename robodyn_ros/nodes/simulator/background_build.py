@@ -1,4 +1,4 @@
-"""Another plant in place of a running one, compiled beside it."""
+"""Build of a plant in the background, to replace a running one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from robodyn_ros.simulation import Plant
 
 class BackgroundPlantBuild:
     """
-    A plant that is made in a thread of its own.
+    Builds a plant in a thread of its own.
 
-    Other masses are other machine code, which takes a tenth of a second and more to compile: a
-    pause that a controller would take for a fault.
+    Masses are constants of the machine code. Its compilation takes 0.1 s and more, a pause that a
+    controller would take for a fault.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class BackgroundPlantBuild:
     Attributes
     ----------
     plant : Plant or None
-        None until it is done, or if there is a problem.
+        None until the build is done, or if it failed.
     problem : str
-        Why there is none.
+        Reason of a failure; empty otherwise.
 
     """
 
@@ -44,23 +44,23 @@ class BackgroundPlantBuild:
             self.plant = self._make()
         except RobodynError as error:
             self.problem = str(error)
-        except Exception:  # a defect must not leave a plant that is done and not there
+        except Exception:  # otherwise `done` would be set without plant and problem
             self.problem = traceback.format_exc()
 
     @property
     def done(self) -> bool:
-        """Whether it is made, or never will be."""
+        """Whether the build has ended."""
         return not self._thread.is_alive()
 
     def wait(self) -> None:
-        """Wait until it is made."""
+        """Wait until the build has ended."""
         self._thread.join()
 
 
 def change_numbers(plant: Plant, arm: RobotModel) -> bool:
-    """Give a plant the gravity and payload of an arm; False if that is not all that differs."""
+    """Set gravity and payload of a plant; return False if more than these differ."""
     if arm.structure_key != plant.dynamics.model.structure_key:
         return False
-    plant.dynamics.update(arm)  # these are no constants of the compiled step
+    plant.dynamics.update(arm)  # the others are constants of the compiled step
     plant.model = arm
     return True

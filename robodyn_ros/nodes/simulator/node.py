@@ -1,11 +1,10 @@
 """
-The simulator node: torques in, joint states out; stands in for the arm, and errs where asked.
+The simulator node: torques in, joint states out, in place of an arm, with sensors and faults.
 
-One loop with absolute deadlines steps the plant. Commands are looked for just before each step,
-and the state is published right after it, as the sensors have it and as faults leave it. Services
-and parameters, which may wait, get their turn between steps, fifty times per second. In lockstep
-there are no deadlines: a command that answers the state is waited for. Where nothing but that is
-to be done, a thread in machine code does it, see `native`.
+One loop with absolute deadlines steps the plant. Commands are polled before each step, and the
+measured state is published after it. Services and parameters are served between steps, fifty times
+per second. In lockstep there are no deadlines: each step waits for the command that answers the
+last state. While nothing else is to be done, the native loop makes the steps, see `native`.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 NAME = 'robot_simulator'
-_SERVE = 0.02      # s between two looks at services and parameters
-_ATTEND = 0.1      # s between two looks at the native loop, where it needs nothing
-_QUEUE = 10        # commands that can wait for a step; the newest counts, all are checked
+_SERVE = 0.02      # s between polls of services and parameters
+_NATIVE = 0.1      # s, longest wait for a request while the native loop runs
+_QUEUE = 10        # commands that can wait for a step; all are checked, the newest counts
 _OF_BODIES = ('payload', 'mismatch')  # groups of parameters that change the rigid bodies
 
 
@@ -63,31 +62,31 @@ class SimulatorNode(Node):
     plant : Plant
         The simulated arm.
     commands : CommandReader
-        What was commanded.
+        Reader of the commands.
     pushes : AppliedWrenches
-        What pushes it.
+        Wrenches on its links.
     measurement : SensorsAndFaults
-        What stands between the plant and the wire.
+        Its sensors and faults.
     states : StatePublisher
-        Where states go.
+        Publishers of its state.
     commanders : Commanders
-        Who commands.
+        Nodes that publish commands.
     pacer : Pacer
-        When steps are due.
+        Deadlines of steps.
     paused : bool
-        Whether time stands still.
+        Whether the simulation is paused.
     lockstep : Lockstep or None
-        What lets time go on if it waits for commands.
+        Lockstep with a controller, if set.
     simulated_time : bool
         Whether stamps are simulated time.
     decimation : int
         Steps from one published state to the next.
     total_steps, commanded_step : int
-        Since the start; resets do not count as steps back. At the last good command.
+        Steps since the start, not reset by `~/reset`; the same at the last valid command.
     commanded : float
-        When there was a good command; steady clock (s).
+        Time of the last valid command, steady clock, in s.
     silences : int
-        Silences of the commander that the brakes ended.
+        Silences of the commander after which the brakes were applied.
 
     """
 
@@ -108,11 +107,11 @@ class SimulatorNode(Node):
         self.paused = values.start_paused
         self.simulated_time = values.real_time_factor != 1.0 or values.lockstep
         self.decimation = decimation(values)
-        self._made: BackgroundPlantBuild | None = None
+        self._build: BackgroundPlantBuild | None = None
         self.total_steps = self.silences = self._stamp = 0
         self.commanded_step, self.commanded = 0, time.monotonic()
         self._open()
-        self.lockstep = Lockstep(self._named, self._take_answer, self._advance,
+        self.lockstep = Lockstep(self._named, self._take_answer, self._step,
                                  self.states.repeat) if values.lockstep else None
         self._report = SimulatorReport(self, self._robot)
         self._native, self._reason = open_native(self, self._wires())
@@ -124,8 +123,8 @@ class SimulatorNode(Node):
 
     @property
     def loop(self) -> str:
-        """Return which loop makes the steps, with the reason, for diagnostics."""
-        reason = self._reason if self._native is None else self._native.obstacle
+        """Return the kind of loop, with the reason, for diagnostics."""
+        reason = self._reason if self._native is None else self._native.reason
         return f'python: {reason}' if reason else 'native'
 
     def _open(self) -> None:
@@ -146,12 +145,12 @@ class SimulatorNode(Node):
             self, self._array.subscription, self._named.subscription, self._wrench.subscription,
             _QUEUE, states.states, states.truth, states.clock,
             self.create_guard_condition(lambda: None), states.names, states.coordinate,
-            states.multiplier, states.offset, states.leads)
+            states.multiplier, states.offset, states.independent)
 
     # --- the loop ---------------------------------------------------------------------------
 
     def work(self, stop: StopRequest) -> None:
-        """Simulate until a signal comes."""
+        """Simulate until a signal is received."""
         try:
             self._work(stop)
         finally:
@@ -172,130 +171,130 @@ class SimulatorNode(Node):
         serve = time.monotonic()
         self.pacer.restart()
         while not stop.requested and self.context.ok():
-            self._turn()
+            self._run_once()
             now = time.monotonic()
-            patience = _ATTEND if self._is_native else _SERVE if self.paused else 0.0
-            if patience or now >= serve:
+            timeout = _NATIVE if self._is_native else _SERVE if self.paused else 0.0
+            if timeout or now >= serve:
                 serve = now + _SERVE
-                serve_once(executor, self.get_logger(), patience)
-                self.states.look()
-                self._take_new_plant()
-            self._report.look(now)
+                serve_once(executor, self.get_logger(), timeout)
+                self.states.update_subscribers()
+                self._replace_plant()
+            self._report.update(now)
         executor.shutdown(timeout_sec=1.0)
 
     @property
     def _is_native(self) -> bool:
-        """Whether the plant is stepped in machine code just now."""
+        """Whether the native loop makes the steps at present."""
         return self._native is not None and self._native.running
 
-    def _take_plant(self) -> None:
-        """Let Python have the plant until the next turn."""
+    def _stop_native(self) -> None:
+        """Stop the native loop until the next `_run_once`."""
         if self._native is not None:
             self._native.stop()
 
-    def _turn(self) -> None:
-        """Do what is due: nothing while paused, or where machine code does it."""
+    def _run_once(self) -> None:
+        """Make a step if it is due, unless paused or made by the native loop."""
         if self.lockstep:
             if self.paused:
                 self.lockstep.repeat()
             else:
                 self._exchange()
         elif self.paused:
-            self._listen()
+            self._receive()
             self.pacer.restart()
-        elif self._native is not None and self._native.turn():
+        elif self._native is not None and self._native.run_once():
             pass
         elif self.pacer.wait():
             self.pacer.begin()
-            self._advance()
+            self._step()
 
-    def _advance(self) -> bool:
-        """Make one step with the newest command; return whether a state went out."""
+    def _step(self) -> bool:
+        """Make one step with the newest command; return whether a state was published."""
         if not self.lockstep:
-            self._listen()
+            self._receive()
         plant, measurement = self.plant, self.measurement
         self.pushes.end()
-        for fault in measurement.advance(plant.time):
+        for fault in measurement.update(plant.time):
             self.get_logger().info(f'fault: {fault}')
         silent = (self.total_steps - self.commanded_step) * plant.step_size
         if measurement.stopped:
             plant.engage()
         elif 0.0 < self._table.values.command_timeout < silent and not plant.brakes:
             self.silences += 1
-            self.tell_silence(silent)
+            self.log_silence(silent)
             plant.engage()
-        was_well = not plant.fault
-        if not plant.step(measurement.torque(self.commands.torque)) and was_well:
+        had_fault = bool(plant.fault)
+        if not plant.step(measurement.torque(self.commands.torque)) and not had_fault:
             self.get_logger().error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
         return self.total_steps % self.decimation == 0 and self._publish()
 
-    def _listen(self) -> None:
-        """Take all messages that wait."""
-        commands, commands_dropped, good = self.commands, self.measurement.commands_dropped, False
+    def _receive(self) -> None:
+        """Take all waiting messages."""
+        commands, commands_dropped, valid = self.commands, self.measurement.commands_dropped, False
         for message in self._array.waiting():
-            good |= not commands_dropped and commands.read_array(message)
+            valid |= not commands_dropped and commands.read_array(message)
         for message in self._named.waiting():
-            good |= not commands_dropped and commands.read_named(message)
-        self._listen_to_pushes()
-        if good:
-            self._heard()
+            valid |= not commands_dropped and commands.read_named(message)
+        self._receive_wrenches()
+        if valid:
+            self._command_received()
 
     def read(self, source: str, data: bytes) -> bool:
         """
-        Take a serialized message that the native loop could not read.
+        Read a serialized message that the native loop could not read.
 
         Parameters
         ----------
         source : str
-            Which of `plant_block.INPUTS` it came from.
+            One of `plant_block.INPUTS`.
         data : bytes
             The message.
 
         Returns
         -------
         bool
-            Whether it was a good command.
+            Whether it was a valid command.
 
         """
         kind, take = {'arrays': (Float64MultiArray, self.commands.read_array),
                       'named': (JointState, self.commands.read_named),
                       'wrenches': (WrenchStamped, self._push)}[source]
         message = contained(self.get_logger(), deserialize_message, data, kind)
-        good = message is not None and bool(take(message))
-        if good:
-            self._heard()
-        return good
+        valid = message is not None and bool(take(message))
+        if valid:
+            self._command_received()
+        return valid
 
     def _exchange(self) -> bool:
-        """Wait a little for the answer to the last state; return whether time went on."""
+        """Wait `_SERVE` for the answer to the last state; return whether steps were made."""
         return self.lockstep.exchange(self._stamp, _SERVE)
 
     def _take_answer(self, message: JointState) -> None:
-        self._listen_to_pushes()
+        self._receive_wrenches()
         if self.commands.read_named(message):
-            self._heard()
+            self._command_received()
 
-    def _listen_to_pushes(self) -> None:
+    def _receive_wrenches(self) -> None:
         for message in self._wrench.waiting():
             self._push(message)
 
     def _push(self, message: WrenchStamped) -> None:
         self.pushes.take(message, self._table.values.wrench_timeout)
 
-    def _heard(self) -> None:
-        """Take note of a good command: the first one lets go of the brakes."""
+    def _command_received(self) -> None:
+        """Record a valid command; release the brakes, unless a fault holds them."""
         self.commanded_step, self.commanded = self.total_steps, time.monotonic()
         if self.plant.brakes and not self.plant.fault and not self.measurement.stopped:
             self.plant.release()
-            self.tell_release()
+            self.log_release()
 
-    def tell_release(self) -> None:
+    def log_release(self) -> None:
         """Log that the brakes were released."""
         self.get_logger().info('first command: brakes released')
 
-    def tell_silence(self, silent: float) -> None:
-        """Log that the brakes hold after a silence (s)."""
+    def log_silence(self, silent: float) -> None:
+        """Log that the brakes were applied after a silence (s)."""
         self.get_logger().warning(f'no command for {silent:.3f} s: brakes on')
 
     def _publish(self) -> bool:
@@ -304,7 +303,7 @@ class SimulatorNode(Node):
         return self.states.publish(self.plant, self.measurement, self._stamp)
 
     def _publish_first(self) -> None:
-        """Publish a state that does not follow from the one before."""
+        """Publish the first state after a start or reset."""
         published = self._publish()
         if self.lockstep:
             self.lockstep.waiting = published
@@ -312,19 +311,19 @@ class SimulatorNode(Node):
     # --- services and parameters ------------------------------------------------------------
 
     def _on_reset(self, _request, response):
-        self._take_plant()
+        self._stop_native()
         self.plant.reset(brakes=True)
         self.commands.clear()
         self.pushes.clear()
         self.measurement.reset()
-        self.total_steps += 1  # another state has another stamp
+        self.total_steps += 1  # a new stamp for the new state
         self._publish_first()
         response.success = True
         response.message = 'back at the initial positions, held by brakes until the next command'
         return response
 
     def _on_pause(self, request, response):
-        self._take_plant()
+        self._stop_native()
         self.paused = request.data
         response.success = True
         response.message = f'{"paused" if self.paused else "running"} at {self.plant.time:.3f} s'
@@ -337,29 +336,29 @@ class SimulatorNode(Node):
             return response
         for _ in range(self._table.values.steps_per_call):
             if not self.lockstep:
-                self._advance()
-            elif not self._answered():
+                self._step()
+            elif not self._exchange_completed():
                 response.success = False
-                response.message = f'nobody answers the state at {self.plant.time:.6f} s'
+                response.message = f'no answer to the state at {self.plant.time:.6f} s'
                 return response
         response.success = not self.plant.fault
         response.message = self.plant.fault or f'at {self.plant.time:.6f} s'
         return response
 
-    def _answered(self) -> bool:
-        """Make one exchange, with a second for the answer."""
+    def _exchange_completed(self) -> bool:
+        """Make one exchange; return whether the answer arrived within a second."""
         end = time.monotonic() + 1.0
-        while not (went_on := self._exchange()) and time.monotonic() < end:
+        while not (stepped := self._exchange()) and time.monotonic() < end:
             pass
-        return went_on
+        return stepped
 
     def _check_change(self, values: SimulatorSettings, names: Sequence[str]) -> RobotModel | None:
         """Return the arm if its bodies change; raises `RobodynError` for a change to refuse."""
         if not names:  # at the start there is no arm yet
             return None
         if 'real_time_factor' in names and not self.simulated_time:
-            raise ParameterError('stamps are those of the clock on the wall: start the simulator '
-                                 'with another real_time_factor than 1 to change it')
+            raise ParameterError('stamps are wall clock time: to change real_time_factor, start '
+                                 'the simulator with another one than 1')
         model = self._robot.model
         self.measurement.check(values.errors, self.plant.time)
         joints_from(values, model)
@@ -367,8 +366,8 @@ class SimulatorNode(Node):
         return arm_from(values.errors, model) if changed else None
 
     def _change(self, values: SimulatorSettings, names: list[str], arm: RobotModel | None) -> None:
-        """Put changed parameters into effect."""
-        self._take_plant()
+        """Apply parameters that were set at run time and checked."""
+        self._stop_native()
         model = self._robot.model
         self.measurement.change(values.errors, names, self.plant.time)
         if 'publish_rate' in names:
@@ -377,28 +376,28 @@ class SimulatorNode(Node):
             self.pacer.change(period(values))
         if LIVE_JOINT_PARAMETERS.intersection(names):
             self.plant.change(**joints_from(values, model))
-            if self._made is not None:  # of other joints by now
+            if self._build is not None:  # its joints are out of date
                 arm = arm_from(values.errors, model)
         if arm is not None:
             self._change_arm(arm, values)
 
     def _change_arm(self, arm, values) -> None:
-        self._made = None  # what is still in the making is out of date
+        self._build = None  # a running build is out of date
         if change_numbers(self.plant, arm):
             return
-        self._made = BackgroundPlantBuild(lambda: plant_from(values, self._robot.model))
-        if self.lockstep:  # always at the same step
-            self._made.wait()
-            self._take_new_plant()
+        self._build = BackgroundPlantBuild(lambda: plant_from(values, self._robot.model))
+        if self.lockstep:  # reproducible: always at the same step
+            self._build.wait()
+            self._replace_plant()
 
-    def _take_new_plant(self) -> None:
-        """Go on with another plant as soon as its step is compiled."""
-        if self._made is None or not self._made.done:
+    def _replace_plant(self) -> None:
+        """Replace the plant if another one is built."""
+        if self._build is None or not self._build.done:
             return
-        self._take_plant()
-        made, self._made = self._made, None
+        self._stop_native()
+        made, self._build = self._build, None
         if made.problem:
-            self.get_logger().error(f'the arm stays as it was: {made.problem}')
+            self.get_logger().error(f'the arm is unchanged: {made.problem}')
             return
         made.plant.follow(self.plant)
         self.plant = made.plant

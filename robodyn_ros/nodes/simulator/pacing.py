@@ -1,4 +1,4 @@
-"""Steps at their time: absolute deadlines on the steady clock."""
+"""Pacing of steps: absolute deadlines on the steady clock."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import time
 
 from robodyn_ros.nodes.statistics import Window
 
-# seconds that a step may be late before time is given up instead of being caught up
-_MOST_BEHIND = 0.05
-# Seconds before a deadline at which sleeping ends; what is left is less than the kernel's error.
-_EARLY = 20e-6
+_MAX_BEHIND = 0.05  # s, largest delay that is made up for
+_EARLY = 20e-6      # s before a deadline at which it counts as reached; below the kernel's error
 
 
 class Pacer:
     """
-    Says when the next step is due, and keeps account of how well that is met.
+    Deadlines of steps, with statistics of the delays.
 
-    Deadlines follow each other by one period from the start, so errors do not add up. Late steps
-    are made up for at once, one after the other; beyond 50 ms the clock of the simulation is let
-    fall behind instead, and the steps that fall away are counted.
+    Deadlines are a period apart, so errors do not add up. Late steps are made up for at once, one
+    after the other; beyond 50 ms the simulation falls behind instead, and lost steps are counted.
 
     Parameters
     ----------
     period : float
-        Seconds between steps; 0: always due.
+        Time between steps, in s; 0: always due.
 
     Attributes
     ----------
@@ -34,9 +31,10 @@ class Pacer:
     lost : int
         Periods given up.
     delay : Window
-        How late the last steps began (s).
+        Delays of the last steps, in s.
     period, tolerance, deadline : int
-        Between steps; beyond which they are late; of the next one, on the steady clock (ns).
+        Time between steps, delay beyond which a step is late, and time of the next step on the
+        steady clock, in ns.
 
     """
 
@@ -46,17 +44,17 @@ class Pacer:
         self.change(period)
 
     def change(self, period: float) -> None:
-        """Go on with another period (s), from now."""
+        """Set another period (s), from now on."""
         self.period = round(1e9 * period)
         self.tolerance = max(self.period, 1_000_000)
         self.restart()
 
     def restart(self) -> None:
-        """Let the next step be due now."""
+        """Set the next deadline to now."""
         self.deadline = time.monotonic_ns()
 
     def remaining(self) -> float:
-        """Return seconds until the next step is due; not positive when it is."""
+        """Return the time until the next step is due, in s; not positive if it is due."""
         return 1e-9 * (self.deadline - time.monotonic_ns())
 
     def wait(self) -> bool:
@@ -67,14 +65,14 @@ class Pacer:
         return left <= 0.05
 
     def begin(self) -> None:
-        """Take note that a step begins now, and set the next deadline."""
+        """Record that a step begins now, and set the next deadline."""
         if not self.period:
             return
         behind = time.monotonic_ns() - self.deadline
         self.delay.add(1e-9 * max(behind, 0))
         self.late += behind > self.tolerance
         self.half_late += 2 * behind > self.period
-        if behind > 1e9 * _MOST_BEHIND:
+        if behind > 1e9 * _MAX_BEHIND:
             given_up = behind // self.period
             self.lost += given_up
             self.deadline += given_up * self.period

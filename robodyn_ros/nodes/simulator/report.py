@@ -1,4 +1,4 @@
-"""What a simulator tells about itself: diagnostics, log lines, and the robot description."""
+"""Diagnostics and log of a simulator; publisher of the robot description."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from robodyn_ros.nodes.statistics import diagnostic_array
 if TYPE_CHECKING:
     from robodyn_ros.nodes.simulator.node import SimulatorNode
 
-_DESCRIBE = 1.0  # s for others to show that they publish the description
-_QUIET = 0.5     # s without commands that are worth a warning
-_REMIND = 5.0    # s between two log lines about an answer that is waited for
+_DESCRIBE = 1.0  # s to discover another publisher of the description
+_QUIET = 0.5     # s without commands before a warning
+_REPEAT = 5.0    # s between two log lines about a missing answer
 
 
 class SimulatorReport:
     """
-    Reports once a second.
+    Publishes diagnostics once a second.
 
     Parameters
     ----------
     node : SimulatorNode
-        Of which it tells.
+        The simulator.
     robot : Robot
-        Its description.
+        Robot with its description.
 
     """
 
@@ -41,20 +41,20 @@ class SimulatorReport:
         self.start()
 
     def start(self) -> None:
-        """Begin to count seconds."""
-        self._started = self._reported = self._reminded = time.monotonic()
+        """Start the period of the reports."""
+        self._started = self._reported = self._logged = time.monotonic()
         self._node.commanded = self._started
 
-    def look(self, now: float) -> None:
-        """Report if it is time."""
+    def update(self, now: float) -> None:
+        """Report if a second has passed."""
         if now - self._reported < 1.0:
             return
         node, commands = self._node, self._node.commands
-        for line in commands.refusals.news():
+        for line in commands.refusals.new_lines():
             node.get_logger().warning(line)
-        if node.commanders.look():
-            node.get_logger().warning(node.commanders.quarrel)
-        self._remind(now)
+        if node.commanders.update():
+            node.get_logger().warning(node.commanders.conflict)
+        self._log_waiting(now)
         level, message = self._verdict(now)
         self._publisher.publish(diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
@@ -63,26 +63,26 @@ class SimulatorReport:
             self._describe()
         self._reported, self._steps = now, node.total_steps
 
-    def _remind(self, now: float) -> None:
-        """Log that time stands still because nobody answers."""
+    def _log_waiting(self, now: float) -> None:
+        """Log that time stands still for want of an answer."""
         node = self._node
-        waiting = node.lockstep and not node.paused and now - node.lockstep.answered > _REMIND
-        if waiting and now - self._reminded > _REMIND:
-            self._reminded = now
+        waiting = node.lockstep and not node.paused and now - node.lockstep.answered > _REPEAT
+        if waiting and now - self._logged > _REPEAT:
+            self._logged = now
             node.get_logger().info(
                 'lockstep: waiting for named efforts on joint_commands with the stamp of the last '
-                'state; our controller sends them with lockstep: true')
+                'state; the controller node sends them with lockstep: true')
 
     def _verdict(self, now: float) -> tuple[bytes, str]:
         node = self._node
         if node.plant.fault:
             return DiagnosticStatus.ERROR, node.plant.fault
         refused = sum(node.commands.refusals.counts.values())
-        news, self._refusals = refused - self._refusals, refused
-        if node.commanders.quarrel:
-            return DiagnosticStatus.WARN, node.commanders.quarrel
-        if news:
-            return DiagnosticStatus.WARN, f'{news} messages dropped within a second'
+        new, self._refusals = refused - self._refusals, refused
+        if node.commanders.conflict:
+            return DiagnosticStatus.WARN, node.commanders.conflict
+        if new:
+            return DiagnosticStatus.WARN, f'{new} messages dropped within a second'
         if node.paused:
             return DiagnosticStatus.OK, 'paused'
         if node.measurement.stopped:
@@ -121,7 +121,7 @@ class SimulatorReport:
         return values
 
     def _differences(self) -> list[str]:
-        """Return in what the simulated arm is not the one of the URDF."""
+        """Return the differences between the simulated arm and the URDF."""
         nominal, model = self._robot.model, self._node.plant.model
         differences = [
             f'{name}: {mass / was:.3g} of its mass' for name, mass, was in
@@ -138,7 +138,7 @@ class SimulatorReport:
                               for load in model.payloads if load.mass]
 
     def _describe(self) -> None:
-        """Publish the robot description, unless somebody does."""
+        """Publish the robot description, unless another node does."""
         self._description = False
         if not self._robot.from_topic and not self._node.count_publishers('robot_description'):
             self._description = self._node.create_publisher(

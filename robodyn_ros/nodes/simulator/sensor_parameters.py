@@ -1,4 +1,4 @@
-"""Parameters of what is wrong with a simulated arm, and what is made of them."""
+"""Parameters of the sensors, faults and model errors of a simulated arm."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ class ErrorSettings:
 
 def arm_from(values: ErrorSettings, model: RobotModel) -> RobotModel:
     """
-    Return the arm that is simulated, with all that the URDF does not say.
+    Return the simulated arm: that of the URDF with payload and model errors.
 
     Raises
     ------
     RobodynError
-        A link does not exist, or a number makes no sense for it.
+        A link does not exist, or a number is invalid for it.
 
     """
     scales = dict.fromkeys(model.body_names, values.mismatch.mass_scale)

@@ -1,4 +1,4 @@
-"""What stands between a simulated arm and the wire: its sensors, and what goes wrong."""
+"""Sensors and faults between a simulated arm and its topics."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class SensorsAndFaults:
     ----------
     model : RobotModel
         The arm.
-    values : ErrorSettings
-        Parameters.
+    values : namespace
+        Parameters, see `sensor_parameters`.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class SensorsAndFaults:
     stopped : bool
         Whether the emergency stop is pressed.
     commands_dropped : bool
-        Whether commands do not arrive.
+        Whether commands are dropped.
 
     Raises
     ------
     RobodynError
-        A parameter makes no sense for this arm.
+        A parameter is invalid for this arm.
 
     """
 
@@ -53,37 +53,37 @@ class SensorsAndFaults:
         self._injector = FaultInjector()
         self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
-        self._schedule = self._made(values, 0.0, begin=0.0)
+        self._schedule = self._new_schedule(values, 0.0, begin=0.0)
 
-    def _made(self, values: ErrorSettings, now: float, begin: float) -> FaultSchedule:
+    def _new_schedule(self, values: ErrorSettings, now: float, begin: float) -> FaultSchedule:
         return FaultSchedule(self._model.body_joints, faults_from(values, self._model, now),
                              campaign_from(values), begin)
 
     @property
     def active(self) -> tuple[Fault, ...]:
-        """Return what is wrong now."""
+        """Return the active faults."""
         return self._schedule.active
 
     @property
     def nominal(self) -> bool:
-        """Whether states are published as the sensors have them."""
+        """Whether states are published as measured, without faults."""
         return not self._schedule.active and self._injector.idle
 
     @property
     def quiet_until(self) -> float:
-        """Return the time (s) before which nothing is or goes wrong; -inf: that is not known."""
+        """Return the time (s) of the next fault; -inf while sensors or states are not nominal."""
         return self._schedule.event if self.nominal and self.sensors.ideal else -math.inf
 
     def check(self, values: ErrorSettings, now: float) -> None:
         """Raise `RobodynError` for parameters that make no sense for this arm, at a time (s)."""
         sensors_from(values, self._model)
-        self._made(values, now, begin=now)
+        self._new_schedule(values, now, begin=now)
 
     def change(self, values: ErrorSettings, names: Sequence[str], now: float) -> None:
-        """Use parameters that were set while running and checked, at a time (s)."""
+        """Apply parameters that were set at run time and checked, at a time (s)."""
         sensors = sensors_from(values, self._model)
         if any(name.startswith(_FAULTS) for name in names):
-            schedule = self._made(values, now, begin=now)
+            schedule = self._new_schedule(values, now, begin=now)
             schedule.follow(self._schedule)
             self._schedule = schedule
         if 'seed' in names:
@@ -95,18 +95,18 @@ class SensorsAndFaults:
         self._values = values
 
     def reset(self) -> None:
-        """Begin again at time 0; what was asked for by hand (`now`) is forgotten."""
+        """Start again at time 0, without the faults with START `now`."""
         values = replace(self._values, faults=tuple(
             entry for entry in self._values.faults if entry.split()[:1] != ['now']))
-        schedule = self._made(values, 0.0, begin=0.0)
+        schedule = self._new_schedule(values, 0.0, begin=0.0)
         schedule.counts.update(self._schedule.counts)
         self._schedule = schedule
         self._injector.reset()
         self.sensors.reset()
 
-    def advance(self, time: float) -> list[Fault]:
-        """Take note of the time (s); return what has just begun to be wrong."""
-        self._schedule.update(time)
+    def update(self, time: float) -> list[Fault]:
+        """Update the faults to a time (s); return those that have just begun."""
+        self._schedule.advance(time)
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []
@@ -115,21 +115,21 @@ class SensorsAndFaults:
         return [fault for fault in self._known if fault not in known]
 
     def torque(self, commanded: NDArray) -> NDArray:
-        """Return what the motors are told in fact, model order."""
+        """Return the torque that the motors apply, in model order."""
         if not self._schedule.active:
             return commanded
         return lost_torque(self._schedule.active, commanded, self._model.joint_names)
 
     def measure(self, plant: Plant) -> bool:
-        """Let the sensors look; return whether they have something new to say."""
+        """Measure the state of a plant; return whether there is a new measurement."""
         return self.sensors.measure(plant.time, plant.q, plant.qd, plant.applied)
 
     def apply(self, time: float, report: StateReport) -> list[StateReport]:
-        """Return what is published instead of a report."""
+        """Return the states to publish instead of a nominal one."""
         return self._injector.apply(time, report, self._schedule.active)
 
     def figures(self, time: float) -> dict[str, str]:
-        """Return what is wrong, as text for diagnostics."""
+        """Return faults and sensor errors, for diagnostics."""
         now = [f'{" ".join([fault.kind, *fault.joints])} ({fault.end - time:.3g} s left)'
                for fault in self._schedule.active]
         figures = {'faults now': ', '.join(now) or 'none'}

@@ -1,4 +1,4 @@
-"""What a simulated arm tells of its state: as its sensors have it, and as it is."""
+"""Publishers of the state of a simulated arm: measured state, true state, clock."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
 
-_DEPTH = 1000  # of the truth: a recorder may look a few times a second
+_DEPTH = 1000  # of the true states: a recorder may poll only a few times a second
 
 
 class StatePublisher:
     """
-    Publishes `joint_states`, `~/ground_truth` while somebody listens, and `/clock`.
+    Publishes `joint_states`, and, while subscribed to, `~/ground_truth` and `/clock`.
 
-    Joints that mimic another are published as well, as by a real driver, without effort.
+    Mimic joints are published as well, as by a real driver, without effort.
 
     Parameters
     ----------
     node : Node
-        Owns the topics.
+        Owner of the topics.
     model : RobotModel
-        Its joints.
+        Model of the arm.
     clock : bool
         Whether stamps are simulated time, and `/clock` is published.
 
     Attributes
     ----------
     states, truth, clock : Publisher or None
-        Of the topics.
+        Publishers of measured states, true states and time.
     names : tuple of str
         Joints, in the order of the messages.
-    coordinate, multiplier, offset, leads : (n,) array
-        Of each: its joint of the model, what it moves in proportion to it and from where, and
-        whether its effort is that of the joint (1) or none (0).
-    listened, told : bool
-        Whether somebody wants to know the truth, and the time.
+    coordinate, multiplier, offset, independent : (n,) array
+        Model index of each joint, position as `multiplier q + offset`, and 1 for joints with an
+        effort of their own, 0 for mimic joints.
+    truth_subscribed, clock_subscribed : bool
+        Whether `~/ground_truth` and `/clock` have subscribers.
 
     """
 
@@ -59,14 +59,15 @@ class StatePublisher:
         self._last = b''
         self.coordinate, self.multiplier = model.coordinate, model.multiplier
         self.offset = model.offset
-        self.leads = np.array([joint == model.joint_names[c] for joint, c in
-                               zip(model.body_joints, model.coordinate)], dtype=float)
-        self.listened = self.told = False
+        self.independent = np.array([joint == model.joint_names[c] for joint, c in
+                                     zip(model.body_joints, model.coordinate)], dtype=float)
+        self.truth_subscribed = self.clock_subscribed = False
 
-    def look(self) -> None:
-        """Find out who listens; to be called now and then."""
-        self.listened = self.truth.get_subscription_count() > 0
-        self.told = self.clock is not None and self.clock.get_subscription_count() > 0
+    def update_subscribers(self) -> None:
+        """Check which topics have subscribers; to be called periodically."""
+        self.truth_subscribed = self.truth.get_subscription_count() > 0
+        self.clock_subscribed = (self.clock is not None
+                                 and self.clock.get_subscription_count() > 0)
 
     def publish(self, plant: Plant, measurement: SensorsAndFaults, stamp: int) -> bool:
         """
@@ -75,20 +76,20 @@ class StatePublisher:
         Parameters
         ----------
         plant : Plant
-            Its state.
+            Simulated arm.
         measurement : SensorsAndFaults
-            What stands between it and the topic.
+            Its sensors and faults.
         stamp : int
-            Time of the state (ns).
+            Time of the state, in ns.
 
         Returns
         -------
         bool
-            Whether anything went out on `joint_states`.
+            Whether a message was published on `joint_states`.
 
         """
         self.publish_clock(stamp)
-        if self.listened:
+        if self.truth_subscribed:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
             self.truth.publish(self._true.write(stamp))
         if not measurement.measure(plant):
@@ -108,13 +109,13 @@ class StatePublisher:
         return bool(reports)
 
     def repeat(self) -> None:
-        """Publish the last state once more, for those who were not there yet."""
+        """Publish the last state once more, for new subscribers."""
         if self._last:
             self.states.publish(self._last)
 
     def publish_clock(self, stamp: int) -> None:
-        """Publish simulated time, if that is what stamps are and somebody wants to know."""
-        if self.told:
+        """Publish simulated time on `/clock`, if it has subscribers."""
+        if self.clock_subscribed:
             set_stamp(self._clock_message.clock, stamp)
             self.clock.publish(self._clock_message)
 
@@ -123,7 +124,7 @@ class StatePublisher:
         np.multiply(self.multiplier, q[coordinate], out=writer.position)
         writer.position += self.offset
         np.multiply(self.multiplier, qd[coordinate], out=writer.velocity)
-        np.multiply(self.leads, effort[coordinate], out=writer.effort)
+        np.multiply(self.independent, effort[coordinate], out=writer.effort)
 
 
 def _message(report: StateReport) -> bytes:

@@ -1,1 +1,1 @@
-"""Trajectories from topic and action: taken in, checked, reported on."""
+"""Trajectories from topic and action: reception, validation and results."""

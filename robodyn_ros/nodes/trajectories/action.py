@@ -1,8 +1,8 @@
 """
-The action FollowJointTrajectory, as joint_trajectory_controller serves it.
+Server of the action FollowJointTrajectory, compatible with joint_trajectory_controller.
 
-A goal waits; the cycle moves the arm, and `look` passes on how that ends. Everything happens in
-the thread of the cycle.
+The cycle moves the arm; `poll` publishes feedback and results. Everything runs in the thread of
+the cycle.
 """
 
 from __future__ import annotations
@@ -25,52 +25,52 @@ from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances
 
 @dataclass(eq=False)
 class _Goal:
-    """A goal that has been accepted and has not ended."""
+    """Accepted goal."""
 
     handle: Any
     result: Future = field(default_factory=Future)
-    heard: bool = False
+    result_sent: bool = False
     next_feedback: float = 0.0
 
     async def wait(self, _handle):
-        """Return the result when there is one."""
+        """Wait for the result and return it."""
         result = await self.result
-        self.heard = True
+        self.result_sent = True
         return result
 
 
 class TrajectoryAction:
     """
-    The action server of the arm.
+    Action server of the arm.
 
     Parameters
     ----------
     node : LifecycleNode
         The controller node.
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     states : StateInput
-        Of its state.
-    doors : TrajectoryInterfaces
-        To whom trajectories are submitted; knows the time.
+        Joint states.
+    interfaces : TrajectoryInterfaces
+        Receiver of trajectories, with the time.
     rate : float
-        Feedback messages per second.
+        Rate of feedback messages, in Hz.
 
     Attributes
     ----------
     goal : object or None
-        The accepted goal that has not ended.
+        Accepted goal without a result.
     server : ActionServer
-        To be waited for by an `BackgroundSubscription`; no executor does.
+        Action server; a `BackgroundSubscription` waits for its requests, no executor does.
 
     """
 
-    def __init__(self, node, controller: ArmController, states: StateInput, doors,
+    def __init__(self, node, controller: ArmController, states: StateInput, interfaces,
                  rate: float):
         self._node, self._controller, self._states = node, controller, states
-        self._doors, self._period = doors, 1.0 / rate
+        self._interfaces, self._period = interfaces, 1.0 / rate
         self.goal: _Goal | None = None
-        self._undecided = 0  # goals that are being checked
+        self._checking = 0  # goals that are being checked
         self._last: _Goal | None = None
         self._feedback = FollowJointTrajectory.Feedback(
             joint_names=list(controller.model.joint_names))
@@ -82,53 +82,53 @@ class TrajectoryAction:
     def destroy(self) -> None:
         """Close the action."""
         if self.goal is not None:
-            # without a result: it would be sent when the server is gone
+            # without a result, which would be sent after the end of the server
             self.goal.handle.abort()
             self.goal = None
         self.server.destroy()
 
     @property
-    def unheard(self) -> bool:
+    def result_pending(self) -> bool:
         """Whether the result of the last goal has still to be sent."""
-        return self._last is not None and not self._last.heard
+        return self._last is not None and not self._last.result_sent
 
     @property
-    def in_work(self) -> bool:
-        """Whether the executor has a request that goes on after something in the cycle."""
-        return bool(self._undecided) or self.goal is not None or self.unheard
+    def busy(self) -> bool:
+        """Whether a request in the executor waits for the cycle."""
+        return bool(self._checking) or self.goal is not None or self.result_pending
 
-    def look(self) -> None:
-        """Pass on how the goal stands."""
+    def poll(self) -> None:
+        """Publish feedback or result of the goal."""
         if self.goal is None:
             return
-        controller, now = self._controller, self._doors.now()
+        controller, now = self._controller, self._interfaces.now()
         if self.goal.handle.is_cancel_requested:
-            if controller.at_rest or controller.following:  # of another motion
+            if controller.at_rest or controller.following:  # another motion
                 self._end_cancelled()
-        elif outcome := self._doors.outcome(self.goal.handle.request.trajectory):
+        elif outcome := self._interfaces.outcome(self.goal.handle.request.trajectory):
             self._end(*outcome)
         elif now >= self.goal.next_feedback:
             self.goal.next_feedback = now + self._period
-            self._tell()
+            self._publish_feedback()
 
     # --- requests ---------------------------------------------------------------------------
 
     async def _on_goal(self, goal) -> GoalResponse:
-        self.look()  # what has ended so far ended by itself
-        verdict = Future()
+        self.poll()  # a motion that has ended by itself is not replaced by this goal
+        accepted = Future()
         try:
             tolerances = self._tolerances(goal)
         except RobodynError as error:
-            self._doors.refuse(error)
+            self._interfaces.refuse(error)
             return GoalResponse.REJECT
-        self._doors.submit(goal.trajectory, 'a newer goal',
-                           lambda _trajectory, error: verdict.set_result(error is None),
-                           tolerances)
-        self._undecided += 1
+        self._interfaces.submit(goal.trajectory, 'a newer goal',
+                                lambda _trajectory, error: accepted.set_result(error is None),
+                                tolerances)
+        self._checking += 1
         try:
-            return GoalResponse.ACCEPT if await verdict else GoalResponse.REJECT
+            return GoalResponse.ACCEPT if await accepted else GoalResponse.REJECT
         finally:
-            self._undecided -= 1
+            self._checking -= 1
 
     def _tolerances(self, goal) -> Tolerances:
         if goal.multi_dof_trajectory.points:
@@ -143,24 +143,24 @@ class TrajectoryAction:
             seconds(goal.goal_time_tolerance))
 
     def _on_accepted(self, handle) -> None:
-        """Take a goal whose motion has begun."""
-        self.look()  # the goal before this one is replaced
+        """Set the goal whose motion has started."""
+        self.poll()  # the previous goal is replaced
         if self.goal is not None:  # cancelled, and not yet at rest
             self._end_cancelled()
         self.goal = self._last = _Goal(handle)
         handle.execute(self.goal.wait)
 
     def _on_cancel(self, handle) -> CancelResponse:
-        self.look()  # its motion may have been replaced meanwhile
+        self.poll()  # its motion may have been replaced meanwhile
         if self.goal is None or self.goal.handle != handle:
             return CancelResponse.REJECT
         self._controller.come_to_rest('the goal is cancelled')
         return CancelResponse.ACCEPT
 
-    # --- ends -------------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------
 
     def _end(self, code: ResultCode, text: str) -> None:
-        """Pass on how the motion ended."""
+        """Set the result of the goal."""
         if code is ResultCode.SUCCESSFUL:
             self.goal.handle.succeed()
         else:
@@ -176,11 +176,10 @@ class TrajectoryAction:
         self.goal.result.set_result(result)
         self.goal = None
 
-    def _tell(self) -> None:
-        """Publish feedback."""
+    def _publish_feedback(self) -> None:
         controller, states, message = self._controller, self._states, self._feedback
         trajectory, elapsed = controller.trajectory
-        if trajectory is None:  # it is about to begin
+        if trajectory is None:  # not yet started
             return
         reference, time = controller.reference, min(elapsed, trajectory.duration)
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -198,4 +197,4 @@ def _joint_tolerances(messages) -> list[JointTolerance]:
 
 
 def _never(_handle):
-    raise AssertionError('a goal is executed by what waits for it')
+    raise AssertionError('goals are executed by `_on_accepted`')

@@ -1,8 +1,8 @@
 """
-A thread that takes what may be large, so that the cycle does not wait for it.
+Subscription that deserializes large messages in a thread, so that the cycle does not wait.
 
-Making a Python message of a trajectory takes ten microseconds per point. Here the interpreter can
-go on with the cycle meanwhile; what came is then dealt with in the thread of the cycle.
+The deserialization of a trajectory takes ten microseconds per point; meanwhile the interpreter can
+run the cycle. The messages are processed in the thread of the cycle.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from rclpy.task import Task
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.polling import PolledGroup, WaitSet
 
-_SWITCH = 5e-4  # s for which another thread may keep the interpreter from the cycle
-_END = 2.0      # s that the thread may take to end
-_AGAIN = 0.1    # s until the next attempt after an unexpected error
-_MESSAGES = 4   # that can wait for the cycle; the oldest gives way
-_REQUESTS = 8   # in work; more wait in the middleware, whose queues for goal and cancel are apart
+_SWITCH = 5e-4  # s for which another thread may hold the interpreter
+_END = 2.0      # s, longest for the end of the thread
+_RETRY = 0.1    # s until the next attempt after an unexpected error
+_MESSAGES = 4   # messages that can wait for the cycle; the oldest is dropped
+_REQUESTS = 8   # requests in progress; others wait in the queues of the middleware
 _REPORT = 1.0   # s between two log lines
-_SPACING = 0.01  # s from one look to the next that something new asks for
-_FOR_EVER = -1
+_SPACING = 0.01  # s, least time between two notifications of the cycle
+_FOREVER = -1
 
 
 class BackgroundSubscription:
     """
-    Takes messages of a topic and requests to an action server.
+    Takes messages of a topic and requests of an action server in a thread.
 
     Parameters
     ----------
     node : Node
-        Owns both. Its executor runs what the action server makes of its requests.
+        Owner of both; its executor runs the tasks of the action server.
     message : type
         Message type.
     topic : str
         Topic name.
     qos : QoSProfile
-        Of the topic.
+        Quality of service of the topic.
     server : ActionServer, optional
-        In a `PolledGroup`, so that no executor waits for it.
+        Action server in a `PolledGroup`, so that no executor waits for it.
 
     Attributes
     ----------
-    called : bool
-        Whether something waits; to be set back by who looks.
+    has_request : bool
+        Whether something has arrived; reset by the caller.
     dropped : int
-        Messages that gave way to newer ones because the cycle did not get to them.
+        Messages that were replaced by newer ones before they were delivered.
 
     """
 
@@ -69,37 +69,37 @@ class BackgroundSubscription:
         self._messages: deque[Any] = deque(maxlen=_MESSAGES)
         self._requests: deque[Any] = deque()
         self._tasks: list[Task] = []
-        self._closing = self.called = self._held_back = False
+        self._closing = self.has_request = self._paused = False
         self.dropped = self._reported = 0
-        self._report = self._rest = 0.0
+        self._report = self._next_notice = 0.0
         self._wake = GuardCondition(None, None, context=node.context)
         node.context.on_shutdown(self.close)
-        self._thread = threading.Thread(target=self._run, daemon=True, name='inbox')
+        self._thread = threading.Thread(target=self._run, daemon=True, name='subscription')
         self._thread.start()
 
     def deliver(self, receive: Callable[[Any], None]) -> None:
-        """Pass on one message and one request at most: the work between two cycles is bounded."""
+        """Deliver at most one message and one request, which bounds the work between cycles."""
         now = time.monotonic()
         if self.dropped != self._reported and now >= self._report:
             self._report, self._reported = now + _REPORT, self.dropped
             self._node.get_logger().warning(
-                f'{self.dropped} trajectories dropped so far: they come faster than they can be '
+                f'{self.dropped} trajectories dropped so far: they arrive faster than they can be '
                 'checked')
         if self._messages or self._requests:
-            self._rest, self.called = now + _SPACING, True
+            self._next_notice, self.has_request = now + _SPACING, True
         executor: Executor | None = self._node.executor
         self._tasks = [task for task in self._tasks if not task.done()]
         if self._requests and executor is not None:
             self._tasks.append(executor.create_task(self._server.execute,
                                                     self._requests.popleft()))
-        if self._held_back and not self._full():
-            self._held_back = False
+        if self._paused and not self._full():
+            self._paused = False
             self._wake.trigger()
         if self._messages:
             receive(self._messages.popleft())
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         if not self._closing:
             self._closing = True
             self._wake.trigger()
@@ -114,16 +114,16 @@ class BackgroundSubscription:
         while not self._closing:
             try:
                 self._wait_and_take()
-            except Exception:  # when ROS is shut down meanwhile nobody misses it
+            except Exception:  # expected if ROS is shut down meanwhile
                 if self._closing or not self._node.context.ok():
                     return
                 self._node.get_logger().error(
                     f'a trajectory could not be taken: {stack_trace()}')
-                time.sleep(_AGAIN)
+                time.sleep(_RETRY)
 
     def _wait_and_take(self) -> None:
-        self._held_back = self._full()
-        server, subscription = None if self._held_back else self._server, self._subscription.handle
+        self._paused = self._full()
+        server, subscription = None if self._paused else self._server, self._subscription.handle
         counts = [1, 1, 0, 0, 0, 0]
         if server is not None:
             more = server.get_num_entities()
@@ -137,7 +137,7 @@ class BackgroundSubscription:
             wait_set.add_guard_condition(self._wake.handle)
             if server is not None:
                 server.add_to_wait_set(wait_set)
-            wait_set.wait(_FOR_EVER)
+            wait_set.wait(_FOREVER)
             if self._closing:
                 return
             taken = subscription.take_message(self._type, False)
@@ -147,14 +147,14 @@ class BackgroundSubscription:
         ready = server is not None and server.is_ready(wait_set)
         if ready:
             self._requests.append(server.take_data())
-        # in a flood the next regular look is soon enough
-        if (taken is not None or ready) and time.monotonic() >= self._rest:
-            self.called = True
+        # at high rates the next regular poll is soon enough
+        if (taken is not None or ready) and time.monotonic() >= self._next_notice:
+            self.has_request = True
 
     def _full(self) -> bool:
-        """Return whether as many requests wait or are in work as may be."""
+        """Return whether the number of requests in progress has reached its limit."""
         return len(self._requests) + len(self._tasks) >= _REQUESTS
 
 
 def _never(_message) -> None:
-    raise AssertionError('an executor delivered to an inbox')
+    raise AssertionError('an executor delivered to a background subscription')

@@ -1,4 +1,4 @@
-"""The state of the controller in the message of joint_trajectory_controller."""
+"""Publisher of the controller state in the message of joint_trajectory_controller."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.trajectories.points import deviation, point
 
-_DEPTH = 10  # a plot may look a few times a second
+_DEPTH = 10  # a plot may poll only a few times a second
 
 
 class ControllerState:
     """
-    Publishes `~/controller_state` now and then, while somebody listens.
+    Publishes `~/controller_state` at a fixed rate, while it has subscribers.
 
     Parameters
     ----------
     node : Node
         The controller node.
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     states : StateInput
-        Of its state.
+        Joint states.
     rate : float
-        Messages per second.
+        Rate of messages, in Hz.
 
     """
 
@@ -49,8 +49,8 @@ class ControllerState:
         """Close the topic."""
         self._node.destroy_publisher(self._publisher)
 
-    def look(self) -> None:
-        """Publish if it is time to; to be called often."""
+    def update(self) -> None:
+        """Publish if a message is due; to be called often."""
         now = time.monotonic()
         if now < self._due or not self._states.complete:
             return

@@ -1,7 +1,7 @@
 """
-The doors through which trajectories come: a topic, and an action where control_msgs is installed.
+Interfaces for trajectories: a topic, and an action if control_msgs is installed.
 
-Both mean what they mean for joint_trajectory_controller.
+Both are compatible with joint_trajectory_controller.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request
 from robodyn_ros.nodes.trajectories.background_subscription import BackgroundSubscription
+from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 
 class TrajectoryInterfaces:
     """
-    Takes trajectories for the arm, and tells how they go on.
+    Receives trajectories for the arm, and publishes results and state.
 
     Parameters
     ----------
     node : LifecycleNode
         The controller node.
     controller : ArmController
-        Of the arm.
+        Controller of the arm.
     states : StateInput
-        Of its state.
+        Joint states.
     values : ControllerSettings
         Parameters of the node.
     now, wall : callable
-        Time of the cycle, and of stamps.
+        Law time, and time of the clock of stamps, in s.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class TrajectoryInterfaces:
         self._node, self._controller = node, controller
         self.now, self._wall = now, wall
         self.refused, self.refusal = 0, ''
-        self._acceptance = Acceptance(controller, block_until_checked=values.lockstep)
+        self._validator = TrajectoryValidator(controller, block_until_checked=values.lockstep)
         self._action = self._state = None
         if find_spec('control_msgs') is None:
-            node.get_logger().info('control_msgs is not installed: trajectories come by topic '
-                                   'only, and ~/controller_state is silent')
+            node.get_logger().info('control_msgs is not installed: the action '
+                                   'follow_joint_trajectory and ~/controller_state are missing')
         else:
             self._open_optional(states, values)
         self._subscription = BackgroundSubscription(
@@ -66,7 +66,7 @@ class TrajectoryInterfaces:
             self._action and self._action.server)
 
     def _open_optional(self, states: StateInput, values: ControllerSettings) -> None:
-        # only here, because they cannot be imported without control_msgs
+        # they cannot be imported without control_msgs
         from robodyn_ros.nodes.trajectories.controller_state import ControllerState
         from robodyn_ros.nodes.trajectories.action import TrajectoryAction
         self._action = TrajectoryAction(self._node, self._controller, states, self,
@@ -76,56 +76,56 @@ class TrajectoryInterfaces:
                                           values.state_publish_rate)
 
     def close(self) -> None:
-        """Take nothing any more."""
+        """Stop receiving."""
         self._subscription.close()
 
     def destroy(self) -> None:
-        """Close them."""
-        self._acceptance.drop('the controller is cleaned up')
+        """Close topics and action."""
+        self._validator.drop('the controller is cleaned up')
         self._subscription.destroy()
-        for door in (self._action, self._state):
-            if door is not None:
-                door.destroy()
+        for each in (self._action, self._state):
+            if each is not None:
+                each.destroy()
 
-    def look(self) -> None:
-        """Pass on what has happened in the cycle; before anything else is asked of it."""
+    def poll(self) -> None:
+        """Publish results and feedback, then take a trajectory; to be called after the cycle."""
         if self._action is not None:
-            self._action.look()
-        self._acceptance.look()
+            self._action.poll()
+        self._validator.update()
         self._subscription.deliver(self._on_message)
         if self._state is not None:
-            self._state.look()
+            self._state.update()
 
     @property
-    def called(self) -> bool:
-        """Whether something has just come."""
-        return self._subscription.called
+    def has_request(self) -> bool:
+        """Whether a request has arrived since the last `pending_callbacks`."""
+        return self._subscription.has_request
 
-    def turns(self) -> int:
-        """Return how many turns of the executor are wanted now."""
-        called, self._subscription.called = self._subscription.called, False
-        # a goal that waits for the end of its motion takes every other turn
-        in_work = self._action is not None and self._action.in_work
-        return 3 * called + 2 * in_work
+    def pending_callbacks(self) -> int:
+        """Return the number of executor calls that are needed now."""
+        arrived, self._subscription.has_request = self._subscription.has_request, False
+        # a goal that waits for the end of its motion takes every other call
+        busy = self._action is not None and self._action.busy
+        return 3 * arrived + 2 * busy
 
     @property
-    def unheard(self) -> bool:
-        """Whether the end of a motion has still to be passed on."""
-        return self._action is not None and self._action.unheard
+    def result_pending(self) -> bool:
+        """Whether a result of the action has still to be sent."""
+        return self._action is not None and self._action.result_pending
 
     def outcome(self, message: JointTrajectory) -> tuple[ResultCode, str] | None:
-        """Return how the motion along an accepted trajectory ended, see `Acceptance.outcome`."""
-        return self._acceptance.outcome(message)
+        """Return the result of a motion, see `TrajectoryValidator.outcome`."""
+        return self._validator.outcome(message)
 
     def refuse(self, error: RobodynError) -> None:
-        """Log and count a trajectory that is refused."""
+        """Log and count a refused trajectory."""
         self.refused, self.refusal = self.refused + 1, str(error)
         self._node.get_logger().error(f'trajectory refused: {error}')
 
     def submit(self, message: JointTrajectory, source: str,
                answer: Callable[[Trajectory | None, RobodynError | None], None],
                tolerances: Tolerances | None = None) -> None:
-        """Ask for a trajectory to be followed; the answer may come later. As in `Request`."""
+        """Submit a trajectory; `answer` may be called later. Arguments as of `Request`."""
         stamp = seconds(message.header.stamp)
         now = self.now()
         zero = now + stamp - self._wall() if stamp else None
@@ -138,7 +138,7 @@ class TrajectoryInterfaces:
                 self.refuse(error)
             answer(trajectory, error)
 
-        self._acceptance.submit(Request(message, log, zero, now, tolerances, source))
+        self._validator.submit(Request(message, log, zero, now, tolerances, source))
 
     def _on_message(self, message: JointTrajectory) -> None:
         self.submit(message, 'a trajectory on ~/joint_trajectory', lambda *_: None)

@@ -13,7 +13,7 @@ from robodyn_ros.trajectory import Reference, shortest_turn
 
 
 def point(q=(), qd=(), qdd=(), effort=(), time: float = 0.0) -> JointTrajectoryPoint:
-    """Return a point; `time` in seconds from the start."""
+    """Return a point; `time` is that from the start, in s."""
     message = JointTrajectoryPoint(
         positions=array('d', q), velocities=array('d', qd), accelerations=array('d', qdd),
         effort=array('d', effort))
@@ -24,7 +24,7 @@ def point(q=(), qd=(), qdd=(), effort=(), time: float = 0.0) -> JointTrajectoryP
 
 def deviation(model: RobotModel, reference: Reference, states: StateInput
               ) -> tuple[np.ndarray, np.ndarray]:
-    """Return reference minus state: positions, continuous joints the short way, velocities."""
+    """Return reference minus state, (nv,) each: positions (shortest turn) and velocities."""
     error = reference.q - states.q
     for j in np.flatnonzero(model.continuous):
         error[j] = shortest_turn(float(error[j]))

@@ -1,1 +1,1 @@
-"""What a page that shows an arm has to do with ROS, and markers for RViz."""
+"""ROS side of the page that shows an arm, and markers for RViz."""

@@ -1,4 +1,4 @@
-"""Carries out what a person at the page wants; of those who only watch nobody gets this far."""
+"""Commands of the page: services and topics of controller and simulator."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view import page_commands
 
 SERVICES = ('hold', 'float', 'stop', 'reset_fault')  # of the controller
-Tell = Callable[[str, str, bool], None]
-_PATIENCE = 3.0  # s for a service to answer
+Notify = Callable[[str, str, bool], None]
+_TIMEOUT = 3.0  # s for the response of a service
 
 
 class _Call(NamedTuple):
-    """What was asked of whom, and until when (s) an answer is waited for."""
+    """Pending service call: name of the command, client, and end of the timeout (s)."""
 
-    what: str
+    command: str
     client: Client
     end: float
 
 
 class Commands:
     """
-    Services and topics of controller and simulator.
+    Executes commands of a page, by services and topics of controller and simulator.
 
-    Nothing here waits: an answer is told when it comes.
+    No method blocks; a result is reported when the response arrives.
 
     Parameters
     ----------
     node : Node
     names : Names
-    tell : callable
-        Takes what was wanted, what has become of it, and whether that is good.
+    notify : callable
+        Called with the name of a command, its result, and whether it succeeded.
 
     """
 
-    def __init__(self, node: Node, names: Names, tell: Tell):
-        self._node, self._tell = node, tell
+    def __init__(self, node: Node, names: Names, notify: Notify):
+        self._node, self._notify = node, notify
         self._controller, self._simulator = names.controller, names.simulator
         publisher = node.create_publisher
         self._wrench = publisher(WrenchStamped, f'{names.simulator}/wrench', qos.reliable(10))
@@ -63,7 +63,7 @@ class Commands:
         kinds |= {f'{names.simulator}/{name}': kind for name, kind in (
             ('pause', SetBool), ('step', Trigger), ('reset', Trigger),
             ('set_parameters', SetParameters))}
-        # all at once: it takes a moment until the other side is found
+        # in advance, because discovery takes time
         self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
@@ -73,25 +73,26 @@ class Commands:
                       page_commands.Wrench: self._push, page_commands.Carry: self._carry}
 
     def obey(self, order: page_commands.Order) -> None:
-        """Carry out an order."""
+        """Execute a command."""
         self._obey[type(order)](order)
 
-    def look(self) -> None:
-        """Give up what nobody has answered in time; to be called again and again."""
+    def update(self) -> None:
+        """Report calls without a response within the timeout; to be called periodically."""
         now = time.monotonic()
-        for future, (what, client, end) in list(self._calls.items()):
+        for future, (command, client, end) in list(self._calls.items()):
             if now > end:
                 del self._calls[future]
                 client.remove_pending_request(future)
-                self._tell(what, f'no answer on {client.srv_name} within {_PATIENCE:g} s', False)
+                self._notify(command, f'no answer on {client.srv_name} within {_TIMEOUT:g} s',
+                             False)
 
     def note_refusal(self, refusal: tuple[str, str] | None) -> None:
-        """Show the refusal of a trajectory, see `Feed.refusal`, when it is new."""
+        """Report the refusal of a trajectory, see `Feed.refusal`, if it is new."""
         if refusal is None or refusal == self._refusal:
             return
         known, self._refusal = self._refusal, refusal
         if known is not None and refusal[1]:
-            self._tell('move', f'refused by the controller: {refusal[1]}', False)
+            self._notify('move', f'refused by the controller: {refusal[1]}', False)
 
     def _ask(self, order: page_commands.Ask) -> None:
         self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
@@ -107,13 +108,13 @@ class Commands:
 
     def _move(self, order: page_commands.Move) -> None:
         if not self._trajectory.get_subscription_count():
-            self._tell('move', f'nobody listens on {self._trajectory.topic_name}: is the '
-                       'controller running?', False)
+            self._notify('move', f'no subscriber on {self._trajectory.topic_name}: is the '
+                         'controller running?', False)
             return
-        still = [0.0] * len(order.joints)
+        zero = [0.0] * len(order.joints)
         self._trajectory.publish(JointTrajectory(joint_names=list(order.joints), points=[
-            point(order.positions, still, still, time=order.duration)]))
-        self._tell('move', f'sent, {order.duration:.1f} s', True)
+            point(order.positions, zero, zero, time=order.duration)]))
+        self._notify('move', f'sent, {order.duration:.1f} s', True)
 
     def _push(self, order: page_commands.Wrench) -> None:
         message = WrenchStamped()
@@ -125,33 +126,33 @@ class Commands:
         self._wrench.publish(message)
 
     def _carry(self, order: page_commands.Carry) -> None:
-        told = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
-                       np.zeros((3, 3)))
+        payload = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
+                          np.zeros((3, 3)))
         given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg() for name, value in given.items()])
-        # the controller of a real arm must not hear of a load that it does not carry
+        # without a simulator the arm is real, and does not have this payload
         if self._call('payload', f'{self._simulator}/set_parameters', request):
-            self._payload.publish(payload_message(told))
+            self._payload.publish(payload_message(payload))
 
-    def _call(self, what: str, name: str, request) -> bool:
-        """Call a service; return whether there is one."""
+    def _call(self, command: str, name: str, request) -> bool:
+        """Call a service; return whether it is available."""
         client = self._clients[name]
         if not client.service_is_ready():
-            self._tell(what, f'nobody answers on {client.srv_name}', False)
+            self._notify(command, f'no service {client.srv_name}', False)
             return False
         future = client.call_async(request)
-        self._calls[future] = _Call(what, client, time.monotonic() + _PATIENCE)
-        future.add_done_callback(self._answered)
+        self._calls[future] = _Call(command, client, time.monotonic() + _TIMEOUT)
+        future.add_done_callback(self._report_result)
         return True
 
-    def _answered(self, future: Future) -> None:
+    def _report_result(self, future: Future) -> None:
         if future in self._calls:
-            self._tell(self._calls.pop(future).what, *_answer(future.result()))
+            self._notify(self._calls.pop(future).command, *_result(future.result()))
 
 
-def _answer(response) -> tuple[str, bool]:
-    """Return what a service says, and whether it did what was asked."""
+def _result(response) -> tuple[str, bool]:
+    """Return message and success of a response."""
     if hasattr(response, 'results'):
         refused = [result.reason for result in response.results if not result.successful]
         return '; '.join(refused) or 'done', not refused

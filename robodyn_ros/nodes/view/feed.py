@@ -1,4 +1,4 @@
-"""Listens to an arm and its controller, for a page."""
+"""Subscriptions of an arm and its controller, for a page."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
 from robodyn_ros.view.snapshot import NOBODY, Push, Snapshot
 
-_SILENT = 2.5    # s without diagnostics, which come once a second, after which nobody is there
-_FORGET = 0.5    # s without a reference after which the controller asks for nothing
-_PUSHED = 0.3    # s that a push is shown
-_LOOK = 1.0      # s between two looks at who is there
-_TOLD = ('law', 'recovery', 'last motion', 'saturated joints')  # of the controller's diagnostics
+_SILENT = 2.5    # s without diagnostics, published once a second, after which a node is gone
+_FORGET = 0.5    # s for which a reference or a torque term is shown
+_PUSHED = 0.3    # s for which a push is shown
+_DISCOVER = 1.0  # s between two checks for a simulator
+_NOTES = ('law', 'recovery', 'last motion', 'saturated joints')  # of the diagnostics
 
 
 class Feed:
     """
-    The newest of each topic; what comes in between is never looked at.
+    Newest message of each topic.
 
     Parameters
     ----------
     node : Node
-        That listens.
+        Owner of the subscriptions.
     model : RobotModel
-        Whose joints count.
+        Model of the arm.
     names : Names
 
     """
@@ -46,7 +46,7 @@ class Feed:
         self._node, self._model, self._names = node, model, names
         rest = np.clip(np.zeros(model.nv), model.lower, model.upper)
         self._state = JointValues(model.joint_names, rest)
-        self._asked = JointValues(model.joint_names, rest)
+        self._reference = JointValues(model.joint_names, rest)
         self._states = PolledSubscription(node, JointState, names.joint_states,
                                           qos.newest(STATES))
         self._references = PolledSubscription(node, JointState, f'{names.controller}/reference',
@@ -56,10 +56,10 @@ class Feed:
         self._wrenches = PolledSubscription(node, WrenchStamped, f'{names.simulator}/wrench',
                                             qos.newest(10))
         self._terms: dict[str, PolledSubscription] = {}
-        self._explained: dict[str, tuple[float, np.ndarray]] = {}
-        self._told: dict[str, tuple[float, dict[str, str]]] = {}
+        self._term_values: dict[str, tuple[float, np.ndarray]] = {}
+        self._figures: dict[str, tuple[float, dict[str, str]]] = {}
         self._pushes: dict[str, tuple[float, Push]] = {}
-        self._came = self._answered = self._looked = -np.inf
+        self._state_time = self._reference_time = self._discovered = -np.inf
         self._error = np.full(model.nv, np.nan)
         self._stamp = 0
         self._simulated = False
@@ -69,10 +69,10 @@ class Feed:
             for name in (names.controller, names.simulator))
 
     def explain(self, on: bool) -> None:
-        """Listen to the terms of the torque, or no longer."""
+        """Subscribe to the terms of the torque, or unsubscribe."""
         for subscription in self._terms.values():
             subscription.destroy()
-        self._terms, self._explained = {}, {}
+        self._terms, self._term_values = {}, {}
         if on:
             self._terms = {term.name.lower(): PolledSubscription(
                 self._node, JointState,
@@ -81,33 +81,34 @@ class Feed:
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """Return how many trajectories the controller has refused and the last reason, or None."""
-        values = self._says(time.monotonic(), self._controller)
+        """Return the number of refused trajectories and the last reason; None if unknown."""
+        values = self._diagnostics_of(time.monotonic(), self._controller)
         if 'trajectories refused' not in values:
             return None
         return values['trajectories refused'], values.get('last refusal', '')
 
-    def look(self) -> Snapshot:
-        """Take what has come, and return how things are."""
+    def poll(self) -> Snapshot:
+        """Take new messages, and return a snapshot of arm and controller."""
         now = time.monotonic()
         self._take(now)
-        if now - self._looked > _LOOK:
-            self._looked = now
+        if now - self._discovered > _DISCOVER:
+            self._discovered = now
             self._simulated = self._simulator in (
                 f'{each.node_namespace.rstrip("/")}/{each.node_name}' for each in
                 self._node.get_subscriptions_info_by_topic(self._wrenches.topic))
-        asked = now - self._answered < _FORGET
-        mode, notes = self._controlled(now)
-        simulator = self._says(now, self._simulator)
-        sent = self._asked.effort if asked else self._state.effort
+        controlled = now - self._reference_time < _FORGET
+        mode, notes = self._mode_and_notes(now)
+        simulator = self._diagnostics_of(now, self._simulator)
+        reference, state = self._reference, self._state
+        sent = reference.effort if controlled else state.effort
         return Snapshot(
-            now, now - self._came, self._state.position.copy(), self._state.velocity.copy(),
-            np.where(self._named(), self._asked.position, self._state.position) if asked else None,
-            self._error.copy() if asked else np.full(self._model.nv, np.nan),
-            np.where(np.isfinite(sent), sent, self._state.effort),
-            {name: values for name, (came, values) in self._explained.items()
-             if now - came < _FORGET},
-            self._asked.named if asked else (), mode,
+            now, now - self._state_time, state.position.copy(), state.velocity.copy(),
+            np.where(self._named(), reference.position, state.position) if controlled else None,
+            self._error.copy() if controlled else np.full(self._model.nv, np.nan),
+            np.where(np.isfinite(sent), sent, state.effort),
+            {name: values for name, (received, values) in self._term_values.items()
+             if now - received < _FORGET},
+            reference.named if controlled else (), mode,
             notes.pop('fault', '') or simulator.get('fault', ''), notes,
             self._simulated, simulator.get('paused') == 'true',
             tuple(push for end, push in self._pushes.values() if now < end))
@@ -115,36 +116,36 @@ class Feed:
     def _take(self, now: float) -> None:
         for message in self._states.waiting():
             if self._state.read(message):
-                self._came, self._stamp = now, nanoseconds(message.header.stamp)
-        if (message := self._references.take()) is not None and self._asked.read(message):
-            self._answered = now
+                self._state_time, self._stamp = now, nanoseconds(message.header.stamp)
+        if (message := self._references.take()) is not None and self._reference.read(message):
+            self._reference_time = now
             self._compare(nanoseconds(message.header.stamp))
         for message in self._diagnostics.waiting():
             for status in message.status:
-                self._told[status.name] = now, {
+                self._figures[status.name] = now, {
                     pair.key: pair.value for pair in status.values}
         for name, subscription in self._terms.items():
             if (message := subscription.take()) is not None:
                 values = JointValues(self._model.joint_names, np.zeros(self._model.nv))
                 values.read(message)
-                self._explained[name] = now, np.nan_to_num(values.effort)
+                self._term_values[name] = now, np.nan_to_num(values.effort)
         for message in self._wrenches.waiting():
             self._note_push(now, message)
 
     def _compare(self, stamp: int) -> None:
-        """Compare reference and state, which may be of moments some milliseconds apart."""
-        asked, state = self._asked, self._state
+        """Compute the tracking error, with the reference extrapolated to the time of the state."""
+        reference, state = self._reference, self._state
         between = 1e-9 * (self._stamp - stamp)
         if abs(between) > _FORGET:  # another clock
             between = 0.0
-        self._error = asked.position + between * asked.velocity - state.position
+        self._error = reference.position + between * reference.velocity - state.position
         for j in np.flatnonzero(self._model.continuous):
             self._error[j] = shortest_turn(float(self._error[j]))
         self._error[~self._named()] = np.nan
 
     def _named(self) -> np.ndarray:
-        """Return which joints the controller has, (nv,) of bool."""
-        return np.array([name in self._asked.named for name in self._model.joint_names])
+        """Return which joints are in the reference, (nv,) of bool."""
+        return np.array([name in self._reference.named for name in self._model.joint_names])
 
     def _note_push(self, now: float, message: WrenchStamped) -> None:
         link = message.header.frame_id
@@ -153,18 +154,18 @@ class Feed:
                 link, np.array(vector(message.wrench.force)),
                 np.array(vector(message.wrench.torque)))
 
-    def _controlled(self, now: float) -> tuple[str, dict[str, str]]:
-        """Return the mode of the controller, and what else it tells."""
-        values = self._says(now, self._controller)
+    def _mode_and_notes(self, now: float) -> tuple[str, dict[str, str]]:
+        """Return mode, fault and notes of the controller."""
+        values = self._diagnostics_of(now, self._controller)
         if not values:
             return NOBODY, {}
         fault = values.get('fault', '')
-        notes = {key: values[key] for key in _TOLD if values.get(key) not in (None, fault)}
+        notes = {key: values[key] for key in _NOTES if values.get(key) not in (None, fault)}
         return values.get('mode', NOBODY), {'fault': fault, **notes}
 
-    def _says(self, now: float, node: str) -> dict[str, str]:
-        """Return the figures in the diagnostics of a node; none if it is silent."""
-        for status, (came, values) in self._told.items():
-            if status.partition(':')[0] == node and now - came < _SILENT:
+    def _diagnostics_of(self, now: float, node: str) -> dict[str, str]:
+        """Return the values in the diagnostics of a node; empty if it is silent."""
+        for status, (received, values) in self._figures.items():
+            if status.partition(':')[0] == node and now - received < _SILENT:
                 return values
         return {}

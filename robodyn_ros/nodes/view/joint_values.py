@@ -1,4 +1,4 @@
-"""JointState messages of anybody, for those who only look."""
+"""Reader of JointState messages for visualization."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 from sensor_msgs.msg import JointState
 
-STATES = 8  # messages that may wait: not all who publish joint states tell of the arm
+STATES = 8  # messages that can wait: some may be of other joints
 
 
 class JointValues:
     """
-    Position, velocity and effort of joints, as far as they have been told.
+    Position, velocity and effort of joints, as far as they are reported.
 
-    Unlike what a controller reads, a message may lack joints, velocities or efforts.
+    Unlike for a controller, a message may lack joints, velocities or efforts.
 
     Parameters
     ----------
     joint_names : sequence of str
         Order of the values.
     position : (nv,) array
-        Until a message tells.
+        Initial positions.
 
     Attributes
     ----------
     position, velocity, effort : (nv,) array
-        Velocity is 0 and effort NaN where it is not told.
+        Last values; velocity is 0 and effort NaN until they are reported.
     named : tuple of str
-        The joints of the last message that are among them.
+        Those of the joints that are in the last message.
 
     """
 
@@ -40,15 +40,15 @@ class JointValues:
         self.named: tuple[str, ...] = ()
 
     def read(self, message: JointState) -> bool:
-        """Take a message; return whether it told anything of these joints."""
+        """Read a message; return whether it has values of these joints."""
         pairs = [(k, self._column[name]) for k, name in enumerate(message.name)
                  if name in self._column]
-        theirs, ours = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         for values, into in ((message.position, self.position), (message.velocity, self.velocity),
                              (message.effort, self.effort)):
             if len(values) == len(message.name):
-                numbers = np.asarray(values, dtype=float)[theirs]
-                good = np.isfinite(numbers)
-                into[ours[good]] = numbers[good]
-        self.named = tuple(message.name[k] for k in theirs)
+                numbers = np.asarray(values, dtype=float)[source]
+                finite = np.isfinite(numbers)
+                into[target[finite]] = numbers[finite]
+        self.named = tuple(message.name[k] for k in source)
         return bool(pairs)

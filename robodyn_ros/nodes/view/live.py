@@ -1,4 +1,4 @@
-"""The loop behind a page: thirty times per second, whatever the arm and the browsers do."""
+"""Node and loop behind a page, at thirty updates per second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import wait_for_description
 from robodyn_ros.nodes.process import init_tool, run
-from robodyn_ros.nodes.view.commands import Commands, Tell
+from robodyn_ros.nodes.view.commands import Commands, Notify
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view.page import Page
@@ -24,21 +24,21 @@ PERIOD = 1.0 / 30.0  # s
 
 class LiveView:
     """
-    A node that shows an arm on a page, alive in a `with` block.
+    Node that shows an arm on a page; a context manager.
 
     Parameters
     ----------
     names : Names
-        What is looked at.
+        Names of nodes and topics.
     namespace : str
-        Of all names.
+        Namespace of all names.
     enclave : str
-        Of SROS 2, see `init_tool`.
+        Enclave of SROS 2, see `init_tool`.
 
     Attributes
     ----------
     page_commands : SimpleQueue of Order
-        What a person at the page wants; any thread may put it there.
+        Commands of the page; any thread may add some.
 
     """
 
@@ -61,54 +61,54 @@ class LiveView:
         rclpy.try_shutdown()
 
     def description(self, timeout: float) -> str:
-        """Return what robot_description carries; raises `ParameterError` if nothing comes."""
+        """Return the robot description; raise `ParameterError` if none is published."""
         print('waiting for a robot description', flush=True)
         try:
             return wait_for_description(self._node, timeout)
         except ParameterError as error:
             raise ParameterError(
                 f'no robot description within {timeout:g} s: name the URDF, as in '
-                '`robodyn view arm.urdf`, or start what publishes robot_description, on '
+                '`robodyn view arm.urdf`, or start a publisher of robot_description, on '
                 'this ROS_DOMAIN_ID', **error.evidence) from error
 
     def show(self, page: Page, model: RobotModel, control: bool,
              until: Callable[[], bool]) -> None:
         """
-        Keep a page up to date.
+        Update a page until a condition holds.
 
         Parameters
         ----------
         page : Page
-            What is shown.
+            Page to update.
         model : RobotModel
-            Of the arm.
+            Model of the arm.
         control : bool
-            Whether orders are carried out; if not, nothing is ever published.
+            Whether commands are executed; if not, nothing is published.
         until : callable
-            Whether it is over.
+            Returns whether to end.
 
         """
         feed = Feed(self._node, model, self._names)
         commands = Commands(self._node, self._names, page.tell) if control else None
         due = time.monotonic()
 
-        def turn() -> bool:
+        def update() -> bool:
             nonlocal due
             if time.monotonic() >= due:
                 due = max(due + PERIOD, time.monotonic())
                 self._obey(feed, commands, page.tell)
-                page.show(feed.look())
+                page.show(feed.poll())
                 if commands is not None:
                     commands.note_refusal(feed.refusal)
             return until()
 
-        run(self._node, turn, patience=0.5 * PERIOD)
+        run(self._node, update, interval=0.5 * PERIOD)
 
-    def _obey(self, feed: Feed, commands: Commands | None, tell: Tell) -> None:
-        """Carry out what has been asked for since the last time; of payloads the last one."""
-        asked = [self.page_commands.get() for _ in range(self.page_commands.qsize())]
-        newest = next((order for order in reversed(asked) if isinstance(order, Carry)), None)
-        for order in asked:
+    def _obey(self, feed: Feed, commands: Commands | None, notify: Notify) -> None:
+        """Execute the commands since the last call; of payloads only the last one."""
+        waiting = [self.page_commands.get() for _ in range(self.page_commands.qsize())]
+        newest = next((order for order in reversed(waiting) if isinstance(order, Carry)), None)
+        for order in waiting:
             if isinstance(order, Carry) and order is not newest:
                 continue
             try:
@@ -117,6 +117,6 @@ class LiveView:
                 elif commands is not None:
                     commands.obey(order)
             except RobodynError as error:
-                tell('order', str(error), False)
+                notify('order', str(error), False)
         if commands is not None:
-            commands.look()
+            commands.update()

@@ -1,4 +1,4 @@
-"""Markers for RViz: what is drawn of forces and masses."""
+"""Markers for RViz: centre of mass, mass ellipsoid and forces."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from robodyn_ros.view.overlay import Ellipsoid, force_arrow
 
 _NAMESPACE = 'robodyn'
 _SHAFT, _HEAD = 0.012, 0.03  # m
-_LIFETIME = 500_000_000      # ns: gone soon after the node is
+_LIFETIME = 500_000_000      # ns, after the end of the node
 _AMBER, _PURPLE = (0.89, 0.6, 0.18, 1.0), (0.55, 0.39, 0.77, 0.4)
 RED, BLUE = (0.84, 0.27, 0.27, 1.0), (0.26, 0.52, 0.96, 1.0)
 
 
 def center_of_mass(dynamics: Dynamics, q: np.ndarray) -> Marker:
-    """Return a ball at the centre of mass."""
+    """Return a sphere at the centre of mass."""
     marker = _marker(dynamics, 'centre of mass', Marker.SPHERE, _AMBER)
     _set(marker.pose.position, dynamics.center_of_mass(q))
     _set(marker.scale, (0.05, 0.05, 0.05))
@@ -26,7 +26,7 @@ def center_of_mass(dynamics: Dynamics, q: np.ndarray) -> Marker:
 
 
 def ellipsoid(dynamics: Dynamics, found: Ellipsoid) -> Marker:
-    """Return the mass that a link shows to a push."""
+    """Return the ellipsoid of the effective mass of a link."""
     marker = _marker(dynamics, 'mass ellipsoid', Marker.SPHERE, _PURPLE)
     _set(marker.pose.position, found.center)
     _set(marker.scale, 2.0 * found.lengths)

@@ -1,8 +1,8 @@
 """
 The marker node: centre of mass, mass ellipsoid and forces, for RViz.
 
-A process of its own beside controller and simulator: what it takes to compute and publish these
-is no time of theirs. Only the estimated wrench is published by the controller for whoever listens.
+It is a process of its own, so that it takes no time of controller and simulator. Only the
+estimated wrench is published by the controller, while it has subscribers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robodyn_ros.view.overlay import mass_ellipsoid
 
 NAME = 'robodyn_markers'
 _NAMES = Names()
-_LEAST = 0.5   # N: nobody sees the arrow of less
+_MIN_FORCE = 0.5   # N, of a force that is shown
 
 
 @settings()
@@ -45,7 +45,7 @@ class MarkersSettings:
 
 
 class MarkersNode(Node):
-    """Publishes a MarkerArray on ~/markers while somebody listens."""
+    """Publishes a MarkerArray on ~/markers while it has subscribers."""
 
     def __init__(self):
         super().__init__(NAME)
@@ -68,21 +68,21 @@ class MarkersNode(Node):
                                           qos.newest())
         self._array = MarkerArray
         self._publisher = self.create_publisher(MarkerArray, '~/markers', qos.reliable(1))
-        self.create_timer(1.0 / table.values.rate, self._turn)
+        self.create_timer(1.0 / table.values.rate, self._update)
 
-    def _turn(self) -> None:
-        told = False
+    def _update(self) -> None:
+        new = False
         for message in self._states.waiting():
-            told |= self._state.read(message)
-        if not told:
+            new |= self._state.read(message)
+        if not new:
             return
-        watched = self._publisher.get_subscription_count() > 0
-        self._estimate(watched)
-        if watched:
+        subscribed = self._publisher.get_subscription_count() > 0
+        self._subscribe_wrench(subscribed)
+        if subscribed:
             self._publisher.publish(self._array(markers=self._markers()))
 
-    def _estimate(self, on: bool) -> None:
-        """Listen to the estimated wrench, or no longer: it is published for whoever listens."""
+    def _subscribe_wrench(self, on: bool) -> None:
+        """Subscribe to the estimated wrench, or unsubscribe, which ends its publication."""
         if on and self._estimated is None:
             self._estimated = PolledSubscription(
                 self, WrenchStamped, f'{_NAMES.controller}/estimated_wrench', qos.newest())
@@ -111,7 +111,7 @@ class MarkersNode(Node):
     def _arrow(self, what: str, tail, force, color) -> list:
         from robodyn_ros.nodes.view.marker_messages import arrow
 
-        if np.linalg.norm(force) < _LEAST:
+        if np.linalg.norm(force) < _MIN_FORCE:
             return []
         return [arrow(self._dynamics, what, tail, force, color)]
 

@@ -1,4 +1,4 @@
-"""Which nodes and topics a view is about."""
+"""Names of the nodes and topics of a view."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from robodyn_ros.nodes.simulator.node import NAME as SIMULATOR
 
 class Names(NamedTuple):
     """
-    Names of what is looked at, each relative to the namespace.
+    Names of nodes and topics, each relative to the namespace.
 
     Attributes
     ----------
     joint_states : str
-        Topic.
+        Topic of the joint states.
     controller, simulator : str
-        Nodes.
+        Names of the nodes.
 
     """
 

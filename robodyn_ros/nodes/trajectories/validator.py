@@ -1,8 +1,8 @@
 """
-Acceptance of trajectories beside the running cycle.
+Validation of trajectories beside the running cycle.
 
-A short one is checked at once, between two states. A long one is checked in a thread while the
-cycle goes on, from where the reference will be when the check is done.
+A short trajectory is checked at once, between two states. A long one is checked in a thread while
+the cycle runs, from the predicted reference at the end of the check.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import math
 import threading
 
-import scipy.interpolate  # noqa: F401, what splines need: loaded before the arm is held, not while
+import scipy.interpolate  # noqa: F401, used by splines: imported before the arm is held
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController, Mode
@@ -20,29 +20,29 @@ from robodyn_ros.exceptions import RobodynError, StateError, TrajectoryError
 from robodyn_ros.nodes.conversions import trajectory_points
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
-_AT_ONCE = 300       # points whose check, about 3 ms, fits between two states
-_LEADS = 0.0, 0.2, 1.0  # s until the begin of a motion that is checked at once, attempt by attempt
-_LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s that a check may take; the machine may be busy
-_ATTEMPTS = 4        # each with twice the time; then the cycle has to wait
+_MAX_POINTS = 300    # points whose check, about 3 ms, fits between two states
+_LEADS = 0.0, 0.2, 1.0  # s until the start of a motion that is checked at once, per attempt
+_LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s for a check in a thread, also on a busy machine
+_ATTEMPTS = 4        # each with twice the time; then the cycle waits for the check
 
 
 @dataclass(eq=False)
 class Request:
     """
-    A trajectory that somebody wants to be followed.
+    Request to follow a trajectory.
 
     Attributes
     ----------
     message : JointTrajectory
-        As received.
+        Message as received.
     answer : callable
         Called once: with the trajectory and None, or with None and the error.
     zero : float or None
-        Time of the cycle from which the points count; None: as soon as possible.
+        Law time at which the trajectory starts, in s; None: as soon as possible.
     received : float
-        Time of the cycle at which it came.
+        Law time at which the message was received, in s.
     tolerances : Tolerances or None
-        In place of the settings'.
+        Tolerances in place of those in the settings.
     source : str
         Sender of the message, for the result of the motion that this one replaces.
 
@@ -56,30 +56,30 @@ class Request:
     source: str = 'a newer trajectory'
 
 
-class Acceptance:
+class TrajectoryValidator:
     """
-    Checks what is to be followed, and lets it begin.
+    Checks trajectories, and starts the motion along valid ones.
 
     Parameters
     ----------
     controller : ArmController
-        Of the arm. All calls come from the thread of its cycle.
+        Controller of the arm. All calls must come from the thread of its cycle.
     block_until_checked : bool
-        Whether the cycle can wait for any check, as in lockstep.
+        Whether the cycle waits for every check, as in lockstep.
 
     """
 
     def __init__(self, controller: ArmController, block_until_checked: bool = False):
         self._controller = controller
-        self._at_once = math.inf if block_until_checked else _AT_ONCE
+        self._max_points = math.inf if block_until_checked else _MAX_POINTS
         self._job: _Job | None = None
-        self._newest: Request | None = None  # of those whose motion was accepted
+        self._newest: Request | None = None  # of the accepted ones
 
     def submit(self, request: Request) -> None:
-        """Check a trajectory; it takes the place of one that is still being checked."""
-        self.drop('a newer trajectory has come')
+        """Check a trajectory; it replaces one that is still being checked."""
+        self.drop('replaced by a newer trajectory')
         try:
-            if len(request.message.points) > self._at_once:
+            if len(request.message.points) > self._max_points:
                 self._job = _Job(self._controller, request)
             else:
                 self._check_now(request)
@@ -95,7 +95,8 @@ class Acceptance:
             if controller.begin(start_state, trajectory, request.tolerances):
                 self._accept(request, trajectory)
                 return
-        raise StateError('the arm went elsewhere while the trajectory was checked; send it again')
+        raise StateError('the reference has changed while the trajectory was checked; send it '
+                         'again')
 
     def _accept(self, request: Request, trajectory: Trajectory) -> None:
         self._newest = request
@@ -103,17 +104,17 @@ class Acceptance:
 
     def outcome(self, message: JointTrajectory) -> tuple[ResultCode, str] | None:
         """
-        Return how the motion along an accepted trajectory ended.
+        Return the result of the motion along an accepted trajectory.
 
         Parameters
         ----------
         message : JointTrajectory
-            The object that was submitted.
+            Message that was submitted, compared by identity.
 
         Returns
         -------
         tuple of ResultCode and str, or None
-            Result code and its reason; None while the motion is under way, or about to begin.
+            Result code and its reason; None until the motion has ended.
 
         """
         controller, newest = self._controller, self._newest
@@ -128,8 +129,8 @@ class Acceptance:
         return ResultCode.INVALID_GOAL, (controller.fault or controller.message
                                          or 'the controller is not active any more')
 
-    def look(self) -> None:
-        """Let what has been checked begin; to be called often."""
+    def update(self) -> None:
+        """Start the motion along a checked trajectory; to be called often."""
         job = self._job
         if job is None or not job.done:
             return
@@ -140,12 +141,12 @@ class Acceptance:
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:
-                self._job = job.again()
+                self._job = job.repeated()
         except RobodynError as error:
             job.request.answer(None, error)
 
     def drop(self, reason: str) -> None:
-        """Refuse what is still being checked."""
+        """Refuse the trajectory that is still being checked, if any."""
         job, self._job = self._job, None
         if job is not None:
             job.request.answer(None, TrajectoryError(
@@ -153,7 +154,7 @@ class Acceptance:
 
 
 class _Job:
-    """One check in a thread."""
+    """Check of one trajectory in a thread."""
 
     def __init__(self, controller: ArmController, request: Request, attempt: int = 1):
         self.request, self._controller, self.attempt = request, controller, attempt
@@ -162,12 +163,12 @@ class _Job:
         self._start_state = controller.start_state(
             2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points))
         self._zero = request.zero
-        if request.zero is not None:  # the time of the check is not the sender's
+        if request.zero is not None:  # the duration of the check does not count as lateness
             late = max(request.received - request.zero, 0.0)
             self._zero = max(request.zero, self._start_state.moment - late)
         self.trajectory: Trajectory | None = None
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True, name='acceptance')
+        self._thread = threading.Thread(target=self._run, daemon=True, name='trajectory check')
         self._thread.start()
 
     @property
@@ -179,11 +180,11 @@ class _Job:
             message = self.request.message
             self.trajectory = self._controller.plan(
                 self._start_state, message.joint_names, trajectory_points(message), self._zero)
-        except Exception as error:  # to be raised where it is waited for
+        except Exception as error:  # raised by `begin`
             self._error = error
 
     def begin(self) -> bool:
-        """Let the motion begin, if the arm is still on its way to the departure."""
+        """Start the motion; return False if the start state is out of date."""
         if self._error is not None:
             raise self._error
         controller = self._controller
@@ -192,10 +193,10 @@ class _Job:
                              f'while {len(self.request.message.points)} points were checked')
         return controller.begin(self._start_state, self.trajectory, self.request.tolerances)
 
-    def again(self) -> _Job:
+    def repeated(self) -> _Job:
         """Return another check, with more time."""
         controller = self._controller
-        # a hand moves it, or a pose its link; from now on the motion does
+        # hand guiding or a target pose would invalidate the start state once more
         if controller.mode in (Mode.FLOAT, Mode.REACH):
             controller.come_to_rest('a trajectory is about to begin')
         return _Job(controller, self.request, self.attempt + 1)

@@ -1,4 +1,4 @@
-"""Acceptance of trajectories beside the cycle: the long ones are checked in a thread."""
+"""Validation of trajectories beside the cycle: the long ones are checked in a thread."""
 
 import time
 
@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip('trajectory_msgs', reason='trajectories come in messages of ROS 2')
 
 from robodyn_ros.control import Mode  # noqa: E402
-from robodyn_ros.nodes.trajectories import acceptance  # noqa: E402
-from robodyn_ros.nodes.trajectories.acceptance import Acceptance, Request  # noqa: E402
+from robodyn_ros.nodes.trajectories import validator  # noqa: E402
 from robodyn_ros.nodes.trajectories.points import point  # noqa: E402
+from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator  # noqa: E402
 from robodyn_ros.trajectory import ResultCode  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
@@ -29,20 +29,20 @@ def message(count, start=BENT, goal=ELSEWHERE, seconds=2.0, first=0.0):
 
 
 class Desk:
-    """An arm in a loop, its acceptance, and the answers given."""
+    """An arm in a loop, its validator, and the answers given."""
 
     def __init__(self, **options):
         self.loop = arm(**options)
         self.loop.run(0.7)
         self.control = self.loop.control
-        self.acceptance = Acceptance(self.control)
+        self.validator = TrajectoryValidator(self.control)
         self.answers = []
 
     def submit(self, *arguments, zero=None, source='a newer goal', **options):
         """Submit a motion; return its message."""
         made = message(*arguments, **options)
-        self.acceptance.submit(Request(made, lambda *answer: self.answers.append(answer), zero,
-                                       self.loop.now, source=source))
+        self.validator.submit(Request(made, lambda *answer: self.answers.append(answer), zero,
+                                      self.loop.now, source=source))
         return made
 
     def run(self, seconds, wait=True):
@@ -51,7 +51,7 @@ class Desk:
         while self.loop.now < end:
             self.loop.run(0.01)
             time.sleep(0.005 if wait else 0.0)
-            self.acceptance.look()
+            self.validator.update()
 
     def until_answered(self, count=1):
         end = time.monotonic() + 20.0
@@ -132,15 +132,15 @@ def test_a_newer_one_takes_the_place_of_what_is_being_checked(desk, count):
     desk.submit(3000)
     desk.submit(count, goal=BENT + 0.1)
     _, error = desk.answers[0]
-    assert 'a newer trajectory has come, while 3000 points' in str(error)
+    assert 'replaced by a newer trajectory, while 3000 points' in str(error)
     assert desk.until_answered(2)[1] is None
     desk.run(3.0, wait=False)
     np.testing.assert_allclose(desk.loop.plant.q, BENT + 0.1, atol=1e-3)
 
 
 def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(desk, monkeypatch):
-    monkeypatch.setattr(acceptance, '_LEAD', 1e-6)
-    monkeypatch.setattr(acceptance, '_LEAD_PER_POINT', 0.0)
+    monkeypatch.setattr(validator, '_LEAD', 1e-6)
+    monkeypatch.setattr(validator, '_LEAD_PER_POINT', 0.0)
     leads, start_state = [], desk.control.start_state
     monkeypatch.setattr(desk.control, 'start_state',
                         lambda lead=0.0: leads.append(lead) or start_state(lead))
@@ -160,7 +160,7 @@ def test_points_count_from_the_stamp_but_the_check_does_not_count(desk, stamp, l
 
 def test_in_lockstep_the_cycle_waits():
     desk = Desk()
-    desk.acceptance = Acceptance(desk.control, block_until_checked=True)
+    desk.validator = TrajectoryValidator(desk.control, block_until_checked=True)
     desk.submit(1000)
     assert desk.answers[0][1] is None and desk.control.mode is Mode.TRACK
 
@@ -168,9 +168,9 @@ def test_in_lockstep_the_cycle_waits():
 def test_a_motion_that_is_followed_to_its_end_has_succeeded(desk):
     goal = desk.submit(10, seconds=0.5)
     desk.run(0.3, wait=False)
-    assert desk.acceptance.outcome(goal) is None
+    assert desk.validator.outcome(goal) is None
     desk.run(0.3, wait=False)
-    assert desk.acceptance.outcome(goal) == (ResultCode.SUCCESSFUL, 'the goal is reached')
+    assert desk.validator.outcome(goal) == (ResultCode.SUCCESSFUL, 'the goal is reached')
 
 
 @pytest.mark.parametrize('count', [2, 500])
@@ -180,19 +180,19 @@ def test_a_motion_that_is_replaced_has_not_succeeded(desk, count):
     newer = desk.submit(count, goal=BENT + 0.1, seconds=0.5, source='a trajectory by topic')
     assert desk.until_answered(2)[1] is None
     replaced = (ResultCode.INVALID_GOAL, 'replaced by a trajectory by topic')
-    assert desk.acceptance.outcome(goal) == replaced
+    assert desk.validator.outcome(goal) == replaced
     desk.run(1.0, wait=False)
-    assert desk.acceptance.outcome(newer)[0] is ResultCode.SUCCESSFUL
-    assert desk.acceptance.outcome(goal) == replaced
+    assert desk.validator.outcome(newer)[0] is ResultCode.SUCCESSFUL
+    assert desk.validator.outcome(goal) == replaced
 
 
 def test_a_trajectory_that_is_refused_replaces_nothing(desk):
     goal = desk.submit(10, seconds=0.5)
     desk.submit(10, goal=BENT + 9.0)
     assert desk.until_answered(2)[1] is not None
-    assert desk.acceptance.outcome(goal) is None
+    assert desk.validator.outcome(goal) is None
     desk.run(0.6, wait=False)
-    assert desk.acceptance.outcome(goal)[0] is ResultCode.SUCCESSFUL
+    assert desk.validator.outcome(goal)[0] is ResultCode.SUCCESSFUL
 
 
 @pytest.mark.parametrize('end, reason', [
@@ -206,4 +206,4 @@ def test_a_motion_that_is_broken_off_has_its_reason(desk, end, reason):
     desk.run(0.5, wait=False)
     end(desk.control)
     desk.run(0.01)
-    assert desk.acceptance.outcome(goal) == (ResultCode.INVALID_GOAL, reason)
+    assert desk.validator.outcome(goal) == (ResultCode.INVALID_GOAL, reason)

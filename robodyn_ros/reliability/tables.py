@@ -8,11 +8,11 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.campaign.faults import Case
 from robodyn_ros.cli.report import number, table
+from robodyn_ros.reliability.faults import Case
 
 if TYPE_CHECKING:  # the runner needs ROS
-    from robodyn_ros.cli.campaign.run import Outcome
+    from robodyn_ros.reliability.run import Outcome
 
 _WORDS = {True: 'pass', False: 'FAIL', None: 'busy'}
 _HOW = ('itself', 'reset', 'restart')

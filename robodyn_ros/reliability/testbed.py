@@ -12,16 +12,16 @@ import time
 
 import numpy as np
 
-from robodyn_ros.cli.campaign.network import Network
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.session import Session, STIFFNESS
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.campaign.fault_publisher import defective, joint_state
-from robodyn_ros.nodes.campaign.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.reliability.fault_publisher import defective, joint_state
+from robodyn_ros.reliability.fault_recorder import FaultRecorder
+from robodyn_ros.reliability.network import Network
 
 RATE = 500.0     # Hz
 PRIORITY = 20    # of the nodes among real-time processes, where that is allowed
@@ -134,7 +134,7 @@ class Testbed(Session):
 
     def crowd(self, share: float) -> list[Child]:
         """Start a program for each processor that wants a share of it."""
-        return [self._children.start(f'hog {k}', 'robodyn_ros.cli.campaign.load', [str(share)],
+        return [self._children.start(f'hog {k}', 'robodyn_ros.reliability.cpu_load', [str(share)],
                                      self._logs / f'campaign_hog_{k}.log')
                 for k in range(os.cpu_count() or 1)]
 

@@ -17,7 +17,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import Payload
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.testbed import Testbed
+    from robodyn_ros.reliability.testbed import Testbed
 
 _MOMENTS = (0.5, 1.3)   # s into the motion
 _POINT = np.zeros((3, 3))

@@ -18,10 +18,6 @@ import signal
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.campaign.faults import Case, CASES
-from robodyn_ros.cli.campaign.network import Network
-from robodyn_ros.cli.campaign.record import as_json, markdown, row, summary
-from robodyn_ros.cli.campaign.soak import notes, soak
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
@@ -30,9 +26,13 @@ from robodyn_ros.cli.robot import (
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.reliability.faults import Case, CASES
+from robodyn_ros.reliability.network import Network
+from robodyn_ros.reliability.soak import notes, soak
+from robodyn_ros.reliability.tables import as_json, markdown, row, summary
 
 if TYPE_CHECKING:  # the runner needs ROS
-    from robodyn_ros.cli.campaign.run import Outcome, Runner
+    from robodyn_ros.reliability.run import Outcome, Runner
 
 EXAMPLES = """examples:
   robodyn campaign --list
@@ -165,8 +165,8 @@ class Campaign:
 
     def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
         """Return a runner with an arm that is guarded; None if there are no two hosts."""
-        from robodyn_ros.cli.campaign.run import Runner
-        from robodyn_ros.cli.campaign.testbed import Testbed
+        from robodyn_ros.reliability.run import Runner
+        from robodyn_ros.reliability.testbed import Testbed
         network = cases[0].network
         with self._steps('start simulator, guard and controller') as step:
             try:
@@ -182,7 +182,7 @@ class Campaign:
         return Runner(testbed)
 
     def _one(self, runner: Runner, case: Case, seed: int) -> Outcome:
-        from robodyn_ros.cli.campaign.run import failed
+        from robodyn_ros.reliability.run import failed
         with self._steps(f'{case.name}, seed {seed}') as step:
             try:
                 outcome = runner.run(case, seed)
@@ -195,7 +195,7 @@ class Campaign:
 def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
            options: argparse.Namespace, steps: Steps) -> int:
     """Run without faults for long; return 0 if nothing wears out, else 1."""
-    from robodyn_ros.cli.campaign.testbed import Testbed
+    from robodyn_ros.reliability.testbed import Testbed
     with Testbed(robot, model, motion, logs, settings={
             'constraints.trajectory': [0.0]}) as testbed:
         with steps('start simulator, guard and controller') as step:

@@ -22,7 +22,7 @@ from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.exceptions import StateError
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.testbed import Testbed
+    from robodyn_ros.reliability.testbed import Testbed
 
 MODES = (*TRACKING, 'gravity_compensation')
 # Of the states that may stay without a torque; and how many more for each step that the simulator,

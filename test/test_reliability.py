@@ -10,10 +10,10 @@ import sys
 from expected_loop import LOOP
 import numpy as np
 import pytest
-from robodyn_ros.cli.campaign import command as campaign
-from robodyn_ros.cli.campaign.injections import bad_parameters, Draw
-from robodyn_ros.cli.campaign.faults import CASES
-from robodyn_ros.cli.campaign.judge import Bounds, judge, Limits, measure, Recording
+from robodyn_ros.reliability import command as campaign
+from robodyn_ros.reliability.injections import bad_parameters, Draw
+from robodyn_ros.reliability.faults import CASES
+from robodyn_ros.reliability.judge import Bounds, judge, Limits, measure, Recording
 from robodyn_ros.exceptions import ParameterError
 
 ROOT = Path(__file__).resolve().parents[1]

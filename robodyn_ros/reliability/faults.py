@@ -6,9 +6,9 @@ import math
 import signal
 from typing import NamedTuple
 
-from robodyn_ros.cli.campaign import injections as inject
-from robodyn_ros.cli.campaign.injections import Act
-from robodyn_ros.cli.campaign.judge import Bounds
+from robodyn_ros.reliability import injections as inject
+from robodyn_ros.reliability.injections import Act
+from robodyn_ros.reliability.judge import Bounds
 
 
 class Case(NamedTuple):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.campaign.faults import Case
-from robodyn_ros.cli.campaign.injections import Draw
-from robodyn_ros.cli.campaign.judge import Figures, judge, Limits, measure, Recording, STILL
 from robodyn_ros.cli.report import Criterion
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.reliability.faults import Case
+from robodyn_ros.reliability.injections import Draw
+from robodyn_ros.reliability.judge import Figures, judge, Limits, measure, Recording, STILL
 from robodyn_ros.safety import USUAL_RATE
 
 if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.testbed import Testbed
+    from robodyn_ros.reliability.testbed import Testbed
 
 _ATTEMPTS = 3
 _BEFORE = 0.5      # s of the motion that are recorded before the fault

@@ -1,1 +1,1 @@
-"""Every fault that an arm may suffer, many times, and what becomes of it; and a long run."""
+"""The fault campaign: injections, recording, judgement and long runs; `robodyn campaign`."""

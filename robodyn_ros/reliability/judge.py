@@ -1,4 +1,4 @@
-"""What a recording of a fault says: figures, and whether they are good enough. Pure."""
+"""Figures of a recorded run, and the criteria that they must meet. Does not use ROS."""
 
 from __future__ import annotations
 
@@ -11,38 +11,37 @@ import numpy as np
 from robodyn_ros.cli.report import Criterion, number
 
 STILL = 0.02      # rad/s or m/s below which a joint rests
-_QUIET = 0.1      # s for which it has to
-_WATCH = 1.0      # s at the end of a recording in which the arm must stay where it is
-_LONGEST = 0.05   # s that count at most for the rate of the torque, as in the nodes
-_LATE = 1.5       # by how much a bus that is not on time may crowd two torques together
-_MOVING = 0.2     # of the velocity limit, of the fastest joint when the fault begins
+_QUIET = 0.1      # s that it must stay below
+_WATCH = 1.0      # s at the end of a recording in which the arm must keep its position
+_LONGEST = 0.05   # s between torques that count for their rate, at most; as in the nodes
+_LATE = 1.5       # ratio of a torque step to its rate limit that late messages may cause
+_MOVING = 0.2     # part of its velocity limit of the fastest joint when the fault begins
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Requirements:
     """
-    What must hold after a fault, besides torque within its limits of size and rate.
+    What must hold after a fault, besides the torque and torque rate limits.
 
     Attributes
     ----------
     rest : float
-        Most seconds from the end of the fault until the arm rests.
+        Longest time from the end of the fault until the arm rests, s.
     drift : float
-        How far a joint may get in the last second, rad or m.
+        Largest motion of a joint in the last second, rad or m.
     sag : float
-        How far it may get between its rest and the end of the fault.
+        Largest motion of a joint between its rest and the end of the fault, rad or m.
     speed : float
-        Largest part of the velocity limits.
+        Largest ratio of speed to velocity limit.
     beyond : float
-        How far a joint may get beyond its position limits, rad or m.
-    goes_on : float
-        Faults up to this long (s) must not end the motion.
+        Largest distance of a joint beyond its position limits, rad or m.
+    tolerated : float
+        Length of faults that must not end the motion, s.
     away : float
-        How far from its goal such a motion may end, rad or m.
-    resets : bool
-        Whether a reset may be needed afterwards; else the arm has to take the next trajectory
-        as if nothing had happened.
+        Largest distance from the goal at the end of such a motion, rad or m.
+    reset_allowed : bool
+        Whether a reset may be needed before the next trajectory is accepted.
 
     """
 
@@ -51,28 +50,29 @@ class Bounds:
     sag: float = math.inf
     speed: float = 1.5
     beyond: float = math.inf
-    goes_on: float = 0.0
+    tolerated: float = 0.0
     away: float = 0.01
-    resets: bool = True
+    reset_allowed: bool = True
 
     def words(self) -> str:
-        """Return them as one sentence."""
-        parts = [f'at rest within {self.rest:g} s', f'then below {1e3 * self.drift:g} mrad/s',
-                 f'speed below {100 * self.speed:g} %']
-        if self.goes_on:
-            length = '' if self.goes_on == math.inf else f' if shorter than {self.goes_on:g} s'
-            parts.append(f'goes on{length} and ends within {1e3 * self.away:g} mrad')
+        """Return the requirements as one sentence."""
+        parts = [f'at rest within {self.rest:g} s', f'then below {1e3 * self.drift:g} mrad/s']
+        if math.isfinite(self.speed):
+            parts.append(f'speed below {100 * self.speed:g} %')
+        if self.tolerated:
+            length = '' if self.tolerated == math.inf else f' if shorter than {self.tolerated:g} s'
+            parts.append(f'motion continues{length} and ends within {1e3 * self.away:g} mrad')
         if math.isfinite(self.beyond):
             parts.append(f'at most {1e3 * self.beyond:g} mrad beyond its limits')
         if math.isfinite(self.sag):
             parts.append(f'sags below {1e3 * self.sag:g} mrad')
-        if not self.resets:
+        if not self.reset_allowed:
             parts.append('no reset')
         return ', '.join(parts)
 
 
 class Limits(NamedTuple):
-    """Of the arm, per joint: torque, its rate, speed, position; where the motion was to end."""
+    """Limits of the arm, each (nv,): torque, its rate, speed, position; and the motion's goal."""
 
     effort: np.ndarray
     rate: np.ndarray
@@ -85,27 +85,28 @@ class Limits(NamedTuple):
 @dataclass(frozen=True)
 class Recording:
     """
-    What was recorded of one run; times in s since the fault began, arrays in model order.
+    Recording of one run; times in s since the begin of the fault, joints in model order.
 
     Attributes
     ----------
     lasted : float
-        How long the fault lasted.
+        Length of the fault.
     sent : (N,) array
-        When torques were commanded, from half a second before the fault on.
+        Times of the commanded torques, from half a second before the fault on.
     torque : (N, nv) array
+        Commanded torques.
     moved : (M,) array
-        When the arm was seen, by who knows.
+        Times of the true joint states.
     q, qd : (M, nv) array
-        Where it was.
+        True positions and velocities.
     missing : tuple of str
-        Words that nobody said.
+        Log messages that are missing, and other events that did not happen.
     recovery : str
-        What it took to move again: 'itself', 'reset', 'restart'; or why it did not.
+        What the next motion needed: 'itself', 'reset' or 'restart'; or the reason of a failure.
     recovered : bool
-        Whether it moved to where it was asked to, in the end.
-    told : str
-        One line of what was said.
+        Whether the arm reached its start afterwards.
+    first_warning : str
+        First warning or error that was logged.
 
     """
 
@@ -118,34 +119,34 @@ class Recording:
     missing: tuple[str, ...] = ()
     recovery: str = 'itself'
     recovered: bool = True
-    told: str = ''
+    first_warning: str = ''
 
 
 @dataclass(frozen=True)
 class Figures:
     """
-    What was measured.
+    Figures of a recording.
 
     Attributes
     ----------
     torque, step, speed : float
-        Largest, as parts of what is allowed; that of the steps in torque for the time between.
+        Largest ratio to the effort limit, to the torque rate limit and to the velocity limit.
     finite : bool
-        Whether every torque was a number.
+        Whether every torque was finite.
     speed_at_fault : float
-        Part of the velocity limit of the fastest joint when the fault began.
+        Ratio to its velocity limit of the fastest joint when the fault began.
     gap : float
         Longest time without a torque, s.
     rest : float
-        When the arm rested for good, s after the fault began; inf if never.
+        Time after which the arm stayed at rest, s since the begin of the fault; inf if never.
     sag : float
-        From there to the end of the fault; rad or m.
+        Largest motion of a joint from then to the end of the fault, rad or m.
     drift : float
-        In the last second; rad or m.
+        Largest motion of a joint in the last second, rad or m.
     away : float
-        From the goal in the end; rad or m.
+        Largest distance from the goal at the end, rad or m.
     beyond : float
-        Beyond position limits; rad or m.
+        Largest distance beyond position limits, rad or m.
 
     """
 
@@ -184,7 +185,7 @@ def measure(recording: Recording, limits: Limits) -> Figures:
 
 
 def rest_after(moved: np.ndarray, qd: np.ndarray) -> float:
-    """Return from when on the arm rested until the recording ended; infinite if it did not."""
+    """Return the time from which the arm rested until the end; infinite if it did not."""
     moving = np.flatnonzero((np.abs(qd) >= STILL).any(axis=1))
     last = moved[moving[-1]] if moving.size else -math.inf
     return max(float(last), 0.0) if moved[-1] - last >= _QUIET else math.inf
@@ -192,54 +193,55 @@ def rest_after(moved: np.ndarray, qd: np.ndarray) -> float:
 
 def largest_step(sent: np.ndarray, torque: np.ndarray, rate: np.ndarray) -> float:
     """
-    Return the largest step of torque, as part of what its rate limit allows in the time between.
+    Return the largest ratio of a torque step to the one that the rate limit permits.
 
-    A torque may leave late, and the next one on time: that time is counted from the torque
-    before the last.
+    A torque may be sent late and the next one on time; each step is therefore compared with the
+    time since the torque before the last.
     """
     if len(sent) < 3:
         return 0.0
     between = np.minimum(sent[2:] - sent[:-2], _LONGEST)[:, None]
     with np.errstate(divide='ignore', invalid='ignore'):
-        share = np.abs(np.diff(torque[1:], axis=0)) / (rate * between)
-    return float(np.nanmax(share, initial=0.0))
+        ratio = np.abs(np.diff(torque[1:], axis=0)) / (rate * between)
+    return float(np.nanmax(ratio, initial=0.0))
 
 
 def _extent(q: np.ndarray) -> float:
     return float(np.ptp(q, axis=0).max()) if len(q) else 0.0
 
 
-def judge(recording: Recording, figures: Figures, bounds: Bounds) -> list[Criterion]:
-    """Return what must hold, and whether it does."""
+def judge(recording: Recording, figures: Figures, required: Requirements) -> list[Criterion]:
+    """Return the criteria of a run, with their results."""
     lasted = recording.lasted
     criteria = [
-        Criterion('moves fast when the fault begins', f'{100 * figures.speed_at_fault:.0f} %',
+        Criterion('fast motion when the fault begins', f'{100 * figures.speed_at_fault:.0f} %',
                   figures.speed_at_fault > _MOVING),
-        Criterion('every torque is a number', 'yes' if figures.finite else 'no', figures.finite),
-        _share('torque within its limit', figures.torque, 1.0),
-        _share('steps of torque within the rate limit', figures.step, _LATE),
-        _share(f'speed below {100 * bounds.speed:g} % of the limit', figures.speed, bounds.speed),
-        Criterion(f'at rest {bounds.rest:g} s after the fault',
-                  f'{number(figures.rest - lasted)} s', figures.rest <= lasted + bounds.rest),
-        _small('stays where it is', figures.drift, bounds.drift),
-        Criterion('says what is wrong', 'yes' if not recording.missing else
-                  f'nobody said {", ".join(map(repr, recording.missing))}',
+        Criterion('every torque is finite', 'yes' if figures.finite else 'no', figures.finite),
+        _ratio('torque within its limit', figures.torque, 1.0),
+        _ratio('steps of torque within the rate limit', figures.step, _LATE),
+        _ratio(f'speed below {100 * required.speed:g} % of the limit', figures.speed,
+               required.speed),
+        Criterion(f'at rest {required.rest:g} s after the fault',
+                  f'{number(figures.rest - lasted)} s', figures.rest <= lasted + required.rest),
+        _distance('drift in the last second', figures.drift, required.drift),
+        Criterion('expected reports', 'yes' if not recording.missing else
+                  f'missing: {", ".join(map(repr, recording.missing))}',
                   not recording.missing),
-        Criterion('moves again', recording.recovery, recording.recovered and (
-            bounds.resets or recording.recovery != 'reset'))]
-    if math.isfinite(bounds.beyond):
-        criteria.append(_small('stays within its limits', figures.beyond, bounds.beyond))
-    if math.isfinite(bounds.sag):
-        criteria.append(_small('sags while the fault lasts', figures.sag, bounds.sag))
-    if lasted < bounds.goes_on:
-        criteria.append(_small('motion goes on to its goal', figures.away, bounds.away))
+        Criterion('next motion works', recording.recovery, recording.recovered and (
+            required.reset_allowed or recording.recovery != 'reset'))]
+    if math.isfinite(required.beyond):
+        criteria.append(_distance('distance beyond limits', figures.beyond, required.beyond))
+    if math.isfinite(required.sag):
+        criteria.append(_distance('sag during the fault', figures.sag, required.sag))
+    if lasted < required.tolerated:
+        criteria.append(_distance('distance from the goal', figures.away, required.away))
     return criteria
 
 
-def _share(text: str, value: float, bound: float) -> Criterion:
+def _ratio(text: str, value: float, bound: float) -> Criterion:
     return Criterion(text, f'{number(100.0 * value)} %', value <= bound + _ROUNDING)
 
 
-def _small(text: str, value: float, bound: float) -> Criterion:
+def _distance(text: str, value: float, bound: float) -> Criterion:
     return Criterion(f'{text}: below {1e3 * bound:g} mrad', f'{number(1e3 * value)} mrad',
                      value <= bound)

@@ -27,7 +27,7 @@ import numpy as np
 from robots import chain
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
+from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
@@ -45,8 +45,8 @@ STEP = 1e-3      # s
 SETTLED = 1000   # cycles after which activation is over
 POINTS = 100     # of the trajectory, and
 SEGMENT = 100.0  # s from one to the next: the arm that is measured does not move
-EFFORT = Effort(turn=2e-4, patience=2.0, most=4000)
-QUICK = Effort(turn=1e-4, patience=0.02, fewest=3)
+BUDGET = Budget(turn=2e-4, total=2.0, max_rounds=4000)
+QUICK = Budget(turn=1e-4, total=0.02, min_rounds=3)
 
 
 def robot(joints, cache=None):
@@ -106,7 +106,7 @@ def measure_laws(joints, names, effort):
     found, empties = {}, []
     for name in names:
         arm = Arm(dynamics, name)
-        seconds = by_turns([Call('clock.value += step\nrun()', {
+        seconds = interleaved_times([Call('clock.value += step\nrun()', {
             'clock': arm.clock, 'step': STEP, 'run': run}).timer()
             for run in (arm.run, empty)], effort)
         found[name] = quartiles(1e6 * seconds[:, 0])
@@ -162,7 +162,7 @@ def main():
         print(json.dumps(start(options.joints[0], options.start,
                                laws.NAMES if options.all_laws else ())))
         return
-    figures = [measure(joints, QUICK if options.quick else EFFORT) for joints in options.joints]
+    figures = [measure(joints, QUICK if options.quick else BUDGET) for joints in options.joints]
     if options.json:
         print(json.dumps({**figures[0], 'others': figures[1:]}))
         return

@@ -18,7 +18,7 @@ from results import Results
 from robots import EXAMPLES
 from start import measure_processes, measure_starts
 from steps import measure_loop, measure_steps
-from timing import Effort, progress
+from timing import Budget, progress
 
 DOCS = ROOT / 'docs'
 PAGE = DOCS / 'benchmarks.md'
@@ -30,7 +30,7 @@ STARTS = (7, 30, 60)
 def measure(options):
     """Return all figures."""
     quick = options.quick
-    effort = Effort(patience=0.05, fewest=3) if quick else Effort()
+    effort = Budget(total=0.05, min_rounds=3) if quick else Budget()
     machine, (peers, missing) = record(), installed()
     rows = [
         *measure_calls(options.robots, peers, effort),

@@ -14,13 +14,13 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import by_turns, Call, Effort
+from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, ControlLaw, make_gains, Settings, with_slots
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.trajectory import Reference
 
-EFFORT = Effort(patience=1.0)
+BUDGET = Budget(total=1.0)
 PARTS = {
     'computed_torque': 'dyn.inverse_dynamics(q, qd, r.qdd + g.kp * (r.q - q) '
                        '+ g.kd * (r.qd - qd))',
@@ -44,7 +44,7 @@ def main():
     names = {'dyn': dyn, 'g': gains, 'q': q, 'qd': qd, 'np': np, 'r': Reference.at_rest(q + 0.01)}
     rows = []
     for mode in (*TRACKING, 'gravity_compensation'):
-        times = by_turns([call.timer() for call in calls(mode, names)], EFFORT)
+        times = interleaved_times([call.timer() for call in calls(mode, names)], BUDGET)
         law, cycle, *parts = 1e6 * np.median(times, axis=0)
         rows.append((mode, f'{law:.2f}', f'{parts[0]:.1f}' if parts else '-', f'{cycle:.1f}'))
     print('\n'.join(table(['us per call', 'law', 'parts', 'cycle'], rows)))

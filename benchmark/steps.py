@@ -11,7 +11,7 @@ from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.cases import check
-from robodyn_ros.cli.bench.own import Own
+from robodyn_ros.cli.bench.with_robodyn import Robodyn
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
@@ -165,7 +165,7 @@ class Swing:
 
 def measure_loop(effort):
     """Return figures of a Monte Carlo run; theirs is Pinocchio's law and MuJoCo's step."""
-    contest, gains = Contest('with friction'), Own(load('robodyn7')).gains()
+    contest, gains = Contest('with friction'), Robodyn(load('robodyn7')).gains()
     swing = Swing(contest.plant)
     reference = swing.reference()
     steps = len(reference[0])

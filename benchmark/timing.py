@@ -4,15 +4,15 @@ import sys
 import checkout  # noqa: F401  (before the package, which it makes known)
 
 from robodyn_ros.cli.bench import timing
-from robodyn_ros.cli.bench.timing import Call, Effort, OURS, quartiles
+from robodyn_ros.cli.bench.timing import Budget, Call, OURS, quartiles
 
-__all__ = ['Call', 'Effort', 'OURS', 'compare', 'progress', 'quartiles']
+__all__ = ['Call', 'Budget', 'OURS', 'compare', 'progress', 'quartiles']
 
 
-def compare(group, robot, joints, quantity, calls, effort=Effort()):
+def compare(group, robot, joints, quantity, calls, budget=Budget()):
     """Let calls take turns, by library; return a row of figures for each."""
     progress(f'{robot}: {quantity}')
-    return timing.compare(group, robot, joints, quantity, calls, effort)
+    return timing.compare(group, robot, joints, quantity, calls, budget)
 
 
 def progress(text=''):

@@ -66,7 +66,7 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
         with PageClient(view.url) as client:
             wait_for_pose(client, foreign_arm(probe), HOME)
         assert 'this machine only' in view.output
-        assert 'it only watches' in view.output
+        assert 'the page sends no commands' in view.output
         published = dict(probe.node.get_publisher_names_and_types_by_node(VIEW, '/'))
         assert set(published) <= {'/rosout', '/parameter_events'}, published
         assert not probe.node.get_client_names_and_types_by_node(VIEW, '/')

@@ -195,7 +195,7 @@ def test_the_server_listens_where_it_says(shown):
 
 @pytest.mark.parametrize('host, words', [
     ('127.0.0.1', 'this machine only'), ('localhost', 'this machine only'),
-    ('::1', 'this machine only'), ('0.0.0.0', 'who has this address can look'),
+    ('::1', 'this machine only'), ('0.0.0.0', 'all who have this address can watch'),
     ('0.0.0.0', f'from other machines: http://{socket.gethostname()}:8080/?websocket=ws://'
      f'{socket.gethostname()}:8080/secret')])
 def test_it_is_told_who_can_look(capsys, host, words):

@@ -17,15 +17,15 @@ SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 # Sub-commands and their summaries. The command.py in the package of each has
 # `add_arguments(parser)` and `run(options) -> int`.
 COMMANDS = {
-    'check': 'preflight of an arm: what is wrong with its URDF, or with the running one',
+    'check': 'preflight of an arm: defects of its URDF, or of the running arm',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
-    'bench': 'how fast the dynamics of an arm are on this machine',
+    'bench': 'timing of the dynamics of an arm on this machine',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
-    'view': 'a running arm in the browser, and a hand to push a simulated one',
+    'view': 'a running arm in the browser; drags the links of a simulated one',
     'campaign': 'faults of an arm at speed, injected many times, and its response',
-    'montecarlo': 'many simulated arms that differ from their model',
-    'excite': 'plan a motion that identifies an arm',
-    'identify': 'find friction, inertia and payload in a recording',
+    'montecarlo': 'many simulated arms with random deviations from their model',
+    'excite': 'plan an excitation trajectory for identification',
+    'identify': 'friction, inertia and payload of an arm from a recording',
 }
 _PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:

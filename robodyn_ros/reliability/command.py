@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps()
     if options.list:
         for case in cases:
-            steps.say(f'{case.name:<26} {case.description}')
+            steps.write_line(f'{case.name:<26} {case.description}')
         return 0
     signal.signal(signal.SIGTERM, _interrupt)
     robot = Robot.from_options(options)
@@ -208,7 +208,7 @@ def run_soak(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
             step.result = f'{statistics.motions} motions'
     criteria = statistics.criteria(model.effort_limit)
     for line in ('', *notes(statistics), *verdict(criteria)):
-        steps.say(line)
+        steps.write_line(line)
     return 1 if any(each.passed is False for each in criteria) else 0
 
 
@@ -223,7 +223,7 @@ def _run_campaign(robot: Robot, motion: Motion, logs: Path, names: Sequence[str]
 def conclude(cases: Sequence[Case], campaign: Campaign, steps: Steps) -> int:
     """Print the table, and return the exit code."""
     for line in ('', *summary(cases, campaign.outcomes, campaign.skipped)):
-        steps.say(line)
+        steps.write_line(line)
     return 1 if any(outcome.passed is False for outcome in campaign.outcomes) else 0
 
 

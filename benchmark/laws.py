@@ -1,11 +1,11 @@
 """
-What a cycle costs under each control law, on the arm with seven joints.
+Time of a control cycle under each law, on the arm with seven joints.
 
     python benchmark/laws.py [--urdf arm.urdf]
 
 `law` is the compiled call that returns all terms; `parts` is the same torque from calls of
-`Dynamics` and NumPy, as far as a law can be written so in a line or two; `cycle` is all that
-answers a state: reference, law, transition, brakes, supervision, observer.
+`Dynamics` and NumPy, for laws of a line or two; `cycle` is the whole computation for a state:
+reference, law, transition, brakes, supervision, observer.
 """
 import argparse
 import math
@@ -51,7 +51,7 @@ def main():
 
 
 def calls(mode, names):
-    """Return the law alone, the whole cycle, and the law from its parts if it is told here."""
+    """Yield calls of the law, of the whole cycle and, if known, of the law from its parts."""
     dyn, gains, q, qd = (names[key] for key in ('dyn', 'g', 'q', 'qd'))
     floating = mode == 'gravity_compensation'
     tracking = 'computed_torque' if floating else mode

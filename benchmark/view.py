@@ -30,7 +30,7 @@ with PageClient(sys.argv[1]) as client:
     while True:
         client.read(1.0)
         boxes = [each['uuid'] for each in client.of_type('GuiCheckboxMessage')
-                 if each['props']['label'] == 'listen']
+                 if each['props']['label'] == 'show terms']
         if boxes and sys.argv[2] == 'terms':
             client.send(messages.GuiUpdateMessage(boxes[0], {'value': True}))
         client.messages.clear()

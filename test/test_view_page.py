@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
-from robodyn_ros.view.page_commands import Ask, Wrench  # noqa: E402
+from robodyn_ros.view.page_commands import CallService, Wrench  # noqa: E402
 from shown_page import DYNAMICS, LINK4, places, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -51,7 +51,7 @@ def test_the_first_client_commands_until_it_leaves(shown):
             assert not watching.buttons()
             commanding.click('Float')
             shown.until(lambda: not shown.page_commands.empty(), first, second)
-            assert shown.page_commands.get() == Ask('float')
+            assert shown.page_commands.get() == CallService('float')
             commanding.socket.close()
             shown.until(lambda: 'Hold' in watching.buttons(), watching)
 

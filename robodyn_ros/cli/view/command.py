@@ -22,7 +22,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.source import read_source
-from robodyn_ros.view.moves import usual_poses
+from robodyn_ros.view.moves import default_poses
 from robodyn_ros.view.visuals import read_visuals
 
 EXAMPLES = """examples:
@@ -120,7 +120,7 @@ def _surfaces(model: RobotModel, urdf: str | bytes, folder: Path | None):
 
 def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the default poses and those of `--pose`."""
-    poses = usual_poses(model)
+    poses = default_poses(model)
     for text in given:
         name, _, values = text.rpartition(':')
         try:

@@ -19,7 +19,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
-from robodyn_ros.view.snapshot import NOBODY, Push, Snapshot
+from robodyn_ros.view.snapshot import NO_CONTROLLER, Push, Snapshot
 
 _SILENT = 2.5    # s without diagnostics, which come once a second, after which nobody is there
 _FORGET = 0.5    # s without a reference after which the controller asks for nothing
@@ -157,10 +157,10 @@ class Feed:
         """Return the mode of the controller, and what else it tells."""
         values = self._says(now, self._controller)
         if not values:
-            return NOBODY, {}
+            return NO_CONTROLLER, {}
         fault = values.get('fault', '')
         notes = {key: values[key] for key in _TOLD if values.get(key) not in (None, fault)}
-        return values.get('mode', NOBODY), {'fault': fault, **notes}
+        return values.get('mode', NO_CONTROLLER), {'fault': fault, **notes}
 
     def _says(self, now: float, node: str) -> dict[str, str]:
         """Return the figures in the diagnostics of a node; none if it is silent."""

@@ -86,7 +86,7 @@ def test_a_drag_pulls_the_link_until_it_is_let_go(shown):
         assert isinstance(first, Wrench) and first.link == 'link4'
         assert force[0] > 1.0 and np.abs(force[1:]).max() < 1e-6
         client.drag('end', LINK4, begin, end)
-        shown.until(lambda: shown.page._drag_force._held is None, client, other)
+        shown.until(lambda: shown.page._drag_force._drag is None, client, other)
         shown.show()
         page_commands = [shown.page_commands.get() for _ in range(shown.page_commands.qsize())]
         assert not page_commands[-1].force.any(), 'the pull ends at once'
@@ -101,7 +101,7 @@ def test_a_hand_that_is_gone_lets_go(shown):
         client.drag('start', LINK4, begin, begin + [0.2, 0.0, 0.0])
         shown.until(lambda: not shown.page_commands.empty(), client)
         client.crash()
-    shown.until(lambda: shown.page._drag_force._held is None)
+    shown.until(lambda: shown.page._drag_force._drag is None)
 
 
 def test_nothing_is_drawn_where_nothing_pulls(shown):
@@ -113,5 +113,5 @@ def test_nothing_is_drawn_where_nothing_pulls(shown):
         shown.until(lambda: line.visible, client)
         for changes in ({'simulated': False}, {'age': 1.0}):  # a real arm, a silent one
             shown.until(lambda: not line.visible, client, **changes)
-            assert shown.page._drag_force._held is not None
+            assert shown.page._drag_force._drag is not None
             shown.until(lambda: line.visible, client)

@@ -35,7 +35,7 @@ def test_a_place_that_cannot_be_written_names_its_option(capsys):
     path = '/proc/nothing/runs.npz'
     assert main(['montecarlo', '--save', path]) == USER_MISTAKE
     said = capsys.readouterr().err
-    assert f'--save {path}' in said and 'choose a place' in said
+    assert f'--save {path}' in said and 'choose a path' in said
 
 
 @pytest.mark.parametrize('missing, remedy', [

@@ -113,7 +113,7 @@ def _option_of(filename: str | bytes | int, options: argparse.Namespace) -> str:
         if isinstance(value, Path) and isinstance(filename, str) and (
                 _below(filename, value) or _below(value, filename)
                 ) and option in options.parser.format_usage():
-            return f'{option} {value}: choose a place that can be written; '
+            return f'{option} {value}: choose a path that can be written; '
     return ''
 
 

@@ -255,7 +255,7 @@ def set_bad_parameters(testbed: Testbed, _draw: Draw) -> Sequence[str]:
             if 'refused' not in str(error):
                 missing.append(str(error))
     if testbed.parameters(rows) != before:
-        missing.append('nothing has changed')
+        missing.append('parameters unchanged')
     return missing
 
 

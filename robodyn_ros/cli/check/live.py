@@ -85,16 +85,16 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
 
 def _commanders(seen: Seen) -> list[Finding]:
     found = []
-    rivals = sorted((Counter(seen.commanders) - Counter(seen.guards)).elements())
-    others = [name for name in rivals if name.rpartition('/')[2] != _OWN]
-    if len(rivals) > 1 or others:
+    commanders = sorted((Counter(seen.commanders) - Counter(seen.guards)).elements())
+    others = [name for name in commanders if name.rpartition('/')[2] != _OWN]
+    if len(commanders) > 1 or others:
         found.append(Finding(STOP, 'commands', (
-            f'{", ".join(rivals)} publish on {seen.commands}: the controller does not '
+            f'{", ".join(commanders)} publish on {seen.commands}: the controller does not '
             'start while another node commands the arm; stop '
             f'{", ".join(others) or "all but one"}')))
-    elif rivals:
-        found.append(Finding(NOTE, 'commands', f'{rivals[0]} commands the arm already'))
-    if len(rivals) < len(seen.commanders):
+    elif commanders:
+        found.append(Finding(NOTE, 'commands', f'{commanders[0]} commands the arm already'))
+    if len(commanders) < len(seen.commanders):
         found.append(Finding(NOTE, 'commands', (
             f'a guard publishes on {seen.commands} as well: it commands only when the controller '
             'does not')))

@@ -106,12 +106,12 @@ HERE = socket.gethostname().lower()
     ('127.0.0.1', {'Host': '[', 'Origin': 'http://localhost'}, False),
     ('127.0.0.1', (('Host', 'localhost'), ('Origin', 'a'), ('Origin', 'b')), False),
     ('127.0.0.1', {'Host': ''}, False), ('127.0.0.1', {}, False), ('0.0.0.0', {}, False)])
-def test_the_door_knows_its_own_page_by_path_and_headers(host, headers, admitted):
-    call = _policy(host, ['ARM.example'])
-    path = f'/{call.token}'
-    assert call.admits(Request(path, Headers(headers))) is admitted
+def test_a_policy_admits_its_own_page_by_path_and_headers(host, headers, admitted):
+    policy = _policy(host, ['ARM.example'])
+    path = f'/{policy.token}'
+    assert policy.admits(Request(path, Headers(headers))) is admitted
     for wrong in ('/', path[:-1], f'{path}/', path.swapcase(), f'{path}?', '/\ud800', ''):
-        assert not call.admits(Request(wrong, Headers(headers)))
+        assert not policy.admits(Request(wrong, Headers(headers)))
 
 
 def test_every_token_is_another_one():
@@ -198,7 +198,7 @@ def test_the_server_listens_where_it_says(shown):
     ('::1', 'this machine only'), ('0.0.0.0', 'all who have this address can watch'),
     ('0.0.0.0', f'from other machines: http://{socket.gethostname()}:8080/?websocket=ws://'
      f'{socket.gethostname()}:8080/secret')])
-def test_it_is_told_who_can_look(capsys, host, words):
+def test_the_command_prints_who_can_watch(capsys, host, words):
     from robodyn_ros.cli.view.command import _announce
     server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8080)
     _announce(server, 'secret', SimpleNamespace(host=host, control=True))

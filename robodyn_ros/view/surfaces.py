@@ -57,6 +57,7 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
     Parameters
     ----------
     model : RobotModel
+        Model of the arm.
     visuals : sequence of Visual
         Shapes; those of links outside the model are left out.
     folder : Path, optional

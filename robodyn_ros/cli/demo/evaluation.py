@@ -38,7 +38,7 @@ class Tracking(NamedTuple):
 
     @property
     def missed(self) -> int:
-        """Number of states without a torque."""
+        """Count of states without a torque."""
         return self.states - len(self.time)
 
     @property

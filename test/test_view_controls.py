@@ -119,7 +119,7 @@ def test_a_payload_that_the_motors_cannot_hold_is_refused(shown, monkeypatch):
 def test_only_a_simulated_arm_is_given_a_payload(shown):
     with PageClient(shown.url) as client:
         shown.until_controls(client, simulated=False)
-        folder = shown.page._controls._payload
+        folder = shown.page._controls._payload_folder
         assert not folder.visible
         shown.until(lambda: folder.visible, client)
         shown.until(lambda: not folder.visible, client, simulated=False)

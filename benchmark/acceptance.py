@@ -1,11 +1,11 @@
 """
-What it takes to accept a trajectory: limits, interpolation, and inverse dynamics along the path.
+Time to accept a trajectory: limits, interpolation, and inverse dynamics along the path.
 
     python benchmark/acceptance.py
     python benchmark/acceptance.py --urdf arm.urdf --points 100 1000 --json
 
 Times are medians in milliseconds, with quartiles. The points carry positions, velocities and
-accelerations, ten milliseconds apart, as a planner sends them.
+accelerations every ten milliseconds, as from a planner.
 """
 import argparse
 import json
@@ -28,10 +28,10 @@ STEP = 0.01  # s between points
 
 
 def planned(model, count):
-    """Return a start, and points there and back around it within all limits."""
+    """Return a start, and points of a motion away from it and back, within all limits."""
     low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
     start, duration = 0.5 * (low + high), count * STEP
-    # a tenth of the speed, and of the room
+    # a tenth of the velocity limits and of the position ranges
     width = np.minimum(0.1 * model.velocity_limit * duration / np.pi, 0.1 * (high - low))
     points = []
     for t in np.arange(1, count + 1) * STEP:
@@ -43,7 +43,7 @@ def planned(model, count):
 
 
 def milliseconds(function):
-    """Return the quartiles of the time that a function takes."""
+    """Return the quartiles of the time of a function, in ms."""
     times = []
     for _ in range(REPEATS):
         begin = time.perf_counter()
@@ -61,7 +61,7 @@ def main():
     arguments = parser.parse_args()
     model = RobotModel.from_urdf(arguments.urdf)
     dynamics, rows = Dynamics(model), []
-    dynamics.inverse_dynamics(*np.zeros((3, 1, model.nv)))  # compiled beforehand
+    dynamics.inverse_dynamics(*np.zeros((3, 1, model.nv)))  # compiles
     for count in arguments.points:
         start, points = planned(model, count)
 

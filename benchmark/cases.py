@@ -1,4 +1,4 @@
-"""What is compared: every call, on one state and on many, by every library that is installed."""
+"""Measurements of all calls, for one state and for many, of all installed libraries."""
 from importlib import import_module
 
 from robots import chain, load
@@ -10,7 +10,7 @@ SCALED = ('inverse dynamics', 'mass matrix', 'forward dynamics')
 
 
 def installed():
-    """Return the libraries beside ours, and how to install the others."""
+    """Return the classes of installed libraries, and the packages of the others."""
     found, missing = importable()
     try:
         found.append(import_module('with_drake').Drake)
@@ -19,22 +19,22 @@ def installed():
     return found, missing
 
 
-def measure_calls(names, peers, effort):
+def measure_calls(names, peers, budget):
     """Return figures of single calls."""
     return [row for name in names for robot in [load(name)]
             for quantity, calls in calls_of(robot, peers).items()
-            for row in compare('call', robot.name, robot.joints, quantity, calls, effort)]
+            for row in compare('call', robot.name, robot.joints, quantity, calls, budget)]
 
 
-def measure_batches(names, peers, effort):
-    """Return figures of many states in one call; others are called in a loop."""
+def measure_batches(names, peers, budget):
+    """Return figures for many states; other libraries are called in a loop."""
     return [row for name in names for robot in [load(name)]
             for quantity, calls in batches_of(robot, peers).items()
-            for row in compare('batch', robot.name, robot.joints, quantity, calls, effort)]
+            for row in compare('batch', robot.name, robot.joints, quantity, calls, budget)]
 
 
-def measure_scaling(sizes, peers, effort):
-    """Return figures of chains of so many joints."""
+def measure_scaling(sizes, peers, budget):
+    """Return figures of chains with the given numbers of joints."""
     return [row for size in sizes for robot in [chain(size)]
             for quantity, calls in calls_of(robot, peers, SCALED).items()
-            for row in compare('scaling', robot.name, size, quantity, calls, effort)]
+            for row in compare('scaling', robot.name, size, quantity, calls, budget)]

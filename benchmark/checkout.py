@@ -1,4 +1,4 @@
-"""Where the benchmarks are: they measure the package of their own checkout, installed or not."""
+"""The root of this checkout, first in `sys.path`: the benchmarks measure its package."""
 from pathlib import Path
 import sys
 

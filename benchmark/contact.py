@@ -1,11 +1,11 @@
 """
-What the momentum observer tells of a simulated arm whose pushes are known, and how fast.
+Accuracy and speed of the momentum observer on a simulated arm with known external forces.
 
     python benchmark/contact.py [--motions 100]
 
-Seven joints with rotors under computed torque. Dry friction of 2 %, viscous friction of 1 % per
-rad/s of the effort limits, where friction is said to be there. Figures are parts of the effort
-limit of the joint that has most.
+Seven joints with rotors under computed torque. Cases with friction have dry friction of 2 % of the
+effort limits and viscous friction of 1 % per rad/s. Figures are parts of the effort limit, the
+largest of all joints.
 """
 import argparse
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from robodyn_ros import Dynamics, RobodynError, RobotModel
 from robodyn_ros.control import ArmController, Settings
-from robodyn_ros.control.settings import CollisionSettings, FrictionSettings
+from robodyn_ros.control.settings import (
+    CollisionSettings, FrictionSettings, ObserverSettings)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -23,27 +24,27 @@ MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
 LIMIT = np.array(MODEL.effort_limit)
 BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
 COULOMB, VISCOUS, ARMATURE = 0.02 * LIMIT, 0.01 * LIMIT, 2e-3 * LIMIT
-THRESHOLD = 0.05   # of the effort limits; what docs/contact.md advises
-BANDWIDTH = 30.0
-FAST = 0.9         # of the velocity limits
+THRESHOLD = 0.05   # part of the effort limits, as in docs/contact.md
+BANDWIDTH = 30.0   # rad/s
+FAST = 0.9         # part of the velocity limits
 TIP = 'tool0'
 
 
 class Trial:
     """
-    A simulated arm under control, and what is seen of it.
+    A simulated arm under control, with the estimates of the observer.
 
     Parameters
     ----------
     period : float
-        Seconds between states.
+        Time between states, s.
     mass, friction : float
-        Of the arm, as multiples of what the controller believes; `friction` 0: there is none,
-        and it knows.
+        Ratios of the arm's mass and friction to the model of the controller; `friction` 0: none
+        in both.
     threshold : float
-        Of collisions, as a part of the effort limits.
+        Collision threshold, as a part of the effort limits.
     **settings
-        More of `Settings`.
+        Other `Settings`.
 
     """
 
@@ -59,28 +60,28 @@ class Trial:
                            damping=friction * VISCOUS, armature=ARMATURE)
         self.plant.reset(BENT)
         self.control.activate(0.0, self.plant.q, self.plant.qd)
-        self.seen = self.control.observation
+        self.observation = self.control.observation
         self.run(1.0)
 
     def cycle(self):
-        """Answer a state, and let the arm move on."""
+        """Run one control cycle, and simulate one period."""
         torque = self.control.update(self.now, self.plant.q, self.plant.qd)[0].copy()
         for _ in range(round(self.period / self.plant.step_size)):
             self.plant.step(torque)
         self.now += self.period
 
     def run(self, seconds):
-        """Return what is seen in every cycle of a while, as parts of the effort limits."""
+        """Return the estimated torque of each cycle, as parts of the effort limits; (n, nv)."""
         rows = []
         for _ in range(round(seconds / self.period)):
             self.cycle()
-            rows.append(self.seen.torque / LIMIT)
+            rows.append(self.observation.torque / LIMIT)
         return np.array(rows)
 
-    def go(self, goal):
-        """Begin to move as fast as velocity limits and motors allow; return the duration."""
-        way = np.abs(goal - self.control.reference.q)
-        duration = (15.0 / 8.0 * way / (FAST * MODEL.velocity_limit)).max()
+    def start_motion(self, goal):
+        """Start a motion at the velocity or torque limits; return its duration in s."""
+        distance = np.abs(goal - self.control.reference.q)
+        duration = (15.0 / 8.0 * distance / (FAST * MODEL.velocity_limit)).max()
         while True:
             try:
                 zero = np.zeros(MODEL.nv)
@@ -90,8 +91,8 @@ class Trial:
                 duration *= 1.2
 
     def move(self, goal):
-        """Move there; return what is seen on the way."""
-        return self.run(self.go(goal) + 0.1)
+        """Move to a goal; return the estimated torque meanwhile."""
+        return self.run(self.start_motion(goal) + 0.1)
 
 
 def goals(count, seed=1):
@@ -102,14 +103,14 @@ def goals(count, seed=1):
 
 
 def time_constant(period, bandwidth):
-    """Return the time constant of a step times the bandwidth, joint with the most force."""
-    trial = Trial(period, observer_bandwidth=bandwidth)
-    # the same torque at each joint wherever the arm goes: no link is pushed
+    """Return the time constant of a step response, times the bandwidth."""
+    trial = Trial(period, observer=ObserverSettings(bandwidth))
+    # a constant torque at each joint, independent of the pose
     trial.plant.external[:] = 0.02 * LIMIT
-    seen = trial.run(3.0 / bandwidth) / 0.02
-    t = period * np.arange(len(seen))
-    part = (seen[:, 0] > 0.05) & (seen[:, 0] < 0.95)
-    return -bandwidth / np.polyfit(t[part], np.log(1.0 - seen[part, 0]), 1)[0]
+    response = trial.run(3.0 / bandwidth)[:, 0] / 0.02
+    t = period * np.arange(len(response))
+    part = (response > 0.05) & (response < 0.95)
+    return -bandwidth / np.polyfit(t[part], np.log(1.0 - response[part]), 1)[0]
 
 
 def bias(period, **arm):
@@ -123,20 +124,20 @@ def false_alarms(motions, **arm):
     """Return the number of alarms, and the largest residual."""
     trial = Trial(**arm)
     worst = max(np.abs(trial.move(goal)).max() for goal in goals(motions, seed=2))
-    return trial.seen.collision.count, worst
+    return trial.observation.collisions, worst
 
 
 def detection(force, seed, **arm):
-    """Return the seconds from a push at the tip in fast motion to the alarm; NaN if none."""
+    """Return the time from a push at the tip in fast motion to the alarm, in s; NaN if none."""
     trial = Trial(**arm)
     goal = goals(1, seed)[0]
-    trial.run(0.5 * trial.go(goal))
-    before, start = trial.seen.collision.count, trial.now
+    trial.run(0.5 * trial.start_motion(goal))
+    before, start = trial.observation.collisions, trial.now
     velocity = (trial.dynamics.jacobian(trial.plant.q, TIP) @ trial.plant.qd)[:3]
     trial.plant.push(TIP, [*(-force * velocity / np.linalg.norm(velocity)), 0.0, 0.0, 0.0])
-    while trial.seen.collision.count == before and trial.now < start + 0.5:
+    while trial.observation.collisions == before and trial.now < start + 0.5:
         trial.cycle()
-    return trial.now - start if trial.seen.collision.count > before else np.nan
+    return trial.now - start if trial.observation.collisions > before else np.nan
 
 
 def wrench_error(**arm):
@@ -147,7 +148,7 @@ def wrench_error(**arm):
         force, moment = 10.0 * rng.normal(size=3), 1.0 * rng.normal(size=3)
         trial.plant.push(TIP, [*force, *moment])
         trial.run(1.0)
-        found = trial.seen.wrench()
+        found = trial.observation.wrench()
         errors.append((np.linalg.norm(found[:3] - force) / np.linalg.norm(force),
                        np.linalg.norm(found[3:] - moment) / np.linalg.norm(moment)))
     return np.max(errors, axis=0)
@@ -173,10 +174,10 @@ def main():
         print(f'{name:20} {alarms} alarms in {motions} motions, largest residual {worst:.1e}')
     for force in (20.0, 40.0, 80.0):
         times = [detection(force, seed, friction=1.5, mass=1.05) for seed in range(20)]
-        seen = np.isfinite(times)
-        middle = 1e3 * np.median(np.array(times)[seen]) if seen.any() else np.nan
-        print(f'{force:4.0f} N at the tip: {seen.sum()} of 20 seen, median {middle:.0f} ms, '
-              f'longest {1e3 * np.max(times, where=seen, initial=0.0):.0f} ms')
+        detected = np.isfinite(times)
+        middle = 1e3 * np.median(np.array(times)[detected]) if detected.any() else np.nan
+        print(f'{force:4.0f} N at the tip: {detected.sum()} of 20 detected, median {middle:.0f} '
+              f'ms, longest {1e3 * np.max(times, where=detected, initial=0.0):.0f} ms')
     for name, arm in arms.items():
         force, moment = wrench_error(**arm)
         print(f'{name:20} wrench at the tip: force within {force:.1e}, moment within {moment:.1e}')

@@ -1,15 +1,15 @@
 """
-What the compiled control cycle costs: a call from Python, and the time until there is one.
+Time of the compiled control cycle, called from Python, and time until it is ready.
 
     python benchmark/cycle.py
     python benchmark/cycle.py --joints 7 --quick --json
 
-A cycle is all that answers a joint state: observer, collisions, reference, law, transition,
-limits. The arm follows a trajectory under each law, or floats; observer and collision detection
-are on. Times are quartiles of short turns, by turns with an empty call, which they contain. The
-time of the first start is that of processors, in a process of its own without the start of
-Python, with an empty cache: for what an arm needs that follows with computed torque, and for all
-laws. The cached start is the time until all of that is loaded.
+A cycle is the whole computation for a joint state: observer, collisions, reference, law,
+transition, limits. The arm follows a trajectory under each law, or floats; observer and collision
+detection are on. Times are quartiles of short turns, alternating with an empty call, whose time
+they include. The first start is processor time in a new process with an empty cache, without the
+start of Python: for computed torque, and for all laws. The cached start is the time until all laws
+are loaded.
 
 7 joints are those of robodyn7; other numbers are chains.
 """
@@ -27,7 +27,7 @@ import numpy as np
 from robots import chain
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
+from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
@@ -43,14 +43,14 @@ EMPTY = 'define void @empty() {\nret void\n}'
 USUAL, FLOATING = 'computed_torque', laws.NAMES[0]
 STEP = 1e-3      # s
 SETTLED = 1000   # cycles after which activation is over
-POINTS = 100     # of the trajectory, and
-SEGMENT = 100.0  # s from one to the next: the arm that is measured does not move
-EFFORT = Effort(turn=2e-4, patience=2.0, most=4000)
-QUICK = Effort(turn=1e-4, patience=0.02, fewest=3)
+POINTS = 100     # points of the trajectory
+SEGMENT = 100.0  # s between points: the measured state does not move
+BUDGET = Budget(turn=2e-4, total=2.0, max_rounds=4000)
+QUICK = Budget(turn=1e-4, total=0.02, min_rounds=3)
 
 
 def robot(joints, cache=None):
-    """Return the dynamics of an arm of so many joints."""
+    """Return the dynamics of an arm with a number of joints."""
     model = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf') if joints == 7 else (
         chain(joints).model)
     return Dynamics(with_slots(model), cache=cache)
@@ -58,13 +58,13 @@ def robot(joints, cache=None):
 
 class Arm:
     """
-    An arm that is where it should be, under a controller.
+    An arm under control with a constant state on its reference.
 
     Parameters
     ----------
     dynamics : Dynamics
     law : str
-        It follows a trajectory with, or the one that floats.
+        Tracking law, or `FLOATING`.
 
     """
 
@@ -75,7 +75,7 @@ class Arm:
             mode=law, ki=50.0, armature=0.1,
             collision=CollisionSettings(threshold=model.effort_limit)))
         state = control.host.state
-        # a long chain is held upright only
+        # the motors hold a long chain only upright
         state.q[:] = np.linspace(0.2, 0.6, n) if n == 7 else 0.0
         state.effort[:] = np.nan
         state.permitted[()], state.kind[()] = 1.0, RECEIVED
@@ -84,7 +84,7 @@ class Arm:
         self._go(SETTLED)
         floats = law == FLOATING
         if not floats:
-            # joints that turn, but by so little that this arm is not off its path
+            # small motions, so that the constant state stays within the tolerances
             points = [TrajectoryPoint((state.q + 1e-4 * np.sin(k)).tolist(), (), (), (),
                                       SEGMENT * (k + 1)) for k in range(POINTS)]
             control.follow(control.host.state.arrival, model.joint_names, points)
@@ -98,7 +98,7 @@ class Arm:
             self.run()
 
 
-def measure_laws(joints, names, effort):
+def measure_laws(joints, names, budget):
     """Return the quartiles of cycles in us by law, and of the empty call."""
     dynamics = robot(joints)
     code = load('empty', lambda: Ir(EMPTY), None)
@@ -106,16 +106,16 @@ def measure_laws(joints, names, effort):
     found, empties = {}, []
     for name in names:
         arm = Arm(dynamics, name)
-        seconds = by_turns([Call('clock.value += step\nrun()', {
+        seconds = interleaved_times([Call('clock.value += step\nrun()', {
             'clock': arm.clock, 'step': STEP, 'run': run}).timer()
-            for run in (arm.run, empty)], effort)
+            for run in (arm.run, empty)], budget)
         found[name] = quartiles(1e6 * seconds[:, 0])
         empties += (1e6 * seconds[:, 1]).tolist()
     return found, quartiles(empties)
 
 
 def measure_start(joints):
-    """Return the times of first and cached start, each in a process of its own."""
+    """Return the times of first and cached start, each in a new process."""
     with tempfile.TemporaryDirectory() as cache:
         rows = [json.loads(subprocess.run(
             [sys.executable, __file__, '--joints', str(joints), '--start', cache, *all_laws],
@@ -127,7 +127,7 @@ def measure_start(joints):
 
 
 def start(joints, cache, names):
-    """Return the seconds of processors, and those that passed, until laws can be used."""
+    """Return the processor time and the elapsed time until laws are ready, in s."""
     dynamics = robot(joints, Path(cache))
     model, tip = dynamics.model, dynamics.model.tip
     cycle = CompiledCycle(dynamics, tip, tip, 3, Settings().stale.stop,
@@ -137,10 +137,10 @@ def start(joints, cache, names):
     return time.process_time() - begin[0], time.perf_counter() - begin[1]
 
 
-def measure(joints, effort):
+def measure(joints, budget):
     """Return all figures of a robot."""
     names = laws.NAMES if joints == 7 else (FLOATING, USUAL)
-    found, empty = measure_laws(joints, names, effort)
+    found, empty = measure_laws(joints, names, budget)
     keys = 'lower', 'median', 'upper'
     return {'joints': joints, 'cycle_us': found[USUAL][1], **measure_start(joints),
             'empty_us': dict(zip(keys, empty)),
@@ -154,7 +154,7 @@ def main():
     parser.add_argument('--joints', type=int, nargs='+', default=[7, 30])
     parser.add_argument('--quick', action='store_true', help='few repetitions')
     parser.add_argument('--json', action='store_true',
-                        help='print a JSON object; of several robots the first, the others in it')
+                        help='print a JSON object of the first robot, which contains the others')
     parser.add_argument('--start', metavar='CACHE', help=argparse.SUPPRESS)
     parser.add_argument('--all-laws', action='store_true', help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -162,7 +162,7 @@ def main():
         print(json.dumps(start(options.joints[0], options.start,
                                laws.NAMES if options.all_laws else ())))
         return
-    figures = [measure(joints, QUICK if options.quick else EFFORT) for joints in options.joints]
+    figures = [measure(joints, QUICK if options.quick else BUDGET) for joints in options.joints]
     if options.json:
         print(json.dumps({**figures[0], 'others': figures[1:]}))
         return

@@ -1,12 +1,12 @@
 """
-What the library costs, beside Pinocchio, MuJoCo and Drake, as far as they are installed.
+Times of the library, in comparison with Pinocchio, MuJoCo and Drake, where installed.
 
     python benchmark/dynamics.py
     python benchmark/dynamics.py --quick
     python benchmark/dynamics.py --robots panda arm.urdf --json
 
-All compute the same of the same robot at the same state, which is checked first, in one process
-and by turns. docs/benchmarks.md says what is compared, and how.
+All compute the same quantities of the same robot in the same state, which is checked first, in one
+process and in turns. docs/benchmarks.md describes the comparison.
 """
 import argparse
 from pathlib import Path
@@ -18,7 +18,7 @@ from results import Results
 from robots import EXAMPLES
 from start import measure_processes, measure_starts
 from steps import measure_loop, measure_steps
-from timing import Effort, progress
+from timing import Budget, progress
 
 DOCS = ROOT / 'docs'
 PAGE = DOCS / 'benchmarks.md'
@@ -30,14 +30,14 @@ STARTS = (7, 30, 60)
 def measure(options):
     """Return all figures."""
     quick = options.quick
-    effort = Effort(patience=0.05, fewest=3) if quick else Effort()
+    budget = Budget(total=0.05, min_rounds=3) if quick else Budget()
     machine, (peers, missing) = record(), installed()
     rows = [
-        *measure_calls(options.robots, peers, effort),
-        *measure_batches(options.robots[:1], peers, effort),
-        *measure_steps(effort),
-        *measure_loop(effort),
-        *measure_scaling((2, 7, 20) if quick else SIZES, peers, effort)]
+        *measure_calls(options.robots, peers, budget),
+        *measure_batches(options.robots[:1], peers, budget),
+        *measure_steps(budget),
+        *measure_loop(budget),
+        *measure_scaling((2, 7, 20) if quick else SIZES, peers, budget)]
     repeats = 1 if quick else 3
     starts = measure_starts(STARTS[:1] if quick else STARTS, repeats)
     processes = measure_processes(repeats, any(peer.name == 'Pinocchio' for peer in peers))
@@ -56,25 +56,25 @@ def update_page(results):
 
 
 def write(results, table, picture):
-    """Write the CSV file and the picture, where they are wanted."""
+    """Write the CSV file and the picture, if paths are given."""
     if table:
         results.write_csv(table)
     if picture:
-        from plot import draw  # only here is Matplotlib needed
+        from plot import draw  # needs Matplotlib
         draw(results, picture)
 
 
 def options_of(parser):
-    """Return what the command line asks for."""
+    """Return the options of the command line."""
     parser.add_argument('--robots', nargs='+', metavar='ROBOT', help='robodyn7, '
                         f'{", ".join(EXAMPLES)}, or the path of a URDF; default all of them')
     parser.add_argument('--quick', action='store_true',
-                        help='a look in half a minute: one robot, short chains, few rounds')
+                        help='half a minute: one robot, short chains, few rounds')
     parser.add_argument('--json', action='store_true', help='print JSON instead of tables')
     parser.add_argument('--csv', type=Path, metavar='PATH', help='write all figures')
     parser.add_argument('--plot', type=Path, metavar='PATH', help='draw them (Matplotlib)')
     parser.add_argument('--docs', action='store_true',
-                        help='renew docs/benchmarks.md with its CSV file and picture')
+                        help='update docs/benchmarks.md with its CSV file and picture')
     options = parser.parse_args()
     options.robots = options.robots or ['robodyn7', *([] if options.quick else EXAMPLES)]
     return options

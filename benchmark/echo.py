@@ -1,10 +1,10 @@
 """
-The least that a controller in Python can be: the positions of a state go back as torques.
+A minimal controller in Python, which publishes the positions of a state as torques.
 
     python benchmark/echo.py executor|polled --ros-args -r __ns:=/echo
 
-`executor` is the usual node, a callback under a SingleThreadedExecutor; `polled` waits as the
-controller does. Topics, messages and qualities of service are the controller's.
+`executor` is a callback under a SingleThreadedExecutor; `polled` waits as the controller does.
+Topics, messages and qualities of service are those of the controller.
 """
 import sys
 
@@ -19,16 +19,16 @@ from robodyn_ros.nodes.polling import PolledSubscription
 
 
 def main(way):
-    """Echo until a signal comes."""
+    """Echo states until a signal arrives."""
     rclpy.init(args=sys.argv)
     node = Node('echo')
     publisher = node.create_publisher(Float64MultiArray, 'effort_controller/commands',
                                       qos.reliable())
-    answer = Float64MultiArray()
+    command = Float64MultiArray()
 
     def echo(state):
-        answer.data = state.position
-        publisher.publish(answer)
+        command.data = state.position
+        publisher.publish(command)
 
     try:
         if way == 'polled':

@@ -1,10 +1,10 @@
 """
-How well the integrators keep the energy of an arm that falls about for a minute.
+Conservation of energy by the integrators, for an arm that falls freely for a minute.
 
     python benchmark/energy.py
 
-The arm has neither friction nor stops, and nobody holds it: its energy should not change. What it
-does is told as a part of the largest kinetic energy.
+The arm has neither friction nor stops nor torques, so that its energy is constant. The table has
+its changes as parts of the largest kinetic energy.
 """
 import math
 

@@ -1,11 +1,11 @@
 """
-What a cycle costs under each control law, on the arm with seven joints.
+Time of a control cycle under each law, on the arm with seven joints.
 
     python benchmark/laws.py [--urdf arm.urdf]
 
 `law` is the compiled call that returns all terms; `parts` is the same torque from calls of
-`Dynamics` and NumPy, as far as a law can be written so in a line or two; `cycle` is all that
-answers a state: reference, law, transition, brakes, supervision, observer.
+`Dynamics` and NumPy, for laws of a line or two; `cycle` is the whole computation for a state:
+reference, law, transition, brakes, supervision, observer.
 """
 import argparse
 import math
@@ -14,13 +14,13 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import by_turns, Call, Effort
+from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, ControlLaw, make_gains, Settings, with_slots
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.trajectory import Reference
 
-EFFORT = Effort(patience=1.0)
+BUDGET = Budget(total=1.0)
 PARTS = {
     'computed_torque': 'dyn.inverse_dynamics(q, qd, r.qdd + g.kp * (r.q - q) '
                        '+ g.kd * (r.qd - qd))',
@@ -44,14 +44,14 @@ def main():
     names = {'dyn': dyn, 'g': gains, 'q': q, 'qd': qd, 'np': np, 'r': Reference.at_rest(q + 0.01)}
     rows = []
     for mode in (*TRACKING, 'gravity_compensation'):
-        times = by_turns([call.timer() for call in calls(mode, names)], EFFORT)
+        times = interleaved_times([call.timer() for call in calls(mode, names)], BUDGET)
         law, cycle, *parts = 1e6 * np.median(times, axis=0)
         rows.append((mode, f'{law:.2f}', f'{parts[0]:.1f}' if parts else '-', f'{cycle:.1f}'))
     print('\n'.join(table(['us per call', 'law', 'parts', 'cycle'], rows)))
 
 
 def calls(mode, names):
-    """Return the law alone, the whole cycle, and the law from its parts if it is told here."""
+    """Yield calls of the law, of the whole cycle and, if known, of the law from its parts."""
     dyn, gains, q, qd = (names[key] for key in ('dyn', 'g', 'q', 'qd'))
     floating = mode == 'gravity_compensation'
     tracking = 'computed_torque' if floating else mode

@@ -1,4 +1,4 @@
-"""What the figures were measured on, and with."""
+"""Machine, versions and load of a measurement."""
 from importlib import metadata
 import os
 from pathlib import Path
@@ -35,5 +35,5 @@ def installed(package):
 
 
 def load():
-    """Return how many processes wanted a processor in the last minute."""
+    """Return the load average of the last minute."""
     return f'{os.getloadavg()[0]:.2f}'

@@ -1,4 +1,4 @@
-"""One figure of a run: what calls cost, and how that grows with the robot."""
+"""The figure of a run: times of calls, and their growth with the number of joints."""
 import matplotlib
 
 matplotlib.use('Agg')
@@ -31,12 +31,12 @@ def _bars(axes, results):
     libraries = list(dict.fromkeys(row.library for row in rows))
     height = 0.8 / len(libraries)
     for k, library in enumerate(libraries):
-        some = [row for row in rows if row.library == library]
-        y = [quantities.index(row.quantity) + 0.4 - (k + 0.5) * height for row in some]
-        low, middle, high = np.array([row.time for row in some]).T
+        own = [row for row in rows if row.library == library]
+        y = [quantities.index(row.quantity) + 0.4 - (k + 0.5) * height for row in own]
+        low, middle, high = np.array([row.time for row in own]).T
         axes.barh(y, middle, height, color=COLORS[library], label=library,
                   xerr=(middle - low, high - middle), error_kw={'linewidth': 0.7})
-        for place, row in zip(y, some):
+        for place, row in zip(y, own):
             text = f'{row.time[1]:.2f}' if library == OURS else f'{row.ratio[1]:.1f} x'
             axes.annotate(text, (row.time[2], place), (4, 0), textcoords='offset points',
                           va='center', fontsize=7)
@@ -62,7 +62,7 @@ def _curves(axes, rows):
     axes.minorticks_off()
     axes.set_xlabel('joints of a chain')
     axes.set_ylabel('us per call')
-    axes.set_title('growth with the robot')
+    axes.set_title('growth with the number of joints')
     _finish(axes, 'y')
 
 

@@ -1,4 +1,4 @@
-"""All figures of one run, and the files they go to: JSON, CSV, and tables as text."""
+"""All figures of a run, and their output as JSON, CSV and tables."""
 import csv
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,15 +11,15 @@ GROUPS = {
     'batch': 'many states, in us per state; 10,000 in one call of ours, in a loop of theirs',
     'simulation': 'simulation of our arm, in us per step',
     'closed loop': 'control cycle and simulation in one loop, in us per step',
-    'scaling': 'one call for a chain of so many joints, in us'}
-LABEL = 43  # letters of what a line is about
+    'scaling': 'one call for chains of joints, in us'}
+LABEL = 43  # width of the first column
 QUARTILES = ('lower quartile', 'median', 'upper quartile')
 
 
 @dataclass
 class Results:
     """
-    What was measured.
+    Figures of a run.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Results:
     processes : dict of str to (float, float, float)
         See `start.measure_processes`.
     missing : list of str
-        Packages that would have taken part.
+        Packages that are not installed.
 
     """
 
@@ -45,14 +45,14 @@ class Results:
         return [row for row in self.rows if row.group == group]
 
     def json(self):
-        """Return all of it as JSON."""
+        """Return the figures as JSON."""
         return json.dumps({
             'machine': self.machine, 'us': [row._asdict() for row in self.rows],
             'start_ms': [row._asdict() for row in self.starts],
             'process_ms': self.processes}, indent=2)
 
     def write_csv(self, path):
-        """Write all of it as CSV, after lines about the machine that begin with #."""
+        """Write the figures as CSV, after lines about the machine that begin with #."""
         with open(path, 'w', newline='', encoding='utf-8') as stream:
             stream.writelines(f'# {name}: {value}\n' for name, value in self.machine.items())
             writer = csv.writer(stream, lineterminator='\n')
@@ -72,7 +72,7 @@ class Results:
                                  *map(_short, times), *4 * ['']])
 
     def text(self):
-        """Return tables."""
+        """Return the tables."""
         parts = [_machine(self.machine), 'median (quartiles); x: times ours']
         parts += [*_tables(self), _starts(self.starts), _processes(self.processes)]
         if self.missing:
@@ -113,7 +113,7 @@ def _block(title, rows):
 
 
 def _peer(row):
-    """Return the columns of another library; empty where it has no such thing."""
+    """Return the columns of another library; empty if it does not have the quantity."""
     if row is None:
         return 32 * ' '
     low, middle, high = row.ratio

@@ -1,4 +1,4 @@
-"""The robots: URDF texts that all libraries understand alike, and a state of each."""
+"""The robots: URDFs with the same meaning for all libraries, and a state of each."""
 from pathlib import Path
 import sys
 
@@ -31,21 +31,21 @@ def find(name):
             path = Path(place) / folder / 'example-robot-data' / 'robots' / EXAMPLES.get(name, '-')
             if path.is_file():
                 return path
-    sys.exit(f'{name} is no file, and not among the examples ({", ".join(EXAMPLES)}): those need '
+    sys.exit(f'{name} is neither a file nor an example ({", ".join(EXAMPLES)}); examples need '
              '`pip install example-robot-data`')
 
 
 def chain(joints):
     """
-    Return an arm of so many joints.
+    Return an arm with a number of joints.
 
-    Right angles between neighbouring axes and offsets along one axis, as arms have them; centres
-    of mass and inertia tensors without any symmetry.
+    Right angles between neighbouring axes and offsets along one axis, as in real arms; centres of
+    mass and inertia tensors have no symmetry.
     """
     rng = np.random.default_rng(joints)
     parts = ['<link name="base"/>']
     for i in range(joints):
-        # a box, so that the tensor is one that a body can have
+        # the inertia of a box, which is physically consistent
         mass, sides = 0.5 + rng.random(), 0.05 + 0.1 * rng.random(3)
         turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
         tensor = mass / 12.0 * turn @ np.diag(np.sum(sides**2) - sides**2) @ turn.T

@@ -1,16 +1,16 @@
 """
-How long a torque takes: from a joint state that is sent to the torque that comes back.
+Round-trip time: from sending a joint state to receiving its torque.
 
     python benchmark/round_trip.py
     python benchmark/round_trip.py --rates 1000 --seconds 10 --urdf arm.urdf --json
     python benchmark/round_trip.py --rates 1000 --fifo
 
-The controller with its loop in machine code (native) and in Python (controller), a bare echo node
-under an executor, and one that waits as the controller does, each in a process of its own, take
-turns in one run; the controller is inactive while others have
-theirs. This process sends the states of an arm at rest, at absolute times, and waits for each
-answer. A miss is an answer that comes after the next state was due. Absolute numbers depend on the
-machine and on what else it does: compare the rows of one run.
+The controller with its loop in machine code (native) and in Python (controller), an echo node
+under an executor (echo), and one that waits as the controller does (polled_echo) run as processes
+and are measured in turns; the controllers are inactive during the turns of others. This process
+sends states of an arm at rest at absolute times, and waits for each torque. A miss is a torque
+that arrives after the next state was due. Absolute numbers depend on the machine and its load:
+compare the rows of one run.
 """
 import argparse
 from contextlib import contextmanager
@@ -46,24 +46,24 @@ from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 
 ECHO = str(HERE / 'echo.py')
 CONTROLLERS = {'native': 'native', 'controller': 'python'}
-WAYS = {**{name: ['-m', 'robodyn_ros.nodes.controller.node'] for name in CONTROLLERS},
-        'echo': [ECHO, 'executor'], 'polled_echo': [ECHO, 'polled']}
-PRIORITY = 20   # of contestants with --fifo; this process is above them
-LOST = 0.1      # s after which an answer is given up
-SETTLE = 0.3    # s of each turn that do not count
-START = 30.0    # s that a node may take to answer for the first time
+COMMANDS = {**{name: ['-m', 'robodyn_ros.nodes.controller.node'] for name in CONTROLLERS},
+            'echo': [ECHO, 'executor'], 'polled_echo': [ECHO, 'polled']}
+PRIORITY = 20   # of the nodes with --fifo; that of this process is higher
+LOST = 0.1      # s after which a torque counts as lost
+SETTLE = 0.3    # s at the begin of each turn that are not measured
+START = 30.0    # s until the first torque of a node
 
 
-class Contestant:
-    """A node in a process of its own, and this process's ends of its topics."""
+class TimedNode:
+    """A node in a process of its own, with publisher and subscription to time it."""
 
     def __init__(self, node, name, model, urdf, log):
-        # the arm that is played here has no weight to tell of
+        # the states of this process have no efforts for the activation check
         settings = ['-p', f'urdf_file:={urdf}', '-p', 'handshake:=false', '-p',
                     f'loop:={CONTROLLERS[name]}'] if name in CONTROLLERS else []
         with open(log, 'wb') as output:
             self.process = subprocess.Popen(
-                [sys.executable, *WAYS[name], '--ros-args', '-r', f'__ns:=/{name}', *settings],
+                [sys.executable, *COMMANDS[name], '--ros-args', '-r', f'__ns:=/{name}', *settings],
                 stdout=output, stderr=subprocess.STDOUT, cwd=HERE.parent, env={
                     **os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
         self.name = name
@@ -87,27 +87,27 @@ class Contestant:
         except subprocess.TimeoutExpired:
             self.process.kill()
 
-    def ask(self, patience):
-        """Send a state; return the seconds until the torque came, or None."""
+    def round_trip(self, timeout):
+        """Send a state; return the time in s until the torque arrives, or None."""
         while self._torques.take() is not None:
-            pass  # late answers, and what a controller says by itself
+            pass  # late torques, and those of a controller without a state
         begin = time.perf_counter()
         self._states.publish(self.writer.write(time.time_ns()))
-        while (took := time.perf_counter() - begin) <= patience:
-            if self._torques.wait(patience - took) is not None:
+        while (took := time.perf_counter() - begin) <= timeout:
+            if self._torques.wait(timeout - took) is not None:
                 return time.perf_counter() - begin
         return None
 
     def start(self):
-        """Wait until it answers steadily."""
-        end, answers = time.monotonic() + START, 0
-        while answers < 50:
-            answers += self.ask(0.01) is not None
+        """Wait until the node has published 50 torques."""
+        end, count = time.monotonic() + START, 0
+        while count < 50:
+            count += self.round_trip(0.01) is not None
             if self.process.poll() is not None or time.monotonic() > end:
-                sys.exit(f'{self.name} does not answer:\n{Path(self.log).read_text()}')
+                sys.exit(f'{self.name} publishes no torques:\n{Path(self.log).read_text()}')
 
-    def change(self, transition):
-        """Activate or deactivate it, if it is the controller."""
+    def change_state(self, transition):
+        """Request a transition, such as activate, if the node is a controller."""
         if self._lifecycle is None:
             return
         request = ChangeState.Request()
@@ -116,7 +116,7 @@ class Contestant:
         while not done:
             future = self._lifecycle.call_async(request)
             while not future.done():
-                self.ask(0.0)  # it activates on fresh states, and comes to rest with them
+                self.round_trip(0.0)  # activation and stop need fresh states
                 rclpy.spin_once(self._node, timeout_sec=0.002)
                 if time.monotonic() > end:
                     sys.exit(f'{self.name} does not change its state:\n'
@@ -131,18 +131,18 @@ def prioritise(pid, priority):
 
 
 @contextmanager
-def contestants(names, urdf, fifo):
-    """Yield the contestants of these names, which answer; with `fifo` at a real-time priority."""
+def timed_nodes(names, urdf, fifo):
+    """Yield running nodes; with `fifo` at a real-time priority."""
     model = RobotModel.from_urdf(urdf)
     rclpy.init()
     node, started = Node('source'), []
     with tempfile.TemporaryDirectory() as folder:
         try:
             for name in names:
-                each = Contestant(node, name, model, urdf.resolve(), Path(folder) / name)
+                each = TimedNode(node, name, model, urdf.resolve(), Path(folder) / name)
                 started.append(each)
                 each.start()
-                each.change(Transition.TRANSITION_DEACTIVATE)
+                each.change_state(Transition.TRANSITION_DEACTIVATE)
                 if fifo:
                     prioritise(each.process.pid, PRIORITY)
             if fifo:
@@ -157,21 +157,21 @@ def contestants(names, urdf, fifo):
 
 
 def pose(model):
-    """Return a pose inside the limits, of which gravity asks something."""
+    """Return a pose inside the limits with gravity torques."""
     bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
     low, high = np.where(bounded, model.lower, -1.0), np.where(bounded, model.upper, 1.0)
     return 0.5 * (low + high) + 0.1 * (high - low)
 
 
 class Clocks:
-    """Processor time of a contestant, of this process and of all others, since it was made."""
+    """Processor time of a node, of this process and of all others, since construction."""
 
-    def __init__(self, contestant):
-        self._node = contestant.process.pid
+    def __init__(self, node):
+        self._node = node.process.pid
         self._begin, self._wall = used_times(), time.perf_counter()
 
     def shares(self):
-        """Return the parts of one core that node, this process and all others have used."""
+        """Return the shares of one core that the node, this process and all others have used."""
         wall = time.perf_counter() - self._wall
         used = {pid: (end - self._begin.get(pid, 0.0)) / wall
                 for pid, end in used_times().items()}
@@ -180,13 +180,12 @@ class Clocks:
 
 
 def used_times():
-    """Return the seconds of processor time that each process has used; None: other machines."""
+    """Return the processor time of each process, in s; None: stolen by other virtual machines."""
     tick = os.sysconf('SC_CLK_TCK')
-    # time that the host of a virtual machine gave to others
     times = {None: int(Path('/proc/stat').read_text().split()[8]) / tick}
     for path in Path('/proc').glob('[0-9]*/stat'):
         try:
-            # what is in brackets may hold anything
+            # the second field, a name of any characters, ends with the last ')'
             fields = path.read_text().rpartition(')')[2].split()
         except OSError:
             continue  # it has ended
@@ -194,21 +193,21 @@ def used_times():
     return times
 
 
-def run(contestant, rate, seconds):
-    """Send states at a rate; return round trips (s), states missed, and shares of a core."""
+def run(node, rate, seconds):
+    """Send states at a rate; return round trips (s), misses, and shares of a core."""
     period, times, missed = 1.0 / rate, [], 0
-    clocks = Clocks(contestant)
+    clocks = Clocks(node)
     begin = deadline = time.perf_counter() + 1e-3
     while deadline - begin < SETTLE + seconds:
         wait = deadline - time.perf_counter()
         if wait > 0.0:
             time.sleep(wait)
-        took = contestant.ask(LOST)
+        took = node.round_trip(LOST)
         due, deadline = deadline, deadline + period
         while deadline < time.perf_counter() - period:
-            deadline += period  # a state that fell due meanwhile was not sent: missed, too
+            deadline += period  # states due meanwhile are not sent, and count as misses
         if due - begin < SETTLE:
-            clocks = Clocks(contestant)
+            clocks = Clocks(node)
             continue
         missed += round((deadline - due) / period) - 1
         if took is not None:
@@ -217,34 +216,34 @@ def run(contestant, rate, seconds):
     return times, missed, clocks.shares()
 
 
-def quiet_run(contestant, rate, seconds, most):
-    """Run again, up to five times, while others use more of a core than `most`."""
+def quiet_run(node, rate, seconds, most):
+    """Repeat the run, up to five times, while others use more of a core than `most`."""
     turns = []
     while len(turns) < 5:
-        turns.append(run(contestant, rate, seconds))
+        turns.append(run(node, rate, seconds))
         if turns[-1][2][2] <= most:
             break
     return min(turns, key=lambda turn: turn[2][2])
 
 
 def measure(started, options):
-    """Let all take turns; return one row per rate and contestant."""
+    """Measure all nodes in turns; return one row for each rate and node."""
     turns = {(rate, each.name): [] for rate in options.rates for each in started}
     for rate in options.rates:
         for k in range(options.rounds):
             for each in started:
                 print(f'\r{rate:g} Hz, round {k + 1} of {options.rounds}: {each.name:12}', end='',
                       file=sys.stderr, flush=True)
-                each.change(Transition.TRANSITION_ACTIVATE)
+                each.change_state(Transition.TRANSITION_ACTIVATE)
                 turns[rate, each.name].append(
                     quiet_run(each, rate, options.seconds, options.others))
-                each.change(Transition.TRANSITION_DEACTIVATE)
+                each.change_state(Transition.TRANSITION_DEACTIVATE)
     print('\r' + 60 * ' ' + '\r', end='', file=sys.stderr)
     return [summary(rate, name, several) for (rate, name), several in turns.items()]
 
 
 def summary(rate, name, turns):
-    """Return the figures of all turns of one contestant at one rate."""
+    """Return the figures of all turns of one node at one rate."""
     times, missed, shares = zip(*turns)
     p50, p99, p999, top = 1e6 * np.percentile(np.concatenate(times), (50, 99, 99.9, 100))
     medians = [1e6 * float(np.median(each)) for each in times]
@@ -269,7 +268,7 @@ def print_rows(rows):
 
 
 def print_table(rows):
-    """Print the figures, and those of the controllers in parts of each echo's."""
+    """Print the figures, and the ratios of the controllers' to each echo node's."""
     print_rows(rows)
     print()
     ours = [row for row in rows if row['node'] in CONTROLLERS]
@@ -288,16 +287,16 @@ def main():
     parser.add_argument('--urdf', type=Path, default=HERE.parent / 'urdf' / 'robodyn7.urdf')
     parser.add_argument('--rates', type=float, nargs='+', default=[200.0, 500.0, 1000.0],
                         metavar='HZ', help='states per second')
-    parser.add_argument('--seconds', type=float, default=3.0, help='of each turn')
+    parser.add_argument('--seconds', type=float, default=3.0, help='duration of each turn')
     parser.add_argument('--rounds', type=int, default=4, help='turns of each node at each rate')
     parser.add_argument('--others', type=float, default=0.3, metavar='SHARE',
-                        help='part of one core that other processes may use before a turn is '
+                        help='share of one core of other processes above which a turn is '
                         'repeated, at most five times')
-    parser.add_argument('--fifo', action='store_true', help='give all a real-time priority '
-                        '(SCHED_FIFO); needs permission')
+    parser.add_argument('--fifo', action='store_true', help='real-time priority (SCHED_FIFO) for '
+                        'all; needs permission')
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
     options = parser.parse_args()
-    with contestants(WAYS, options.urdf, options.fifo) as started:
+    with timed_nodes(COMMANDS, options.urdf, options.fifo) as started:
         rows = measure(started, options)
     if options.json:
         json.dump(rows, sys.stdout, indent=2)

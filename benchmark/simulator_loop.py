@@ -1,17 +1,16 @@
 """
-How punctual the simulator is, and what it costs: with its loop in machine code and in Python.
+Delays and processor time of the simulator, with its loop in machine code and in Python.
 
     python benchmark/simulator_loop.py
     python benchmark/simulator_loop.py --rate 500 --seconds 20 --rounds 5 --json
     python benchmark/simulator_loop.py --fifo
 
-Simulator and controller of one arm, in processes of their own, in real time. In each round both
-loops of the simulator have a turn, one after the other; the controller is the same. Late is a step
-that begins more than half a period after its deadline, as the simulator's diagnostics count them;
-the cost is processor time of the process of the simulator, by the time that passed. In between a
-thread that does nothing but sleep until such deadlines has a turn (bare): what it is late is the
-machine's. Absolute numbers depend on the machine and on what else it does: compare the rows of one
-run.
+Simulator and controller of one arm run in real time, each as a process. In each round both loops
+of the simulator have a turn; the controller is the same. A step is late if it begins more than
+half a period after its deadline, as in the diagnostics of the simulator; the cost is processor
+time of the simulator as a share of a core. A thread that only sleeps until such deadlines (bare)
+has turns as well, and shows the delays of the machine. Absolute numbers depend on the machine and
+its load: compare the rows of one run.
 """
 import argparse
 from contextlib import ExitStack
@@ -36,13 +35,13 @@ import rclpy  # noqa: E402
 
 LOOPS = 'native', 'python'
 STEPS, LATE, COMMANDS = 'steps', 'steps late by half a period', 'commands'
-START = 30.0  # s that the controller may take until it commands
+START = 30.0  # s until the first torques of the controller
 PRIORITY = 20
 _TICK = os.sysconf('SC_CLK_TCK')
 
 
 class Simulation:
-    """A simulator with one of its loops, and a controller; with `with`."""
+    """A simulator with one of its loops, and a controller, which run in a `with` block."""
 
     def __init__(self, node, loop, options, folder):
         self._node, self._loop, self._rate = node, loop, options.rate
@@ -56,11 +55,11 @@ class Simulation:
         self._simulator = self._started('simulator', step=1.0 / self._rate, loop=self._loop)
         self._started('controller')
         self._subscription = self._node.create_subscription(
-            DiagnosticArray, '/diagnostics', self._take, 10)
+            DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         end = time.monotonic() + START
         while self.figures()[COMMANDS] < self._rate:
             if time.monotonic() > end:
-                sys.exit(f'nobody commands:\n{self._log.read_text()}')
+                sys.exit(f'no torques are commanded:\n{self._log.read_text()}')
         return self
 
     def __exit__(self, *_):
@@ -78,13 +77,13 @@ class Simulation:
         self._ends.callback(process.send_signal, signal.SIGINT)
         return process
 
-    def _take(self, message):
+    def _on_diagnostics(self, message):
         for status in message.status:
             if status.name.endswith('simulation'):
                 self._figures = {pair.key: pair.value for pair in status.values}
 
     def figures(self):
-        """Return the next figures of the simulator, with its processor time and the time now."""
+        """Return the next figures of the simulator, its processor time and the present time."""
         self._figures = None
         end = time.monotonic() + START
         while self._figures is None and time.monotonic() < end:
@@ -94,17 +93,17 @@ class Simulation:
                 'cpu': (int(text[11]) + int(text[12])) / _TICK, 'now': time.monotonic()}
 
     def run(self, seconds):
-        """Return which part of the steps is late, and which part of a processor is used."""
+        """Return the part of late steps, and the processor time as a share of a core."""
         before = self.figures()
         time.sleep(seconds)
         while (after := self.figures())['now'] - before['now'] < seconds:
-            pass  # what has waited here meanwhile
+            pass  # older messages
         passed = {name: after[name] - before[name] for name in after}
         return passed[LATE] / passed[STEPS], passed['cpu'] / passed['now']
 
 
 def bare(options):
-    """Return which part of the deadlines of a sleeping thread is missed, and what that costs."""
+    """Return the part of late wake-ups of a sleeping thread, and its share of a core."""
     if options.fifo:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     period, late, cpu = 1e9 / options.rate, 0, time.process_time()
@@ -124,7 +123,7 @@ def main():
         argparse.RawDescriptionHelpFormatter))
     parser.add_argument('--urdf', type=Path, default=HERE.parent / 'urdf' / 'robodyn7.urdf')
     parser.add_argument('--rate', type=float, default=1000.0, help='steps per second')
-    parser.add_argument('--seconds', type=float, default=10.0, help='of each turn')
+    parser.add_argument('--seconds', type=float, default=10.0, help='duration of each turn')
     parser.add_argument('--rounds', type=int, default=3, help='turns of each')
     parser.add_argument('--fifo', action='store_true', help='real-time priority for both nodes')
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')

@@ -1,12 +1,12 @@
 """
-How long an arm is without a torque while something holds up Python.
+Longest time without a torque while Python is blocked.
 
     python benchmark/stall.py
     python benchmark/stall.py --rate 500 --fifo --json
 
-The controller with its loop in machine code (native) and in Python (controller) gets a state every
-period, as in `round_trip.py`. In each turn its Python is held up once; the longest gap between
-two torques is what an arm would feel. `none` is the same without.
+The controller with its loop in machine code (native) and in Python (controller) receives a state
+every period, as in `round_trip.py`. In each turn its Python is blocked once, except in `none`; the
+figure is the longest gap between two torques.
 """
 import argparse
 import json
@@ -17,27 +17,27 @@ import time
 
 from lifecycle_msgs.msg import Transition
 import numpy as np
-from round_trip import contestants, CONTROLLERS, HERE, WAYS
+from round_trip import COMMANDS, CONTROLLERS, HERE, timed_nodes
 
-HOGS = {'none': None, 'interpreter kept for 300 ms': signal.SIGUSR1,
-        'callback blocked for 1.5 s': signal.SIGUSR2,
-        'garbage collection of 3 million objects': signal.SIGALRM}
-BEFORE, AFTER = 0.5, 3.0  # s of a turn
+STALLS = {'none': None, 'interpreter kept for 300 ms': signal.SIGUSR1,
+          'callback blocked for 1.5 s': signal.SIGUSR2,
+          'garbage collection of 3 million objects': signal.SIGALRM}
+BEFORE, AFTER = 0.5, 3.0  # s of a turn before the stall, and from then on
 
 
-def gap(contestant, hog, rate):
+def gap(node, stall, rate):
     """Return the longest time between two torques in a turn, in s."""
     times, period = [], 1.0 / rate
     begin = deadline = time.perf_counter()
     while (now := time.perf_counter()) - begin < BEFORE + AFTER:
-        if hog is not None and now - begin > BEFORE:
-            contestant.process.send_signal(hog)
-            hog = None
-        if contestant.ask(period) is not None:
+        if stall is not None and now - begin > BEFORE:
+            node.process.send_signal(stall)
+            stall = None
+        if node.round_trip(period) is not None:
             times.append(time.perf_counter())
         deadline += period
         while deadline < time.perf_counter() - period:
-            deadline += period  # late itself: states that fell due meanwhile are not sent
+            deadline += period  # states due meanwhile are not sent
         time.sleep(max(deadline - time.perf_counter(), 0.0))
     return float(np.diff(times).max())
 
@@ -52,24 +52,24 @@ def main():
     parser.add_argument('--fifo', action='store_true', help='real-time priority for all')
     parser.add_argument('--json', action='store_true', help='print JSON instead of the table')
     options = parser.parse_args()
-    WAYS.update({name: [str(HERE / 'stalling_node.py')] for name in CONTROLLERS})
+    COMMANDS.update({name: [str(HERE / 'stalling_node.py')] for name in CONTROLLERS})
     rows = []
-    with contestants(CONTROLLERS, options.urdf, options.fifo) as started:
-        for hog, number in HOGS.items():
+    with timed_nodes(CONTROLLERS, options.urdf, options.fifo) as started:
+        for stall, number in STALLS.items():
             for each in started:
-                each.change(Transition.TRANSITION_ACTIVATE)
+                each.change_state(Transition.TRANSITION_ACTIVATE)
                 gaps = [1e3 * gap(each, number, options.rate) for _ in range(options.rounds)]
-                each.change(Transition.TRANSITION_DEACTIVATE)
-                rows.append({'hog': hog, 'node': each.name, 'rate': options.rate,
+                each.change_state(Transition.TRANSITION_DEACTIVATE)
+                rows.append({'stall': stall, 'node': each.name, 'rate': options.rate,
                              'gap_ms': float(np.median(gaps)), 'worst_ms': max(gaps)})
     if options.json:
         json.dump(rows, sys.stdout, indent=2)
         print()
         return
     print(f'longest gap between two torques in ms, at {options.rate:g} Hz\n')
-    print(f'{"held up by":42}{"loop":12}{"median":>8}{"worst":>8}')
+    print(f'{"stall":42}{"loop":12}{"median":>8}{"worst":>8}')
     for row in rows:
-        print(f'{row["hog"]:42}{row["node"]:12}{row["gap_ms"]:8.1f}{row["worst_ms"]:8.1f}')
+        print(f'{row["stall"]:42}{row["node"]:12}{row["gap_ms"]:8.1f}{row["worst_ms"]:8.1f}')
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
-"""The simulator node, whose Python can be held up, see `stalling_node`."""
-from stalling_node import live
+"""The simulator node with signals that block its Python, see `stalling_node`."""
+from stalling_node import run
 
 from robodyn_ros.nodes.simulator.node import main
 
 if __name__ == '__main__':
-    live(main)
+    run(main)

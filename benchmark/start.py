@@ -1,4 +1,4 @@
-"""How long it takes until a kernel is ready: compiled, and found in the cache on disk."""
+"""Times until a kernel is ready: compiled, and loaded from the cache on disk."""
 from pathlib import Path
 import subprocess
 import sys
@@ -17,13 +17,13 @@ from robodyn_ros.simulation import Plant
 
 class Start(NamedTuple):
     """
-    Times until something is ready, in ms.
+    Times until a function is ready, in ms.
 
     Attributes
     ----------
     compiled, cached : (float, float, float)
         Lower quartile, median, upper quartile; with an empty cache, and with a filled one.
-        `compiled` is None where nothing is compiled, because the robot is too large.
+        `compiled` is None if the robot is too large to compile.
 
     """
 
@@ -35,7 +35,7 @@ class Start(NamedTuple):
 
 
 def calls_of(robot):
-    """Return functions of a `Dynamics`, each of which needs another kernel for its first call."""
+    """Return functions of a `Dynamics`, each of which needs another kernel."""
     q, qd, qdd, tau = robot.state.values()
     return {
         'inverse dynamics': lambda d: d.inverse_dynamics(q, qd, qdd),
@@ -49,7 +49,7 @@ def calls_of(robot):
 
 
 def measure_starts(sizes, repeats):
-    """Return figures of robots of so many joints, ours and chains."""
+    """Return figures of robots with given numbers of joints: ours with 7, else chains."""
     rows = []
     for size in sizes:
         robot = load('robodyn7') if size == 7 else chain(size)
@@ -72,7 +72,7 @@ def _plant(dynamics):
 
 def _start(robot, what, call, repeats):
     pairs = []
-    # what takes seconds is not repeated
+    # times of more than a second are not repeated
     while len(pairs) < repeats and not (pairs and pairs[-1][0] > 1.0):
         with tempfile.TemporaryDirectory() as cache:
             pairs.append([_time(robot, call, cache) for _ in range(2)])
@@ -98,7 +98,7 @@ THEIRS = ('import numpy as np\nimport pinocchio as pin\nm = pin.buildModelFromUr
 
 
 def measure_processes(repeats, pinocchio):
-    """Return the ms from the start of Python to the first torque of our arm, by way."""
+    """Return the times in ms from the start of Python to the first torque of our arm."""
     times = {'compiled': [], 'cached': []} | ({'Pinocchio': []} if pinocchio else {})
     for _ in range(repeats):
         progress('robodyn7: start of a process')

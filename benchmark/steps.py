@@ -1,9 +1,9 @@
 """
-Simulation and closed loop: our plant beside MuJoCo, from the same URDF, in steps of 1 ms.
+Simulation and closed loop: our plant and MuJoCo, from the same URDF, in steps of 1 ms.
 
-Both have viscous and dry friction and stops, and no contacts; or rigid bodies alone. The torques
-are those of a smooth motion, so that both arms make nearly that motion, by their own integrators
-and models of friction.
+Both have viscous and dry friction and stops but no contacts, or only rigid bodies. The torques are
+those of a smooth motion, so that both arms nearly follow it, each with its integrator and friction
+model.
 """
 import numpy as np
 from robots import load, OWN
@@ -11,7 +11,7 @@ from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.cases import check
-from robodyn_ros.cli.bench.own import Own
+from robodyn_ros.cli.bench.with_robodyn import Robodyn
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
@@ -28,21 +28,21 @@ STEP, STEPS, ARMS = 1e-3, 100, 1000
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 SWING = 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
 RATE = 6.0        # rad/s
-ALIKE = 2e-3      # rad, of a motion of 35 mrad: two integrators, and two models of friction
+TOLERANCE = 2e-3  # rad, of a motion of 35 mrad: integrators and friction models differ
 PHYSICS = {'with friction': {}, 'rigid bodies': {
     'friction': 0.0, 'damping': 0.0, 'lower': -np.inf, 'upper': np.inf}}
 
 
 def motion():
-    """Return position, velocity and acceleration of the smooth motion, step by step."""
+    """Return position, velocity and acceleration of the smooth motion in each step."""
     phase = RATE * STEP * np.arange(STEPS)[:, None]
     return (HOME + SWING * (1.0 - np.cos(phase)), RATE * SWING * np.sin(phase),
             RATE**2 * SWING * np.cos(phase))
 
 
-class Contest:
+class Comparison:
     """
-    One arm in both simulations.
+    An arm in both simulations.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Contest:
                 'spec': int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)}
 
     def cases(self):
-        """Return calls by library, by what they compute."""
+        """Return the calls by quantity and library."""
         nq = self.plant.nv
 
         def last(states):
@@ -117,20 +117,20 @@ class Contest:
         return calls
 
 
-def measure_steps(effort):
+def measure_steps(budget):
     """Return figures of simulations."""
     rows = []
     for physics in PHYSICS:
-        for what, calls in Contest(physics).cases().items():
-            check('robodyn7', what, calls, relative=0.0, absolute=ALIKE)
-            rows += compare('simulation', 'robodyn7', len(HOME), what, calls, effort)
+        for what, calls in Comparison(physics).cases().items():
+            check('robodyn7', what, calls, relative=0.0, absolute=TOLERANCE)
+            rows += compare('simulation', 'robodyn7', len(HOME), what, calls, budget)
     return rows
 
 
 # --- control cycle and plant in one loop --------------------------------------------------------
 
 class Swing:
-    """A thousand different arms that are taken over, held, and swung to a goal."""
+    """A thousand different arms that are held, and then follow a swing to a goal."""
 
     hold, swing = 150, 450  # steps
 
@@ -140,20 +140,20 @@ class Swing:
         self.loop.warm()
 
     def plan(self, start):
-        """Return the swing from a reference."""
+        """Return the trajectory of the swing from a reference."""
         still = 0.0 * HOME
         return Trajectory.from_points([STEP * self.swing], [HOME + SWING], [still], [still],
                                       start=start)
 
     def reference(self):
-        """Return position, velocity and acceleration, step by step, the hold included."""
+        """Return position, velocity and acceleration in each step of hold and swing."""
         path, start = self.plan(Reference.at_rest(HOME)), Reference.at_rest(HOME)
         rows = [start] * self.hold + [
             path.sample(STEP * (k + 1)) for k in range(self.swing)]
         return tuple(np.array([row.arrays[k] for row in rows]) for k in range(3))
 
     def __call__(self):
-        """Return where the arms end."""
+        """Run the loop; return the final positions."""
         loop, controller = self.loop, self.loop.controller
         runs = loop.start(HOME, Spread(), 1, range(ARMS))
         program = controller.taken_over()
@@ -163,10 +163,10 @@ class Swing:
         return loop.outcome(runs).q
 
 
-def measure_loop(effort):
-    """Return figures of a Monte Carlo run; theirs is Pinocchio's law and MuJoCo's step."""
-    contest, gains = Contest('with friction'), Own(load('robodyn7')).gains()
-    swing = Swing(contest.plant)
+def measure_loop(budget):
+    """Return figures of a Monte Carlo run; the other is Pinocchio's law with MuJoCo's step."""
+    comparison, gains = Comparison('with friction'), Robodyn(load('robodyn7')).gains()
+    swing = Swing(comparison.plant)
     reference = swing.reference()
     steps = len(reference[0])
     calls = {OURS: Call('swing()', {'swing': swing}, lambda q: np.median(q, axis=0),
@@ -180,8 +180,8 @@ def measure_loop(effort):
             '    qdd = qdd_ref + kp * (q_ref - q) + kd * (qd_ref - qd)\n'
             '    data.qfrc_applied = pin.rnea(model, pdata, q, qd, qdd)\n'
             '    mujoco.mj_step(m, data)\ndata.qpos.copy()',
-            {**contest.names, 'reference': reference, 'kp': gains.kp, 'kd': gains.kd,
+            {**comparison.names, 'reference': reference, 'kp': gains.kp, 'kd': gains.kd,
              'model': model, 'pdata': model.createData(), 'pin': pin}, size=steps)
     what = f'control cycle and step, {ARMS} different arms'
     check('robodyn7', what, calls, relative=0.0, absolute=5e-3)
-    return compare('closed loop', 'robodyn7', len(HOME), what, calls, effort)
+    return compare('closed loop', 'robodyn7', len(HOME), what, calls, budget)

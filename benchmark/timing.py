@@ -1,21 +1,21 @@
-"""How `robodyn bench` measures, with a word about what is being measured."""
+"""The timing of `robodyn bench`, with a display of the progress."""
 import sys
 
-import checkout  # noqa: F401  (before the package, which it makes known)
+import checkout  # noqa: F401  (first: it adds the package to sys.path)
 
 from robodyn_ros.cli.bench import timing
-from robodyn_ros.cli.bench.timing import Call, Effort, OURS, quartiles
+from robodyn_ros.cli.bench.timing import Budget, Call, OURS, quartiles
 
-__all__ = ['Call', 'Effort', 'OURS', 'compare', 'progress', 'quartiles']
+__all__ = ['Call', 'Budget', 'OURS', 'compare', 'progress', 'quartiles']
 
 
-def compare(group, robot, joints, quantity, calls, effort=Effort()):
-    """Let calls take turns, by library; return a row of figures for each."""
+def compare(group, robot, joints, quantity, calls, budget=Budget()):
+    """Time the calls of all libraries in turns; return a row for each."""
     progress(f'{robot}: {quantity}')
-    return timing.compare(group, robot, joints, quantity, calls, effort)
+    return timing.compare(group, robot, joints, quantity, calls, budget)
 
 
 def progress(text=''):
-    """Say what is being done; nothing erases it."""
+    """Show the progress on a terminal; an empty text erases it."""
     if sys.stderr.isatty():
         print(f'\r{text:70}' + ('' if text else '\r'), end='', file=sys.stderr, flush=True)

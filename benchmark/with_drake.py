@@ -1,4 +1,4 @@
-"""The same by Drake's Python bindings, with a context for the state as they want it."""
+"""Calls of Drake's Python bindings, with the state in a context."""
 from importlib import metadata
 import logging
 
@@ -15,11 +15,11 @@ logging.getLogger('drake').setLevel(logging.ERROR)
 
 class Drake:
     """
-    Drake's side of a robot.
+    Calls of Drake for a robot.
 
     Parameters
     ----------
-    robot : Robot
+    robot : BenchRobot
     law : dict
         State, reference and gains of the law.
 
@@ -46,27 +46,27 @@ class Drake:
             'acceleration': plant.get_generalized_acceleration_output_port()}
 
     def calls(self):
-        """Return a call for each quantity that it has in numbers; derivatives need AutoDiff."""
+        """Return a call for each quantity, without derivatives, which need AutoDiff."""
         state = self.order.of(self.robot.state)
         names = {**self.names, **state, 'x': np.concatenate([state['q'], state['qd']])}
         vector, square = self.order.columns, self.order.square
-        put, inverse = 'plant.SetPositions(context, q)\n', (
+        set_positions, inverse = 'plant.SetPositions(context, q)\n', (
             'plant.SetPositionsAndVelocities(context, x)\n'
             'plant.CalcForceElementsContribution(context, forces)\n')
         law = self.order.of(self.law)
         return {quantity: Call(text, names, convert) for quantity, (text, convert) in {
             'inverse dynamics': (
                 inverse + 'plant.CalcInverseDynamics(context, qdd, forces)', vector),
-            'gravity': (put + 'plant.CalcGravityGeneralizedForces(context)',
+            'gravity': (set_positions + 'plant.CalcGravityGeneralizedForces(context)',
                         lambda forces: -vector(forces)),
-            'mass matrix': (put + 'plant.CalcMassMatrix(context)', square),
+            'mass matrix': (set_positions + 'plant.CalcMassMatrix(context)', square),
             # with tau at the input port for generalized forces
             'forward dynamics': ('plant.SetPositionsAndVelocities(context, x)\n'
                                  'acceleration.Eval(context)', vector),
             'Jacobian': (
-                put + 'plant.CalcJacobianSpatialVelocity(context, velocity, frame, origin, world,'
-                ' world)', lambda J: vector(np.vstack([J[3:], J[:3]]))),
-            'forward kinematics': (put + 'frame.CalcPoseInWorld(context)',
+                set_positions + 'plant.CalcJacobianSpatialVelocity(context, velocity, frame, '
+                'origin, world, world)', lambda J: vector(np.vstack([J[3:], J[:3]]))),
+            'forward kinematics': (set_positions + 'frame.CalcPoseInWorld(context)',
                                    lambda pose: pose.GetAsMatrix4()),
         }.items()} | {'computed-torque law': Call(
             inverse + 'plant.CalcInverseDynamics(context, qdd_ref + kp * (q_ref - q) + kd * '

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.view.moves import usual_poses
+from robodyn_ros.view.moves import default_poses
 from robodyn_ros.view.page import Page
 from robodyn_ros.view.server import serve, url
 from robodyn_ros.view.surfaces import arm_surfaces
@@ -17,7 +17,7 @@ DYNAMICS = Dynamics(MODEL)
 SURFACES = arm_surfaces(MODEL, read_visuals(ARM.read_text())[0])[0]
 PATIENCE = 20.0
 LINK4 = '/arm/link4/surface4'
-POSES = {**usual_poses(MODEL), 'odd': Q + 0.1 * np.pi, 'far': Q + 9.0}
+POSES = {**default_poses(MODEL), 'odd': Q + 0.1 * np.pi, 'far': Q + 9.0}
 
 
 class Shown:

@@ -35,7 +35,7 @@ def test_messages_come_back_in_the_order_of_their_times(tmp_path):
 
 
 def test_a_bag_never_replaces_anything(tmp_path):
-    with pytest.raises(RobodynError, match='there already'):
+    with pytest.raises(RobodynError, match='exists already'):
         check_bag(tmp_path)
 
 

@@ -7,17 +7,17 @@ import pytest
 
 from robodyn_ros.cli.bench import command as bench
 from robodyn_ros.cli.bench.cases import check
-from robodyn_ros.cli.bench.timing import Call, compare, Effort
+from robodyn_ros.cli.bench.timing import Budget, Call, compare
 from robodyn_ros.cli.main import main, SUCCESS, USER_MISTAKE
 from robodyn_ros.exceptions import RobodynError
 
 OWN = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
-SHORT = Effort(turn=1e-4, patience=0.0, fewest=3)
+SHORT = Budget(turn=1e-4, total=0.0, min_rounds=3)
 
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(bench, 'Effort', lambda: SHORT)
+    monkeypatch.setattr(bench, 'Budget', lambda: SHORT)
 
 
 def test_all_quantities_are_timed(short, capsys):
@@ -61,6 +61,6 @@ def test_what_computes_something_else_is_not_compared():
 def test_ratios_are_those_of_times():
     calls = {'robodyn': Call('sum(x)', {'x': range(100)}),
              'slow': Call('sum(x)', {'x': range(10_000)})}
-    ours, slow = compare('call', 'arm', 1, 'sum', calls, Effort(patience=0.05))
+    ours, slow = compare('call', 'arm', 1, 'sum', calls, Budget(total=0.05))
     assert ours.ratio == (1.0, 1.0, 1.0)
     assert 10.0 < slow.ratio[1] < 1000.0

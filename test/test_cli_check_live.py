@@ -54,14 +54,15 @@ def stops(texts):
 def test_an_arm_as_it_should_be():
     texts = found(states())
     assert {level for level, _ in texts} == {'note'}
-    assert '500 Hz' in texts['note', 'rate'] and 'fits its weight' in texts['note', 'effort']
+    assert '500 Hz' in texts['note', 'rate']
+    assert 'agrees with the gravity torque' in texts['note', 'effort']
 
 
 def test_silence_is_explained():
-    assert 'nobody publishes' in stops(found([], publishers=()))['joint_states']
+    assert 'no publisher' in stops(found([], publishers=()))['joint_states']
     assert '/arm/joint_states' in stops(found([], publishers=(), elsewhere=(
         '/arm/joint_states',)))['joint_states']
-    assert '/driver would publish' in stops(found([]))['joint_states']
+    assert 'publishers are /driver' in stops(found([]))['joint_states']
 
 
 def test_missing_joints_are_all_named():
@@ -85,7 +86,7 @@ def test_joints_in_two_messages_are_one_arm():
     halves = [state(k, NAMES[part], HOME[part], 0 * HOME[part], WEIGHT[part])
               for k in range(50) for part in (slice(0, 3), slice(3, 7))]
     texts = found(halves)
-    assert not stops(texts) and 'fits its weight' in texts['note', 'effort']
+    assert not stops(texts) and 'agrees with the gravity torque' in texts['note', 'effort']
 
 
 def test_numbers_that_are_none_are_counted():
@@ -161,7 +162,7 @@ def test_a_guard_beside_the_controller_is_no_rival():
     assert 'stop /other' in both['commands']
     # of what is only called so nothing is believed
     assert 'stop /guard' in stops(found(states(), commanders=(own, guard)))['commands']
-    assert 'nobody listens' in found(states(), listeners=())['warning', 'commands']
+    assert 'no subscriber' in found(states(), listeners=())['warning', 'commands']
 
 
 @pytest.mark.parametrize('parameters, words', [
@@ -205,7 +206,7 @@ def test_a_simulated_arm_passes(arm, capsys):
     assert live['joint_states'] == '/joint_states' and live['listeners'] == ['/robot_simulator']
     np.testing.assert_allclose(live['position'], HOME, atol=1e-3)
     np.testing.assert_allclose(live['effort'], WEIGHT, atol=0.05)
-    assert 'fits its weight' in texts_of(document, 'note')
+    assert 'agrees with the gravity torque' in texts_of(document, 'note')
 
 
 def test_a_topic_without_an_arm_names_the_one_with(arm, capsys):

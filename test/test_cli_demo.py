@@ -194,11 +194,11 @@ def findings():
     path = motion.trajectory().dense(0.001)
     stamps = np.arange(len(path.times), dtype=np.int64) * 1_000_000
     reference = Log(stamps, stamps + 300_000, path.q, path.qd, 0.5 * model.effort_limit + path.q)
-    for name, error in (('tracking', 1e-4), ('heavy', 1e-2)):
+    for name, error in (('tracking', 1e-4), ('without_gravity', 1e-2)):
         states = Log(stamps, stamps, path.q - error, path.qd, path.q)
         setattr(found, name, match(states, reference, model.continuous))
-    found.take = MotionRun(motion, 0, 0, 1, '')
-    found.hold = found.floating = found.left = np.full(model.nv, 1e-5)
+    found.run = MotionRun(motion, 0, 0, 1, '')
+    found.hold = found.floating = found.after_exit = np.full(model.nv, 1e-5)
     found.terms = {name: (path.times, path.q) for name in ('gravity', 'feedback')}
     found.cpu = {'controller': 0.5, 'others': 0.9}
     found.diagnostics = [('/arm: controller', {'loop': 'native', **{
@@ -216,7 +216,7 @@ def test_tables_fit_a_terminal(findings):
 
 
 @pytest.mark.parametrize('field, words', [
-    ('hold', 'hold'), ('floating', 'float'), ('left', 'left')])
+    ('hold', 'hold'), ('floating', 'float'), ('after_exit', 'after exit')])
 def test_each_criterion_can_fail(findings, field, words):
     assert all(each.passed for each in findings.criteria())
     setattr(findings, field, np.array([0.0] * 6 + [1.0]))
@@ -242,16 +242,17 @@ def test_motors_that_give_all_they_have_are_a_failure(findings, share, passed):
 def test_motion_and_exit_are_judged(findings):
     findings.cpu['others'] = 0.0
     findings.tracking = findings.tracking._replace(
-        error=findings.heavy.error,
+        error=findings.without_gravity.error,
         torque=0.0 * findings.tracking.torque + findings.model.effort_limit,
         states=10_000)
     findings.exit_code = 1
-    findings.take = findings.take._replace(problem='a fault')
+    findings.run = findings.run._replace(problem='a fault')
     assert sum(not each.passed for each in findings.criteria()) == 5
 
 
 def test_a_busy_machine_is_no_failure(findings):
-    findings.tracking = findings.tracking._replace(states=10_000, error=findings.heavy.error)
+    findings.tracking = findings.tracking._replace(
+        states=10_000, error=findings.without_gravity.error)
     assert [each.passed for each in findings.criteria()].count(None) == 2
     findings.cpu['others'] = 0.0
     assert [each.passed for each in findings.criteria()].count(False) == 2
@@ -294,7 +295,7 @@ def children():
     made.stop()
 
 
-def test_a_process_that_ended_is_told_with_its_last_words(children, tmp_path):
+def test_the_error_of_an_ended_process_contains_its_last_message(children, tmp_path):
     child = start(children, tmp_path, 'raise ValueError("no such arm")')
     while child.exit_code is None:
         time.sleep(0.01)
@@ -347,7 +348,7 @@ def test_a_domain_that_is_in_use_or_chosen_already_is_not_chosen(monkeypatch):
             domain.free_domain()
     assert domain.free_domain() == free
     with pytest.raises(RobodynError, match='in use'):
-        domain.free_domain()  # though it is as quiet as before
+        domain.free_domain()  # it is reserved now
 
 
 @pytest.mark.parametrize('given', ['', '42'])

@@ -85,7 +85,7 @@ def demo(tmp_path_factory):
 def test_demo(demo):
     code, output, folder = demo
     for words in ('hold: error', 'float: drift', 'motion: below 1 % of the states saturated',
-                  'Ctrl-C', 'left:'):
+                  'Ctrl-C', 'after exit:'):
         assert f'pass  {words}' in output, output
     assert f'\nloop: {LOOP}' in output, output
     with np.load(folder / 'robodyn_demo.npz') as saved:
@@ -137,7 +137,7 @@ def test_no_process_is_left_behind(start, tmp_path, number):
         time.sleep(0.05)
 
 
-def test_a_simulator_that_dies_is_told_about(start):
+def test_the_demo_reports_a_simulator_that_ends(start):
     process = start('--lock', 'no_such_joint:0')
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2, output

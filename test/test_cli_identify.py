@@ -151,13 +151,13 @@ def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
     path = tmp_path / 'tool.yaml'
     assert identify(bags / 'tidy', '--payload', 'tool0', '--output', str(path)) == 0
     assert 'payload' not in values(path) and '/payload' not in path.read_text()
-    assert 'that is none' in capsys.readouterr().out
+    assert 'none: the mass is below its uncertainty' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('held_back, urdf, words', [
     ([0.05, 0.02], [0.5, 0.4], ''), ([0.001, 0.002], [0.001, 0.001], ''),
-    ([0.05, 0.02], [0.01, 0.01], 'the URDF explains more'),
-    ([0.9, 0.5], [4.0, 5.0], 'are not explained: look at the stamps'),
+    ([0.05, 0.02], [0.01, 0.01], 'the URDF is more accurate'),
+    ([0.9, 0.5], [4.0, 5.0], 'more than 30 %: check the stamps'),
     ([np.nan, np.nan], [0.1, 0.1], 'record longer')])
 def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf, words):
     from robodyn_ros.cli.identify.command import _objection
@@ -166,8 +166,8 @@ def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf
 
 
 @pytest.mark.parametrize('held_back, urdf, end', [
-    (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF explains more, but '
-     'models with less than 1 % count as equally good'),
+    (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF is more accurate, '
+     'but models below 1 % count as equally good'),
     (0.00198, 0.00288, 'mean residual 0.198 %, with the URDF 0.288 %')])
 def test_a_result_that_passes_although_the_urdf_is_better_says_why(held_back, urdf, end):
     from robodyn_ros.cli.identify.command import _verdict
@@ -201,24 +201,24 @@ def test_parameters_are_those_of_the_controller():
     assert {known.get(name) for name in JOINT_PARAMETERS.values()} == {'double_array'}
 
 
-def test_a_scale_is_told_and_is_no_parameter():
+def test_a_scale_is_a_comment_and_no_parameter():
     found = SimpleNamespace(joints={'scale': [Value(1.05, 0.01), Value(0.5, 0.01)]},
                             has_payload=False)
     text = parameter_file(parameters(found), remarks(found, None))
-    assert 'effort per effort at the joint, for the driver: [1.05, 0.5]' in text
+    assert 'Ratio of recorded effort to joint effort, for the driver: [1.05, 0.5]' in text
     assert yaml.safe_load(text)[f'/**/{NODE}']['ros__parameters'] == {}
 
 
 @pytest.mark.parametrize('bag, options, words', [
-    ('nowhere', (), 'does not exist: name the folder of a bag'),
+    ('nowhere', (), 'does not exist: give the folder of a bag'),
     ('.', (), 'cannot be read as a bag'),
-    ('tidy', ('--topic', 'states'), 'no topic /states. Of joint states and arrays it has: '
+    ('tidy', ('--topic', 'states'), 'no topic /states. Topics with joint states or arrays: '
      '/joint_states (sensor_msgs/msg/JointState)'),
-    ('apart', (), 'no efforts of all joints: name the topic that has them with --effort-topic; '
-     'there are /effort_controller/commands'),
+    ('apart', (), 'no efforts of all joints: give the topic that has them with --effort-topic; '
+     'others are /effort_controller/commands'),
     ('apart', ('--topic', '/effort_controller/commands'), 'sensor_msgs/msg/JointState is needed'),
     ('apart', ('--effort-topic', '/effort_controller/commands', '--effort-joints', 'joint1'),
-     "does not name joint 'joint2'"),
+     "does not have joint 'joint2'"),
     ('apart', ('--effort-topic', '/effort_controller/commands', '--effort-joints',
                'a,joint1,joint2,joint3,joint4,joint5,joint6'), 'has 6 numbers in a message'),
     ('tidy', ('--estimate', 'frction'), "did you mean 'friction'"),
@@ -237,7 +237,7 @@ ROW = ','.join(map(str, range(13)))
 
 
 @pytest.mark.parametrize('text, words', [
-    (b'', "no column 'time'"), (b'\xff\xfe', 'is no text'),
+    (b'', "no column 'time'"), (b'\xff\xfe', 'is not text'),
     (HEADS.encode(), 'there are 0 usable positions'),
     (f'\ufeff{HEADS}\n{ROW}\n\n{ROW},1\n'.encode(), 'line 4 has 14 columns, the first one 13')])
 def test_mistakes_in_a_table_are_explained(tmp_path, capsys, text, words):

@@ -35,7 +35,7 @@ def test_a_place_that_cannot_be_written_names_its_option(capsys):
     path = '/proc/nothing/runs.npz'
     assert main(['montecarlo', '--save', path]) == USER_MISTAKE
     said = capsys.readouterr().err
-    assert f'--save {path}' in said and 'choose a place' in said
+    assert f'--save {path}' in said and 'choose a path' in said
 
 
 @pytest.mark.parametrize('missing, remedy', [
@@ -81,30 +81,30 @@ def test_no_line_ends_before_a_unit():
     assert ' '.join(line.strip() for line in lines).count('12.5 N m') == 40
 
 
-def test_a_fault_on_the_way_is_told_with_the_verdict():
+def test_the_verdict_states_a_reservation():
     good = [Criterion('error below 1', '0.5', True)]
     assert verdict(good)[-1] == 'all 1 criteria hold'
     assert verdict(good, 'a fault was latched')[-1] == (
         'all 1 criteria hold; but a fault was latched')
 
 
-def test_a_demo_tells_of_the_faults_that_it_reset():
+def test_a_demo_reports_the_faults_that_it_reset():
     from robodyn_ros.cli.demo.findings import Findings
-    findings = Findings(model=None, motion=None, news=['fault: no data', 'it was refused'])
-    assert 'a fault was latched and reset' in findings.reserve()
-    findings.news.append('fault: again')
-    assert findings.reserve().startswith('2 faults')
-    assert Findings(None, None, news=['refused']).reserve() == ''
+    findings = Findings(model=None, motion=None, errors=['fault: no data', 'it was refused'])
+    assert 'a fault was latched and reset' in findings.reservation()
+    findings.errors.append('fault: again')
+    assert findings.reservation().startswith('2 faults')
+    assert Findings(None, None, errors=['refused']).reservation() == ''
 
 
 def test_a_place_is_tried_and_left_as_it_was(tmp_path):
-    from robodyn_ros.cli.places import check_place
+    from robodyn_ros.cli.writable import check_writable
     old, new = tmp_path / 'old.yaml', tmp_path / 'a' / 'new.yaml'
     old.write_text('what was there')
-    check_place(None)
+    check_writable(None)
     for each in (old, new):
-        check_place(each)
+        check_writable(each)
     assert old.read_text() == 'what was there'
     assert new.parent.is_dir() and not new.exists()
     with pytest.raises(OSError):
-        check_place(tmp_path)
+        check_writable(tmp_path)

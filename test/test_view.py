@@ -8,11 +8,11 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.bars import GOOD, HIGH, OVER, torque_bars
-from robodyn_ros.view.due import Due
+from robodyn_ros.view.throttle import Throttle
 from robodyn_ros.view.history import History
 from robodyn_ros.view.mesh_files import find_mesh
-from robodyn_ros.view.moves import plan_move, usual_poses
-from robodyn_ros.view.overlay import LEAST, mass_ellipsoid, MOST, UNIT
+from robodyn_ros.view.moves import default_poses, plan_move
+from robodyn_ros.view.overlay import mass_ellipsoid, MAX_LENGTH, MIN_LENGTH, UNIT
 from robodyn_ros.view.payload import check_payload
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.spring import FREQUENCY, Spring, STRETCH
@@ -124,7 +124,7 @@ def test_a_robot_from_the_network_names_files_of_packages_alone(tmp_path, monkey
                 'package://some_arm/../../../private/a.stl',
                 f'file://{package}/../../../private/a.stl'):
         assert find_mesh(uri, tmp_path / 'private').samefile(other / 'a.stl')
-        with pytest.raises(ModelError, match='came from the network lies in no installed pack'):
+        with pytest.raises(ModelError, match='from the network is not in an installed pack'):
             find_mesh(uri)
 
 
@@ -213,7 +213,7 @@ def test_of_too_many_triangles_the_convex_hull_is_drawn(tmp_path, monkeypatch):
     parts = [trimesh.creation.box((0.1, 0.1, 0.1), trimesh.transformations.translation_matrix(
         [x, y, 0.0])) for x in (0.0, 1.0) for y in (0.0, 1.0)]
     trimesh.util.concatenate(parts).export(tmp_path / 'pole.stl')
-    monkeypatch.setattr(module, '_MOST', 40)
+    monkeypatch.setattr(module, '_MAX_TRIANGLES', 40)
     urdf = CART.replace('package://no_such/', '')
     surfaces, problems = module.arm_surfaces(
         RobotModel.from_urdf(urdf), [read_visuals(urdf)[0][2]], tmp_path)
@@ -276,14 +276,15 @@ def test_a_history_forgets():
     np.testing.assert_array_equal(second, -first)
 
 
-def test_due_keeps_the_rate_whatever_the_rhythm_of_the_caller():
-    due = Due(0.1)
-    assert sum(due.now(0.03 * k) for k in range(1000)) == pytest.approx(300, abs=2)
-    due = Due(0.1)
+def test_a_throttle_keeps_its_rate_with_any_rate_of_the_caller():
+    throttle = Throttle(0.1)
+    assert sum(throttle.ready(0.03 * k) for k in range(1000)) == pytest.approx(300, abs=2)
+    throttle = Throttle(0.1)
     rng = np.random.default_rng(1)
-    assert sum(due.now(0.1 * k + rng.uniform(0.0, 0.02)) for k in range(500)) > 470
-    due = Due(1.0)
-    assert due.now(0.0) and due.now(100.0) and not due.now(100.2), 'nothing is made up for'
+    assert sum(throttle.ready(0.1 * k + rng.uniform(0.0, 0.02)) for k in range(500)) > 470
+    throttle = Throttle(1.0)
+    assert throttle.ready(0.0) and throttle.ready(100.0)
+    assert not throttle.ready(100.2), 'missed periods are not repeated'
 
 
 # --- a hand ------------------------------------------------------------------------------------
@@ -349,7 +350,7 @@ def test_a_move_needs_the_torque_to_make_it():
 
 def test_usual_poses_are_within_the_limits():
     model = RobotModel.from_urdf(CART.replace('lower="-2"', 'lower="0.5"'))
-    np.testing.assert_array_equal(usual_poses(model)['zero'], [0.0, 0.5])
+    np.testing.assert_array_equal(default_poses(model)['zero'], [0.0, 0.5])
 
 
 def test_a_load_that_the_motors_cannot_hold_is_refused():
@@ -393,9 +394,9 @@ def test_the_ellipsoid_is_long_where_the_arm_is_heavy():
     np.testing.assert_allclose(found.rotation @ np.diag(masses) @ found.rotation.T, matrix,
                                rtol=1e-6)
     assert np.linalg.det(found.rotation) == pytest.approx(1.0)
-    assert (found.lengths >= LEAST).all() and (found.lengths <= MOST).all()
-    free = (found.lengths > LEAST) & (found.lengths < MOST)
+    assert (found.lengths >= MIN_LENGTH).all() and (found.lengths <= MAX_LENGTH).all()
+    free = (found.lengths > MIN_LENGTH) & (found.lengths < MAX_LENGTH)
     np.testing.assert_allclose(found.lengths[free],
                                (UNIT * masses / MODEL.mass.sum())[free])
     # the first link turns about its origin, which nothing can move
-    assert (mass_ellipsoid(DYNAMICS, Q, 'link1').lengths == MOST).all()
+    assert (mass_ellipsoid(DYNAMICS, Q, 'link1').lengths == MAX_LENGTH).all()

@@ -91,7 +91,7 @@ def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
     browser = scene.browser
     if PICTURE:
         browser.dismiss()
-        browser.tick('listen')
+        browser.tick('show terms')
         browser.tick('centre of mass')
     browser.click('Float')
     browser.wait_for('gravity compensation')

@@ -6,8 +6,8 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.view.controls import MOST_PAYLOAD, slider_ends  # noqa: E402
-from robodyn_ros.view.page_commands import Carry  # noqa: E402
+from robodyn_ros.view.controls import MAX_PAYLOAD, slider_ends  # noqa: E402
+from robodyn_ros.view.page_commands import SetPayload  # noqa: E402
 from shown_page import POSES, put, showing, told  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -50,7 +50,7 @@ def test_only_joints_that_are_touched_move(shown):
         expected = beyond.copy()
         expected[2] = 0.5
         np.testing.assert_array_equal(shown.goal, expected)
-        client.click('Withdraw')
+        client.click('Clear')
         shown.until(lambda: shown.goal is None, client)
         assert shown.page_commands.empty()
 
@@ -98,17 +98,17 @@ def test_a_payload_is_bounded_and_its_slider_goes_on_where_it_was(shown):
 
     with PageClient(shown.url) as first, PageClient(shown.url) as second:
         first, second = shown.until_controls(first, second)
-        for typed, mass in ((1e9, MOST_PAYLOAD), (float('nan'), 0.0), (-3.0, 0.0), (1.5, 1.5)):
+        for typed, mass in ((1e9, MAX_PAYLOAD), (float('nan'), 0.0), (-3.0, 0.0), (1.5, 1.5)):
             put(first, 'kg', typed)
             shown.until(lambda: not shown.page_commands.empty(), first, second)
-            assert shown.page_commands.get() == Carry('tool0', mass, True)
+            assert shown.page_commands.get() == SetPayload('tool0', mass, True)
         first.socket.close()
         shown.until_controls(second)
         assert kilograms(second) == 1.5
 
 
 def test_a_payload_that_the_motors_cannot_hold_is_refused(shown, monkeypatch):
-    monkeypatch.setattr('robodyn_ros.view.controls.MOST_PAYLOAD', 1e4)
+    monkeypatch.setattr('robodyn_ros.view.controls.MAX_PAYLOAD', 1e4)
     with PageClient(shown.url) as client:
         shown.until_controls(client)
         put(client, 'kg', 1e4)
@@ -119,7 +119,7 @@ def test_a_payload_that_the_motors_cannot_hold_is_refused(shown, monkeypatch):
 def test_only_a_simulated_arm_is_given_a_payload(shown):
     with PageClient(shown.url) as client:
         shown.until_controls(client, simulated=False)
-        folder = shown.page._controls._payload
+        folder = shown.page._controls._payload_folder
         assert not folder.visible
         shown.until(lambda: folder.visible, client)
         shown.until(lambda: not folder.visible, client, simulated=False)

@@ -66,7 +66,7 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
         with PageClient(view.url) as client:
             wait_for_pose(client, foreign_arm(probe), HOME)
         assert 'this machine only' in view.output
-        assert 'it only watches' in view.output
+        assert 'the page sends no commands' in view.output
         published = dict(probe.node.get_publisher_names_and_types_by_node(VIEW, '/'))
         assert set(published) <= {'/rosout', '/parameter_events'}, published
         assert not probe.node.get_client_names_and_types_by_node(VIEW, '/')
@@ -144,14 +144,14 @@ def test_orders_reach_controller_and_simulator(probe):
         feed.explain(False)
         assert not feed.poll().terms
 
-        commands.obey(page_commands.Ask('float'))
+        commands.obey(page_commands.CallService('float'))
         seen(lambda now: now.mode == 'gravity_compensation', 'float')
         probe.until(lambda: commands.obey(page_commands.Wrench(
             'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
                 feed.poll().q - HOME).max() > 0.05, 'a push that moves the arm')
         assert feed.poll().pushes[0].link == 'link4'
 
-        commands.obey(page_commands.Ask('stop'))
+        commands.obey(page_commands.CallService('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
         for _ in range(5):  # one that comes before both sides know of each other is lost
             commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
@@ -194,12 +194,12 @@ def test_a_payload_is_carried_and_told_of(probe):
         probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
         for known in (True, False):
             payloads.clear()
-            commands.obey(page_commands.Carry('tool0', 2.0, known))
+            commands.obey(page_commands.SetPayload('tool0', 2.0, known))
             probe.until(lambda: payloads, 'a message for the controller')
             assert payloads[-1].inertia.m == (2.0 if known else 0.0)
         # the first answer may be lost: the simulator has not found who asked
         wait_until(lambda: told, 'an answer of the simulator', work=lambda: (
-            commands.obey(page_commands.Carry('tool0', 2.0, False)), probe.spin_for(1.0)))
+            commands.obey(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
         assert told[0] == ('payload', 'done', True)
 
 
@@ -209,10 +209,10 @@ def test_whom_nobody_answers_is_told_so(probe):
     from robodyn_ros.view import page_commands
     told = []
     commands = Commands(probe.node, Names(), lambda *words: told.append(words))
-    for order in (page_commands.Ask('hold'), page_commands.Pause(True), page_commands.Step(),
-                  page_commands.Reset(),
+    for order in (page_commands.CallService('hold'), page_commands.Pause(True),
+                  page_commands.Step(), page_commands.Reset(),
                   page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
-                  page_commands.Carry('tool0', 1.0, True)):
+                  page_commands.SetPayload('tool0', 1.0, True)):
         told.clear()
         commands.obey(order)
         assert len(told) == 1 and not told[0][2] and told[0][1].startswith('no s'), told
@@ -225,7 +225,7 @@ def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
     probe.until(commands._payload.get_subscription_count, 'a listener')
-    commands.obey(page_commands.Carry('tool0', 1.0, True))
+    commands.obey(page_commands.SetPayload('tool0', 1.0, True))
     probe.spin_for(0.2)
     assert not payloads
 
@@ -241,7 +241,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
         deaf.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
         client = commands._clients[f'{NODE}/hold']
         probe.until(client.service_is_ready, 'the service')
-        commands.obey(page_commands.Ask('hold'))
+        commands.obey(page_commands.CallService('hold'))
         commands.update()
         assert not told
         time.sleep(0.3)
@@ -263,15 +263,16 @@ def test_one_order_that_fails_is_told_and_the_others_carried_out():
 
         def obey(self, order):
             self.taken.append(order)
-            if order == page_commands.Ask('stop'):
+            if order == page_commands.CallService('stop'):
                 raise ArgumentError('it is odd')
 
     live, told = LiveView.__new__(LiveView), []
     live.page_commands = SimpleQueue()
     push = page_commands.Wrench('link4', np.ones(3), np.zeros(3))
-    given = [page_commands.Carry('tool0', 1.0, True), page_commands.Ask('stop'), push,
-             page_commands.Carry('tool0', 1.0, True), page_commands.Carry('tool0', 2.0, True),
-             page_commands.Ask('hold')]
+    given = [page_commands.SetPayload('tool0', 1.0, True), page_commands.CallService('stop'), push,
+             page_commands.SetPayload('tool0', 1.0, True),
+             page_commands.SetPayload('tool0', 2.0, True),
+             page_commands.CallService('hold')]
     for order in given:
         live.page_commands.put(order)
     live._obey(None, Taker(), lambda *words: told.append(words))

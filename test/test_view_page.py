@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
-from robodyn_ros.view.page_commands import Ask, Wrench  # noqa: E402
+from robodyn_ros.view.page_commands import CallService, Wrench  # noqa: E402
 from shown_page import DYNAMICS, LINK4, places, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 
@@ -51,7 +51,7 @@ def test_the_first_client_commands_until_it_leaves(shown):
             assert not watching.buttons()
             commanding.click('Float')
             shown.until(lambda: not shown.page_commands.empty(), first, second)
-            assert shown.page_commands.get() == Ask('float')
+            assert shown.page_commands.get() == CallService('float')
             commanding.socket.close()
             shown.until(lambda: 'Hold' in watching.buttons(), watching)
 
@@ -86,7 +86,7 @@ def test_a_drag_pulls_the_link_until_it_is_let_go(shown):
         assert isinstance(first, Wrench) and first.link == 'link4'
         assert force[0] > 1.0 and np.abs(force[1:]).max() < 1e-6
         client.drag('end', LINK4, begin, end)
-        shown.until(lambda: shown.page._drag_force._held is None, client, other)
+        shown.until(lambda: shown.page._drag_force._drag is None, client, other)
         shown.show()
         page_commands = [shown.page_commands.get() for _ in range(shown.page_commands.qsize())]
         assert not page_commands[-1].force.any(), 'the pull ends at once'
@@ -101,7 +101,7 @@ def test_a_hand_that_is_gone_lets_go(shown):
         client.drag('start', LINK4, begin, begin + [0.2, 0.0, 0.0])
         shown.until(lambda: not shown.page_commands.empty(), client)
         client.crash()
-    shown.until(lambda: shown.page._drag_force._held is None)
+    shown.until(lambda: shown.page._drag_force._drag is None)
 
 
 def test_nothing_is_drawn_where_nothing_pulls(shown):
@@ -113,5 +113,5 @@ def test_nothing_is_drawn_where_nothing_pulls(shown):
         shown.until(lambda: line.visible, client)
         for changes in ({'simulated': False}, {'age': 1.0}):  # a real arm, a silent one
             shown.until(lambda: not line.visible, client, **changes)
-            assert shown.page._drag_force._held is not None
+            assert shown.page._drag_force._drag is not None
             shown.until(lambda: line.visible, client)

@@ -17,8 +17,8 @@ from websockets.http11 import Request  # noqa: E402
 from page_client import CAMERA, messages, PageClient  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.view.page_commands import Explain  # noqa: E402
-from robodyn_ros.view.server import _door, look_after, serve, url  # noqa: E402
+from robodyn_ros.view.page_commands import SubscribeTerms  # noqa: E402
+from robodyn_ros.view.server import _policy, detect_disconnect, serve, url  # noqa: E402
 from robodyn_ros.view.surfaces import arm_surfaces  # noqa: E402
 from shown_page import DYNAMICS, named, PATIENCE, places, put, showing  # noqa: E402
 from test_view import ARM, Q  # noqa: E402
@@ -50,13 +50,13 @@ def test_a_client_that_does_not_read_holds_up_nobody(shown):
 
 def test_the_terms_are_published_while_a_page_is_there(shown):
     with PageClient(shown.url) as own:
-        shown.until(lambda: named(own, 'listen'), own)
-        put(own, 'listen', True)
+        shown.until(lambda: named(own, 'show terms'), own)
+        put(own, 'show terms', True)
         shown.until(lambda: not shown.page_commands.empty(), own)
-        assert shown.page_commands.get() == Explain(True)
+        assert shown.page_commands.get() == SubscribeTerms(True)
     shown.until(lambda: not shown.page_commands.empty())
-    assert shown.page_commands.get() == Explain(False)
-    assert not shown.page._plots._wanted.value
+    assert shown.page_commands.get() == SubscribeTerms(False)
+    assert not shown.page._plots._show_terms.value
 
 
 def test_a_joint_that_is_none_is_not_explained(shown):
@@ -106,16 +106,16 @@ HERE = socket.gethostname().lower()
     ('127.0.0.1', {'Host': '[', 'Origin': 'http://localhost'}, False),
     ('127.0.0.1', (('Host', 'localhost'), ('Origin', 'a'), ('Origin', 'b')), False),
     ('127.0.0.1', {'Host': ''}, False), ('127.0.0.1', {}, False), ('0.0.0.0', {}, False)])
-def test_the_door_knows_its_own_page_by_path_and_headers(host, headers, admitted):
-    call = _door(host, ['ARM.example'])
-    path = f'/{call.token}'
-    assert call.admits(Request(path, Headers(headers))) is admitted
+def test_a_policy_admits_its_own_page_by_path_and_headers(host, headers, admitted):
+    policy = _policy(host, ['ARM.example'])
+    path = f'/{policy.token}'
+    assert policy.admits(Request(path, Headers(headers))) is admitted
     for wrong in ('/', path[:-1], f'{path}/', path.swapcase(), f'{path}?', '/\ud800', ''):
-        assert not call.admits(Request(wrong, Headers(headers)))
+        assert not policy.admits(Request(wrong, Headers(headers)))
 
 
 def test_every_token_is_another_one():
-    tokens = {_door('127.0.0.1', ()).token for _ in range(100)}
+    tokens = {_policy('127.0.0.1', ()).token for _ in range(100)}
     assert len(tokens) == 100 and min(map(len, tokens)) >= 22
 
 
@@ -152,9 +152,9 @@ def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
     given = {'path': f'/{shown.token}', 'host': f'localhost:{port}',
              'origin': f'http://localhost:{port}'}
     with PageClient(shown.url, given['origin']) as own:
-        shown.until(lambda: named(own, 'listen') and 'Float' in own.buttons(), own)
+        shown.until(lambda: named(own, 'show terms') and 'Float' in own.buttons(), own)
         said = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
-            *named(own, 'listen'), own.buttons()['Float'])]
+            *named(own, 'show terms'), own.buttons()['Float'])]
         given |= {key: value.format(port=port, wrong=wrong)
                   for key, value in STRANGERS[who].items()}
         closing = knock(port, said, **given)
@@ -162,7 +162,7 @@ def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
         for _ in range(20):
             shown.show()
             own.read()
-        assert shown.page_commands.empty() and not shown.page._plots._wanted.value
+        assert shown.page_commands.empty() and not shown.page._plots._show_terms.value
         assert len(shown.server.get_clients()) == 1
 
 
@@ -172,7 +172,7 @@ def test_a_browser_that_vanishes_is_missed_soon(shown):
         [connection] = shown.server._websock_server._live_connections.values()
         assert (connection.ping_interval + connection.ping_timeout
                 + connection.close_timeout) <= 10.0
-    look_after(shown.server, 12345)
+    detect_disconnect(shown.server, 12345)
 
 
 def test_the_server_listens_where_it_says(shown):
@@ -195,10 +195,10 @@ def test_the_server_listens_where_it_says(shown):
 
 @pytest.mark.parametrize('host, words', [
     ('127.0.0.1', 'this machine only'), ('localhost', 'this machine only'),
-    ('::1', 'this machine only'), ('0.0.0.0', 'who has this address can look'),
+    ('::1', 'this machine only'), ('0.0.0.0', 'all who have this address can watch'),
     ('0.0.0.0', f'from other machines: http://{socket.gethostname()}:8080/?websocket=ws://'
      f'{socket.gethostname()}:8080/secret')])
-def test_it_is_told_who_can_look(capsys, host, words):
+def test_the_command_prints_who_can_watch(capsys, host, words):
     from robodyn_ros.cli.view.command import _announce
     server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8080)
     _announce(server, 'secret', SimpleNamespace(host=host, control=True))

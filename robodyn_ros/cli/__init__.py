@@ -1,1 +1,1 @@
-"""The `robodyn` command: one folder per sub-command, and what several of them need."""
+"""The `robodyn` command: one file or package for each sub-command, and shared modules."""

@@ -1,4 +1,4 @@
-"""A run as a rosbag2 in MCAP, which Foxglove, PlotJuggler and `ros2 bag` open."""
+"""Writer of recordings as rosbag2 in MCAP, for Foxglove, PlotJuggler and `ros2 bag`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple
 
 from robodyn_ros.exceptions import RobodynError
 
-# of the metadata; 9 is that of ROS 2 Jazzy, which newer ones read
+# version of the metadata; 9 is of ROS 2 Jazzy, and later releases read it
 _VERSION = 9
 
 
 class Topic(NamedTuple):
     """
-    What came on a topic.
+    Recording of a topic.
 
     Attributes
     ----------
     name : str
-        With its namespace.
+        Name with its namespace.
     kind : str
-        Such as sensor_msgs/msg/JointState.
+        Message type, such as sensor_msgs/msg/JointState.
     latched : bool
-        Whether late joiners get the last message.
+        Whether the durability is transient local.
     messages : sequence of (int, bytes)
-        When each was sent (ns since the epoch), and what: CDR, as it was on the wire.
+        Time of sending (ns since the epoch) and CDR data of each message.
 
     """
 
@@ -37,12 +37,12 @@ class Topic(NamedTuple):
 
 def check_bag(path: Path) -> None:
     """
-    Raise if a bag cannot be written; before a run that would be for nothing.
+    Raise if a bag cannot be written.
 
     Raises
     ------
     RobodynError
-        The library is missing, or the folder is there already.
+        The library rosbags is missing, or the folder exists.
     OSError
         The folder cannot be made.
 
@@ -50,13 +50,13 @@ def check_bag(path: Path) -> None:
     try:
         import rosbags.rosbag2  # noqa: F401
     except ImportError as error:
-        raise RobodynError(f'a bag is written with the library rosbags, and {error}: '
+        raise RobodynError(f'writing a bag needs the library rosbags, and {error}: '
                            "pip install rosbags (or 'robodyn_ros[record]')") from error
     if path.exists():
-        raise RobodynError(f'{path} is there already: a bag is a new folder, name another one',
+        raise RobodynError(f'{path} exists already: choose a new folder for the bag',
                            path=str(path))
     path.mkdir(parents=True)
-    path.rmdir()  # the writer wants to make it
+    path.rmdir()  # the writer requires that the folder does not exist
 
 
 def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
@@ -66,9 +66,9 @@ def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
     Parameters
     ----------
     path : Path
-        Folder to make.
+        Folder of the bag.
     topics : iterable of Topic
-        Those without messages are left out.
+        Topics; those without messages are left out.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
 
 
 def _quality(latched: bool):
-    """Return the quality of service with which a bag is played again."""
+    """Return the quality of service for playing the bag."""
     from rosbags.interfaces import (
         Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime)
     forever = QosTime(2147483647, 4294967295)

@@ -1,4 +1,4 @@
-"""ROS of this process and its children kept apart from everybody else's."""
+"""A ROS domain of this process and its children, separate from other ROS systems."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import sys
 
 from robodyn_ros.exceptions import RobodynError
 
-# domains whose ports lie below those that Linux gives to anybody
+# domains whose ports are below the ephemeral ports of Linux
 _DOMAINS = range(1, 102)
 _claims: list[socket.socket] = []
 
 
 def add_enclave_argument(parser: argparse._ActionsContainer) -> None:
-    """Declare the option that gives this process the keys of an enclave."""
+    """Declare the option for the SROS 2 enclave of this process."""
     parser.add_argument('--enclave', default='', metavar='NAME',
-                        help='of SROS 2, whose keys and permissions to use, such as /operator')
+                        help='SROS 2 enclave with the keys and permissions, such as /operator')
 
 
 def isolate() -> str:
     """
-    Keep ROS to this machine and, if the user has not chosen one, to a domain of its own.
+    Restrict ROS to this machine and, if ROS_DOMAIN_ID is not set, to an unused domain.
 
     Returns
     -------
     domain : str
-        ROS_DOMAIN_ID; for this process and those that it starts.
+        ROS_DOMAIN_ID of this process and those that it starts.
 
     """
     environment = os.environ
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    if environment.get('ROS_DISTRO') == 'humble':  # does not know that yet
+    if environment.get('ROS_DISTRO') == 'humble':  # ignores the variable above
         environment['ROS_LOCALHOST_ONLY'] = '1'
     for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):
         environment.pop(name, None)
@@ -46,12 +46,12 @@ def free_domain() -> int:
     """
     Return a ROS domain that no process on this machine uses, at random.
 
-    Until this process ends, `free_domain` of no other process returns it.
+    Until this process ends, `free_domain` in other processes does not return it.
 
     Raises
     ------
     RobodynError
-        All are in use.
+        All domains are in use.
 
     """
     for domain in random.sample(_DOMAINS, len(_DOMAINS)):
@@ -68,7 +68,7 @@ def free_domain() -> int:
 def _is_quiet(domain: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # where the first participant of the domain listens (RTPS 9.6.2)
+            # port of the first participant of the domain (RTPS 9.6.2)
             probe.bind(('', 7410 + 250 * domain))
         except OSError:
             return False
@@ -76,9 +76,9 @@ def _is_quiet(domain: int) -> bool:
 
 
 def _claim(domain: int) -> socket.socket | None:
-    """Return what keeps others from choosing a domain before it is used; None if they did."""
+    """Return a socket that reserves a domain for this process; None if it is reserved already."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    if sys.platform == 'linux':  # names without a file, gone with the process
+    if sys.platform == 'linux':  # abstract names, which end with the process
         try:
             claim.bind(f'\0robodyn_ros domain {domain}')
         except OSError:

@@ -1,4 +1,4 @@
-"""The `robodyn` command: finds the sub-command, and turns a user's mistake into one message."""
+"""The `robodyn` command: runs the sub-command, and prints errors of the user as one message."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from robodyn_ros import __version__
 from robodyn_ros.exceptions import RobodynError
 
 SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
-# name: what it does. Each has a folder, with `add_arguments(parser)` and `run(options) -> int` in
-# its command.py.
+# Sub-commands and their summaries. The command.py in the package of each has
+# `add_arguments(parser)` and `run(options) -> int`.
 COMMANDS = {
-    'check': 'preflight of an arm: what is wrong with its URDF, or with the running one',
+    'check': 'preflight of an arm: defects of its URDF, or of the running arm',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
-    'bench': 'how fast the dynamics of an arm are on this machine',
+    'bench': 'timing of the dynamics of an arm on this machine',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
-    'view': 'a running arm in the browser, and a hand to push a simulated one',
-    'campaign': 'every fault that an arm may suffer, many times, and what becomes of it',
-    'montecarlo': 'many simulated arms that differ from their model',
-    'excite': 'plan a motion that tells much about an arm',
-    'identify': 'find friction, inertia and payload in a recording',
+    'view': 'a running arm in the browser; drags the links of a simulated one',
+    'campaign': 'faults of an arm at speed, injected many times, and its response',
+    'montecarlo': 'many simulated arms with random deviations from their model',
+    'excite': 'plan an excitation trajectory for identification',
+    'identify': 'friction, inertia and payload of an arm from a recording',
 }
+_PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
-  robodyn check arm.urdf               what is wrong with your arm, and what it can carry
+  robodyn check arm.urdf               defects of a URDF, and the payload of the arm
   robodyn demo                         the arm that comes with the package
   robodyn demo --urdf arm.urdf         your own arm
-  robodyn COMMAND --help               what a command can do, with examples
+  robodyn COMMAND --help               options of a command, with examples
 
-exit codes: 0 done, 1 a criterion failed or a defect, 2 a mistake in what was given
+exit codes: 0 success, 1 a criterion failed or a defect was found, 2 invalid arguments or input
 """
 
 
@@ -41,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options, unknown = make_parser(arguments).parse_known_args(arguments)
-    if unknown:  # the parser of all commands would tell the usage of all commands
+    if unknown:  # with the usage of this command instead of all
         options.parser.error('unrecognized arguments: ' + ' '.join(unknown))
     try:
         return options.run(options)
     except KeyboardInterrupt:
         print('\ninterrupted', file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # as by `| head`: nobody wants to know the rest
+    except BrokenPipeError:  # as by `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (RobodynError, OSError, ImportError) as error:
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return a parser of all sub-commands, with the options of the one that is asked for."""
+    """Return a parser of all sub-commands, with the options of the given one."""
     parser = argparse.ArgumentParser(
         prog='robodyn', epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description='Rigid-body dynamics and torque control of an arm from its URDF.')
@@ -68,13 +69,14 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
-        if name in arguments:  # the others would only take time to import
-            _fill(command, import_module(f'robodyn_ros.cli.{name}.command'))
+        if name in arguments:  # importing the others would take time
+            package = _PACKAGES.get(name, f'robodyn_ros.cli.{name}')
+            _fill(command, import_module(f'{package}.command'))
     return parser
 
 
 def _fill(command: argparse.ArgumentParser, module: ModuleType) -> None:
-    """Give the parser of a sub-command its options."""
+    """Add description and options to the parser of a sub-command."""
     command.description, command.epilog = (module.__doc__ or '').strip(), module.EXAMPLES
     module.add_arguments(command)
     command.add_argument('--debug', action='store_true', help='show the stack trace of an error')
@@ -88,7 +90,7 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _explained(error: Exception, options: argparse.Namespace) -> str:
-    """Return the message of an error, with a remedy where it has none."""
+    """Return the message of an error, with a remedy."""
     if isinstance(error, ImportError):
         missing = getattr(error, 'name', None) or 'a library'
         extra = _EXTRAS.get(missing.partition('.')[0])
@@ -104,14 +106,14 @@ def _explained(error: Exception, options: argparse.Namespace) -> str:
 
 
 def _option_of(filename: str | bytes | int, options: argparse.Namespace) -> str:
-    """Return which option led to a file that cannot be written, and what to do about it."""
+    """Return the option that names a file which cannot be written, with a remedy."""
     for name, value in vars(options).items():
         option = f'--{name.replace("_", "-")}'
-        # a folder that is missing may be above the one that was asked for
+        # the missing folder may be a parent of the given one
         if isinstance(value, Path) and isinstance(filename, str) and (
                 _below(filename, value) or _below(value, filename)
                 ) and option in options.parser.format_usage():
-            return f'{option} {value}: choose a place that can be written; '
+            return f'{option} {value}: choose a path that can be written; '
     return ''
 
 

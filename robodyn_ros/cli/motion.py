@@ -1,7 +1,7 @@
 """
-A motion that shows what an arm can do: all joints at once, there and back, whatever the arm.
+Planning of a demonstration motion: all joints of any arm at once, back to the start.
 
-Via points are joined by a quintic spline that starts and ends at rest. Its points carry velocities
+A quintic spline passes through via points and is at rest at both ends. Its points have velocities
 and accelerations, so that a controller interpolates exactly this spline.
 """
 
@@ -19,13 +19,13 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.trajectory import Reference, Trajectory
 
-VIAS = 4             # places visited on the way
-START = 0.05         # s to the first point: what is sent starts as soon as it arrives
+VIAS = 4             # via points
+START = 0.05         # s to the first point; a trajectory starts on arrival
 MARGIN = 0.1         # part of a joint's range kept free at either end,
-MOST_MARGIN = 0.2    # and rad or m that are enough for it
-REACH = (0.6, 0.15)  # rad, m: furthest from the start
-FREE = (1.0, 0.2)    # rad, m: half of the range taken where there is no limit
-SPEED = (2.0, 0.5)   # rad/s, m/s: taken for the limit where there is none
+MAX_MARGIN = 0.2     # at most so many rad or m
+REACH = (0.6, 0.15)  # rad, m: largest distance from the start
+FREE = (1.0, 0.2)    # rad, m: half of the range of a joint without position limits
+SPEED = (2.0, 0.5)   # rad/s, m/s: speed limit of a joint without one
 USABLE = 0.8         # part of the torque that the plan may use; the rest is for feedback
 _SAMPLES, _PLACES, _CANDIDATES, _STRETCH, _ATTEMPTS = 160, 1000, 24, 1.3, 9
 
@@ -38,10 +38,11 @@ class Motion:
     Attributes
     ----------
     times : (n,) array
-        Seconds; the first point is where the arm stands.
+        Times in s; the first point is the start position.
     positions, velocities, accelerations : (n, nv) array
+        Points.
     torque_share : (nv,) array
-        Largest part of each joint's effort limit that the model asks for.
+        Largest ratio of the torque of each joint to its effort limit, by the model.
 
     """
 
@@ -53,24 +54,24 @@ class Motion:
 
     @property
     def start(self) -> np.ndarray:
-        """Where the arm stands before and after, (nv,)."""
+        """Position before and after the motion, (nv,)."""
         return self.positions[0]
 
     @property
     def duration(self) -> float:
-        """Seconds from the first point to the last."""
+        """Time from the first point to the last, in s."""
         return float(self.times[-1] - self.times[0])
 
     def trajectory(self, start: Reference | None = None, first: float = START) -> Trajectory:
         """
-        Return what a controller makes of the points.
+        Return the trajectory that a controller makes of the points.
 
         Parameters
         ----------
         start : Reference, optional
-            What is being asked of the joints; default to rest at the start.
+            Reference before; default at rest at the start.
         first : float
-            Seconds until the first point.
+            Time until the first point, in s.
 
         """
         return Trajectory.from_points(
@@ -78,7 +79,7 @@ class Motion:
             self.accelerations, start=start or Reference.at_rest(self.start))
 
     def stretched(self, factor: float) -> Motion:
-        """Return the same path, taking `factor` times as long; torque shares are kept."""
+        """Return the same path with `factor` times the duration; torque shares are kept."""
         times = START + factor * (self.times - START)
         return Motion(times, self.positions, self.velocities / factor,
                       self.accelerations / factor ** 2, self.torque_share)
@@ -88,24 +89,24 @@ def plan_motion(dynamics: Dynamics, duration: float = 2.0, speed: float = 0.6) -
     """
     Return a motion within position, velocity and effort limits.
 
-    Of many places to start from, the one is taken whose motion loads the motors the most and
-    still leaves them a reserve. If there is none, the motion is made slower.
+    Of many start positions, the one is chosen whose motion needs the largest torques within the
+    usable part of the limits. If there is none, the motion is made slower.
 
     Parameters
     ----------
     dynamics : Dynamics
-        The arm; its friction counts.
+        Dynamics of the arm; friction is included.
     duration : float
-        Seconds, as a wish.
+        Desired duration in s.
     speed : float
-        Part of the velocity limits that the joints reach if their range allows.
+        Part of the velocity limits that the joints reach if their range permits.
 
     Raises
     ------
     ParameterError
         A joint has no effort limit, or one of zero.
     TrajectoryError
-        No joint can move, or the arm cannot carry its own weight.
+        No joint can move, or the motors cannot hold the arm against gravity.
 
     """
     limit = checked_effort_limits(
@@ -122,7 +123,7 @@ def plan_motion(dynamics: Dynamics, duration: float = 2.0, speed: float = 0.6) -
 
 def _from(start: np.ndarray, dynamics: Dynamics, duration: float, speed: float,
           limit: np.ndarray) -> Motion:
-    """Return the largest motion from one place, with the torque it takes."""
+    """Return the largest motion from a start position, with its torques."""
     model = dynamics.model
     spline, rate = _shape(model.nv), 1.0 / duration
     u = np.linspace(0.0, 1.0, _SAMPLES)
@@ -142,14 +143,14 @@ def _shape(nv: int):
     """Return a spline over [0, 1] with (nv,) values from about -1 to 1, at rest at both ends."""
     via, joint = np.arange(1, VIAS + 1)[:, None], np.arange(nv)
     places = np.zeros((VIAS + 2, nv))
-    # each joint passes the via points of one wave at another phase, so that no two move alike
+    # all joints follow the same wave, each with another phase
     places[1:-1] = np.cos(2.1 * via + 2.4 * joint)
     rest = [(1, np.zeros(nv)), (2, np.zeros(nv))]
     return make_interp_spline(np.linspace(0.0, 1.0, VIAS + 2), places, k=5, bc_type=(rest, rest))
 
 
 def _amplitude(model: RobotModel, start, shape, velocity, speed) -> np.ndarray:
-    """Return how far each joint may go; (nv,), 0 where it cannot move."""
+    """Return the amplitude of each joint; (nv,), 0 if it cannot move."""
     lower, upper = _range(model)
     known = np.isfinite(model.velocity_limit)
     fastest = speed * np.where(known, model.velocity_limit, _each(model, SPEED))
@@ -164,10 +165,10 @@ def _amplitude(model: RobotModel, start, shape, velocity, speed) -> np.ndarray:
 
 def _starts(dynamics: Dynamics, limit: np.ndarray) -> np.ndarray:
     """
-    Return places to start from, always the same; (n, nv).
+    Return start positions, from a fixed seed; (n, nv).
 
-    Where the arm's weight loads the motors the most, but not beyond half of what is usable; if
-    that is nowhere, where it loads them the least.
+    Those with the largest gravity torques up to half of the usable ones; if there are none, those
+    with the smallest gravity torques.
     """
     lower, upper = _range(dynamics.model)
     parts = np.random.default_rng(7).uniform(0.2, 0.8, (_PLACES, dynamics.nv))
@@ -179,17 +180,17 @@ def _starts(dynamics: Dynamics, limit: np.ndarray) -> np.ndarray:
 
 
 def _range(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite position limits, without a margin at either end."""
+    """Return finite position limits, reduced by a margin at either end."""
     free = _each(model, FREE)
     lower = np.where(np.isfinite(model.lower), model.lower,
                      np.where(np.isfinite(model.upper), model.upper - 2.0 * free, -free))
     upper = np.where(np.isfinite(model.upper), model.upper, lower + 2.0 * free)
-    margin = np.minimum(MARGIN * (upper - lower), MOST_MARGIN)
+    margin = np.minimum(MARGIN * (upper - lower), MAX_MARGIN)
     return lower + margin, upper - margin
 
 
 def _each(model: RobotModel, pair: tuple[float, float]) -> np.ndarray:
-    """Return one number for each joint: the first if it turns, the second if it slides."""
+    """Return the first value for each revolute joint, the second for each prismatic one."""
     return np.where(joint_slides(model), pair[1], pair[0])
 
 

@@ -1,4 +1,4 @@
-"""What the pictures of all sub-commands share: style, colours, and how they are written."""
+"""Style, colours and output of the pictures of all sub-commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robodyn_ros.exceptions import ParameterError
 
-# colours that differ for all kinds of eyes (Okabe and Ito)
+# colours that people with any colour vision can distinguish (Okabe and Ito)
 _COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#6A3D9A', '#7F7F7F')
 STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top': False,
          'axes.spines.right': False, 'axes.titlesize': 12, 'axes.titleweight': 'bold',
@@ -19,14 +19,14 @@ STYLE = {'font.size': 11, 'axes.grid': True, 'grid.alpha': 0.3, 'axes.spines.top
 def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = STYLE,
             **options) -> Iterator[tuple]:
     """
-    Give figure and axes of a picture, which is written at the end.
+    Yield figure and axes of a picture, which is written at the end of the `with` block.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        matplotlib is not installed.
     ParameterError
-        There is no such kind of picture.
+        matplotlib does not write this file format.
 
     """
     import matplotlib
@@ -37,7 +37,7 @@ def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = S
         figure, axes = pyplot.subplots(rows, columns, **options)
         kinds = figure.canvas.get_supported_filetypes()
         if path.suffix.lstrip('.') not in kinds:
-            raise ParameterError(f'{path}: there is no such kind of picture; choose one of '
+            raise ParameterError(f'{path}: unknown picture format; choose one of '
                                  + ', '.join(f'.{kind}' for kind in kinds))
         yield figure, axes
         figure.savefig(path)
@@ -45,5 +45,5 @@ def picture(path: Path, rows: int, columns: int, style: Mapping[str, object] = S
 
 
 def colour(k: int) -> str:
-    """Return one of the colours that differ for all kinds of eyes."""
+    """Return the colour with an index; the palette repeats."""
     return _COLOURS[k % len(_COLOURS)]

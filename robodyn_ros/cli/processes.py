@@ -1,4 +1,4 @@
-"""Child processes that never outlive their parent, and say why they died."""
+"""Child processes that end with their parent, and whose logs are read for errors."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ import time
 
 from robodyn_ros.exceptions import RobodynError
 
-# how ROS writes a log line: [ERROR] [1700000000.123] [node]: text
+# log line of ROS: [ERROR] [1700000000.123] [node]: text
 _LOG_LINE = re.compile(r'^\[(?P<level>[A-Z]+)\] \[[^]]*\] \[[^]]*\]: (?P<text>.*)$')
 _PATIENCE = (5.0, 2.0)  # s after SIGINT, after SIGTERM
 _PR_SET_PDEATHSIG = 1
 _PRIORITY = -10
-LAST = 10  # nice: every control loop on this machine goes first
+LAST = 10  # nice value below that of every control loop on this machine
 
 
 class ProcessError(RobodynError):
-    """A process ended that should have gone on."""
+    """A process has ended unexpectedly."""
 
 
 class Child:
     """
-    A Python module running as a process of its own.
+    A Python module that runs as a process.
 
-    It gets no signals of the terminal: who started it decides when it ends.
+    It does not receive the signals of the terminal; its parent ends it.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name in messages.
     module : str
-        As for `python -m`.
+        Module, as for `python -m`.
     arguments : sequence of str
-        Of its command line.
+        Arguments of the command line.
     log : Path
-        Where its output goes.
+        File for its output.
 
     Attributes
     ----------
     may_end : bool
-        Whether `check` takes its end for normal.
+        Whether its end is expected, so that `check` does not raise.
 
     """
 
@@ -61,53 +61,53 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """Exit code; None while the process runs."""
         return self._process.poll()
 
     def check(self) -> None:
         """
-        Raise if it has ended.
+        Raise if the process has ended unexpectedly.
 
         Raises
         ------
         ProcessError
-            With what it said last.
+            The process has ended; with its last message.
 
         """
         code = self.exit_code
         if code is not None and not self.may_end:
             how = f'exit code {code}' if code >= 0 else signal.Signals(-code).name
-            raise ProcessError(f'the {self.name} ended ({how}): {self.last_words()} '
-                               f'(all that it said is in {self.log})', log=str(self.log))
+            raise ProcessError(f'the {self.name} ended ({how}): {self.last_message()} '
+                               f'(its log: {self.log})', log=str(self.log))
 
     def messages(self, start: int = 0) -> list[tuple[str, str]]:
-        """Return (level, text) of its log lines, from a byte of the log on."""
+        """Return (level, text) of the log lines from a byte of the log on."""
         with self.log.open('rb') as log:
             log.seek(start)
             lines = log.read().decode(errors='replace').splitlines()
         matches = (_LOG_LINE.match(line) for line in lines)
         return [(match['level'], match['text']) for match in matches if match]
 
-    def last_words(self) -> str:
-        """Return the last error that it logged, or else its last line."""
+    def last_message(self) -> str:
+        """Return the last error that the process logged, or else its last line."""
         errors = [text for level, text in self.messages() if level in ('ERROR', 'FATAL')]
         if errors:
             return errors[-1]
         lines = self.log.read_text(errors='replace').strip().splitlines()
-        return lines[-1] if lines else 'it said nothing'
+        return lines[-1] if lines else 'its log is empty'
 
     def signal(self, number: int) -> None:
-        """Send a signal, if it still runs."""
+        """Send a signal, if the process still runs."""
         if self.exit_code is None:
             self._process.send_signal(number)
 
     def stop(self) -> int:
-        """Ask it to end, in the end with force; return its exit code."""
+        """End the process, if necessary by SIGKILL; return its exit code."""
         for number, patience in zip((signal.SIGINT, signal.SIGTERM), _PATIENCE):
             self.signal(number)
             try:
@@ -118,9 +118,9 @@ class Child:
         return self._process.wait()
 
     def cpu_time(self) -> float:
-        """Return the processor time that it has used, in seconds; NaN where unknown."""
+        """Return the processor time used, in s; NaN where it is not available."""
         try:
-            # the name in the second field may hold anything but is followed by the last ')'
+            # the second field, a name of any characters, ends with the last ')'
             fields = Path(f'/proc/{self.pid}/stat').read_text().rpartition(')')[2].split()
         except OSError:
             return float('nan')
@@ -128,24 +128,24 @@ class Child:
 
 
 class Children:
-    """Processes that are checked together, and stopped together, the last first."""
+    """Processes that are checked and stopped together, the last one first."""
 
     def __init__(self) -> None:
         self._children: list[Child] = []
 
     def start(self, name: str, module: str, arguments: Sequence[str], log: Path) -> Child:
-        """Start a `Child`."""
+        """Start a process, and return it."""
         child = Child(name, module, arguments, log)
         self._children.append(child)
         return child
 
     def check(self) -> None:
-        """Raise if one has ended (`ProcessError`)."""
+        """Raise `ProcessError` if a process has ended unexpectedly."""
         for child in self._children:
             child.check()
 
     def stop(self) -> None:
-        """Stop all, however often the user presses Ctrl-C meanwhile."""
+        """Stop all processes; Ctrl-C is ignored meanwhile."""
         before = {}
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.signal(number, signal.SIG_IGN)
@@ -159,12 +159,12 @@ class Children:
 
 class CpuMeter:
     """
-    Processor time since it was made, in parts of one core.
+    Processor time since construction, as a share of one core.
 
     Parameters
     ----------
     children : sequence of Child
-        In addition to this process, called 'this process', and all others, called 'others'.
+        Processes to measure, besides 'this process' and the sum of all 'others'.
 
     """
 
@@ -180,14 +180,14 @@ class CpuMeter:
         return {'': time.monotonic(), **times}
 
     def shares(self) -> dict[str, float]:
-        """Return the part of one core that each has used; NaN where unknown."""
+        """Return the share of one core that each process has used; NaN where not available."""
         end = self._times()
         wall = end.pop('') - self._begin['']
         return {name: max((used - self._begin[name]) / wall, 0.0) for name, used in end.items()}
 
 
 def _busy_time() -> float:
-    """Return the time that all processors were busy since the machine started; Linux only."""
+    """Return the busy time of all processors since the start of the machine, in s; Linux only."""
     try:
         ticks = [int(each) for each in Path('/proc/stat').read_text().split(maxsplit=9)[1:9]]
     except (OSError, ValueError):
@@ -197,21 +197,20 @@ def _busy_time() -> float:
 
 
 def set_priority(nice: int) -> None:
-    """Let this process go first, below 0, or last, above it; as far as the system allows that."""
+    """Set the nice value of this process and its session, as far as the system permits."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, nice)
-        # Linux shares processors among sessions first
+        # Linux divides processor time between sessions first
         Path('/proc/self/autogroup').write_text(str(nice))
     except OSError:
-        pass  # only a privileged user may go first; not every system groups sessions
+        pass  # a negative value takes a privileged user; not every system groups sessions
 
 
 def _prepare() -> None:
     """
-    Prepare a new process: where the system allows it, it goes first, and never stays behind.
+    Prepare a new process: raise its priority, and end it with its parent, where permitted.
 
-    A control loop has little to do but has to do it on time; and the kernel ends it when the
-    process that started it dies, in whatever way.
+    A control loop needs little time, but on time; the kernel ends it when its parent dies.
     """
     set_priority(_PRIORITY)
     try:

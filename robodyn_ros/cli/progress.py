@@ -1,4 +1,4 @@
-"""Steps of a command as lines: one that lives while the step runs, then its result."""
+"""Steps of a command as lines: the elapsed time while a step runs, then its result."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _REFRESH = 0.1  # s
 
 class Steps:
     """
-    Says what is going on, and how long it took.
+    Prints the steps of a command, with their times and results.
 
         steps = Steps()
         with steps('float for 2 s') as step:
             ...
             step.result = 'drift 0.1 mrad'
 
-    On a terminal the line is there from the beginning and shows the elapsed time, if `tick` is
-    called now and then; elsewhere each step is one plain line when it has ended.
+    On a terminal the line is shown from the begin of the step, and `tick` refreshes its elapsed
+    time; elsewhere each step is one plain line, printed at its end.
 
     Parameters
     ----------
     stream : file, optional
-        Default standard output.
+        Output; default standard output.
 
     """
 
@@ -40,13 +40,13 @@ class Steps:
         return Step(self, text)
 
     def tick(self, result: str = '...') -> None:
-        """Refresh the elapsed time on a terminal, and say how far it is."""
+        """Refresh the elapsed time and the progress on a terminal."""
         now = time.monotonic()
         if self._live and self._step is not None and now - self._shown > _REFRESH:
             self._shown = now
             self._draw(self._step, result)
 
-    def say(self, text: str = '') -> None:
+    def write_line(self, text: str = '') -> None:
         """Print a line."""
         print(text, file=self.stream, flush=True)
 
@@ -63,13 +63,13 @@ class Steps:
         self._step = None
         if self._live:
             self._draw(step, result)
-            self.say()
+            self.write_line()
         else:
-            self.say(step.line(result))
+            self.write_line(step.line(result))
 
 
 class Step:
-    """One step; made by `Steps`."""
+    """A step, made by `Steps`."""
 
     def __init__(self, steps: Steps, text: str):
         self._steps = steps
@@ -90,6 +90,6 @@ class Step:
                              else 'failed')
 
     def line(self, result: str) -> str:
-        """Return what to show."""
+        """Return the line of the step."""
         elapsed = time.monotonic() - self._begin
         return f'{elapsed:6.1f} s  {self._text:<38} {result}'.rstrip()

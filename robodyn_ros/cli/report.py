@@ -1,4 +1,4 @@
-"""Text for people: tables and verdicts, at most 100 columns wide."""
+"""Tables, paragraphs and verdicts as text, at most 100 columns wide."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _KEPT = '\u00a0'
 
 class Criterion(NamedTuple):
     """
-    Something that must hold.
+    A criterion and its result.
 
     Attributes
     ----------
     text : str
-        What must hold, with its bound.
+        Criterion with its bound.
     measured : str
-        What was found.
+        Measured value.
     passed : bool or None
-        Whether it holds; None if it does not, but because the machine was busy.
+        Whether the criterion holds; None if the machine was too busy to judge it.
 
     """
 
@@ -40,15 +40,15 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[
     Parameters
     ----------
     heads : sequence of str
-        Of the columns.
+        Heads of the columns.
     rows : iterable of sequences of str
-        Cells; those of the first column are cut where the table would get too wide. Where that
-        makes them ambiguous they are numbered, and told in full below.
+        Cells; those of the first column are cut where the table is too wide. If that makes them
+        ambiguous, they are numbered and listed in full below the table.
     groups : sequence of str, optional
-        A line above the heads: for each column the text of its group; columns with the same text
-        that follow each other are one group.
+        Line above the heads: the group of each column; adjacent columns with the same text are
+        one group.
     width : int
-        Most columns of the terminal.
+        Largest width, in characters.
 
     """
     cells = [tuple(heads), *(tuple(row) for row in rows)]
@@ -67,7 +67,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], groups: Sequence[
 
 
 def _labels(texts: Sequence[str], size: int, width: int) -> tuple[list[str], list[str]]:
-    """Return the cells of the first column, and what must be told below the table."""
+    """Return the cells of the first column, and the legend below the table."""
     cut = [shortened(text, size) for text in texts]
     if len(set(cut)) == len(set(texts)):
         return cut, []
@@ -79,26 +79,26 @@ def _labels(texts: Sequence[str], size: int, width: int) -> tuple[list[str], lis
 
 
 def _extent(sizes: Sequence[int], columns: Sequence[int]) -> int:
-    """Return the width of columns that follow each other."""
+    """Return the width of adjacent columns."""
     return sum(sizes[k] for k in columns) + 2 * (len(columns) - 1)
 
 
 def shortened(text: str, size: int) -> str:
-    """Return a text cut to a size; its end stays, in which names of joints differ."""
+    """Return a text cut to a size; its end is kept, where names of joints differ."""
     return text if len(text) <= size else '~' + text[len(text) - size + 1:]
 
 
 def paragraph(label: str, text: str, width: int = WIDTH) -> list[str]:
-    """Return the lines of a text that hangs on its label."""
-    # no line ends between a number and its unit
+    """Return the lines of a text with a label, indented by the length of the label."""
+    # no line break between a number and its unit
     kept = re.sub(r'(?<=[\d)]) (?=[a-zA-Z%|])', _KEPT, text).replace('N m', f'N{_KEPT}m')
     rows = wrap(kept, width, initial_indent=label, subsequent_indent=' ' * len(label),
                 break_on_hyphens=False)
     return [row.replace(_KEPT, ' ') for row in rows] or [label]
 
 
-def verdict(criteria: Sequence[Criterion], reserve: str = '') -> list[str]:
-    """Return one line for each criterion, and one for all of them, with a reserve if any."""
+def verdict(criteria: Sequence[Criterion], reservation: str = '') -> list[str]:
+    """Return one line for each criterion, and one for all of them, with a reservation if any."""
     size = max(len(each.text) for each in criteria)
     words = {True: 'pass', False: 'FAIL', None: 'busy'}
     lines = [f'{words[each.passed]}  {each.text:<{size}}  {each.measured}' for each in criteria]
@@ -107,7 +107,7 @@ def verdict(criteria: Sequence[Criterion], reserve: str = '') -> list[str]:
     lines.append(f'{failed} of {judged} criteria failed' if failed else
                  f'all {judged} criteria hold' if judged == len(criteria) else
                  f'{judged} of {len(criteria)} criteria hold, the rest needs a less busy machine')
-    lines[-1] += f'; but {reserve}' if reserve else ''
+    lines[-1] += f'; but {reservation}' if reservation else ''
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Which robot a command is about: the options all commands share, and the model they name."""
+"""Options that select a robot, shared by all commands, and the model that they select."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.named_values import joint_values
 from robodyn_ros.share import share_path
 
-EARTH = (0.0, 0.0, -9.81)  # m/s^2, for an arm that stands on the floor
+EARTH = (0.0, 0.0, -9.81)  # m/s^2, for an upright base
 
 
 def add_robot_arguments(parser: argparse.ArgumentParser,
-                        default: str = 'the seven joints that come with the package') -> None:
-    """Declare the options that name a robot; `default` says which one it is without them."""
+                        default: str = 'the seven-joint arm of the package') -> None:
+    """Declare the options that select a robot; `default` describes the one without them."""
     add = parser.add_argument
     add('path', type=Path, nargs='?', metavar='URDF', help=f'the arm; default {default}')
     add('--urdf', type=Path, metavar='URDF', help='the same')
-    add('--base', default='', metavar='LINK', help='link that is the immovable base')
-    add('--tip', default='', metavar='LINK', help='link at the end of the chain that moves')
+    add('--base', default='', metavar='LINK', help='link that is the fixed base')
+    add('--tip', default='', metavar='LINK', help='link at the end of the moving chain')
     add('--lock', action='append', default=[], metavar='JOINT:POSITION',
         help='lock a joint; may be repeated')
     add('--gravity', type=finite, nargs=3, default=EARTH, metavar=('X', 'Y', 'Z'),
@@ -33,18 +33,18 @@ def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the motion, see `motion.plan_motion`."""
     add = parser.add_argument
     add('--duration', type=between(0.5, 10.0), default=2.0, metavar='SECONDS',
-        help='of the motion; longer where the motors are weak (default 2)')
+        help='duration of the motion; longer if the motors are weak (default 2)')
     add('--speed', type=between(0.01, 1.0), default=0.6, metavar='PART',
         help='part of the velocity limits to reach (default 0.6)')
 
 
 def finite(text: str) -> float:
-    """Return a finite number, for an option."""
+    """Return the finite number in the text of an option."""
     return between(-1e30, 1e30)(text)
 
 
 def whole_number(text: str) -> int:
-    """Return a whole number above 0, for an option."""
+    """Return the positive integer in the text of an option."""
     try:
         value = int(text)
     except ValueError:
@@ -55,7 +55,7 @@ def whole_number(text: str) -> int:
 
 
 def between(low: float, high: float):
-    """Return a checker of numbers in a range, for an option."""
+    """Return a parser of numbers in a range, for an option."""
     def number_in_range(text: str) -> float:
         try:
             value = float(text)
@@ -70,17 +70,18 @@ def between(low: float, high: float):
 @dataclass(frozen=True)
 class Robot:
     """
-    Which robot the processes load.
+    Selection of a robot.
 
     Attributes
     ----------
     urdf : Path
+        URDF file.
     base, tip : str
-        Links, or empty.
+        Links at the ends of the chain, or empty.
     locked : tuple of str
-        Each as joint:position.
+        Locked joints, each as joint:position.
     gravity : tuple of float
-        m/s^2, in the frame of the base.
+        Gravity in m/s^2, in the frame of the base.
 
     """
 
@@ -93,7 +94,7 @@ class Robot:
     @classmethod
     def from_options(cls, options: argparse.Namespace) -> Robot:
         """
-        Return the robot that the options of `add_robot_arguments` name.
+        Return the robot that the options of `add_robot_arguments` select.
 
         Raises
         ------
@@ -112,23 +113,23 @@ class Robot:
         return RobotModel.from_urdf(self.urdf, gravity=self.gravity, **self.selection())
 
     def selection(self) -> dict[str, object]:
-        """Return base, tip and locked joints as `RobotModel.from_urdf` takes them."""
+        """Return base, tip and locked joints as arguments of `RobotModel.from_urdf`."""
         return {'base': self.base or None, 'tip': self.tip or None,
                 'locked': joint_values('--lock', self.locked)}
 
     def options(self) -> list[str]:
-        """Return the options of `add_robot_arguments` that name this robot."""
+        """Return the options of `add_robot_arguments` that select this robot."""
         return ['--urdf', str(self.urdf.absolute()), '--gravity', *map(str, self.gravity),
                 *chain_options(self.base, self.tip, self.locked)]
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters for a node."""
+        """Return the parameters of a node that select this robot."""
         values = {'urdf_file': str(self.urdf.absolute()), 'base': self.base, 'tip': self.tip,
                   'locked': list(self.locked), 'gravity': list(self.gravity)}
         return {name: value for name, value in values.items() if value}
 
 
 def chain_options(base: str, tip: str, locked: Iterable[str]) -> list[str]:
-    """Return the options of `add_robot_arguments` that choose from a robot; '' is no choice."""
+    """Return the options of `add_robot_arguments` for a chain; '' leaves an option out."""
     pairs = [('--base', base), ('--tip', tip), *(('--lock', each) for each in locked)]
     return [part for pair in pairs if pair[1] for part in pair]

@@ -1,4 +1,4 @@
-"""Units of joints: an arm may have turning and sliding ones."""
+"""Units of revolute and prismatic joints, and of arms with both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from robodyn_ros.model import RobotModel
 
 
 def joint_slides(model: RobotModel) -> np.ndarray:
-    """Return which coordinates move a prismatic joint; (nv,) of bool."""
+    """Return whether each joint is prismatic; (nv,) of bool."""
     slides = np.zeros(model.nv, dtype=bool)
     for body, joint in enumerate(model.body_joints):
         if joint in model.joint_names:
@@ -17,21 +17,21 @@ def joint_slides(model: RobotModel) -> np.ndarray:
 
 
 def small_unit(model: RobotModel) -> str:
-    """Return the unit of a thousandth of the joints' positions."""
+    """Return the unit of positions times 1000."""
     slides = joint_slides(model)
     return 'mm' if slides.all() else 'mrad|mm' if slides.any() else 'mrad'
 
 
 def large_unit(small: str) -> str:
-    """Return the unit of positions that belongs to that of their thousandths."""
+    """Return the unit of positions for a unit of `small_unit`."""
     return {'mrad': 'rad', 'mm': 'm'}.get(small, 'rad|m')
 
 
 def force_unit(small: str) -> str:
-    """Return the unit of torques that belongs to that of positions."""
+    """Return the unit of torques for a unit of `small_unit`."""
     return {'mrad': 'N m', 'mm': 'N'}.get(small, 'N m|N')
 
 
 def joint_units(model: RobotModel) -> list[tuple[str, str]]:
-    """Return the unit of position and of force of each joint."""
+    """Return the units of position and of torque or force of each joint."""
     return [('m', 'N') if slides else ('rad', 'N m') for slides in joint_slides(model)]

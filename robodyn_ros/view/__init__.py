@@ -1,1 +1,1 @@
-"""A page in the browser that shows an arm, and lets a person push it; knows nothing of ROS."""
+"""A page in the browser that shows an arm and drags the links of a simulated one, without ROS."""

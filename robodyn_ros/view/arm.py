@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import viser
 
 
-_SEEN = 2e-4  # rad or m: less is not seen, only sent
+_VISIBLE = 2e-4  # rad or m; smaller motions are not visible, and not sent
 
 
 class DrawnArm:
@@ -25,16 +25,16 @@ class DrawnArm:
     Parameters
     ----------
     scene : SceneApi
-        Of the page.
+        Scene of the page.
     dynamics : Dynamics
-        Whose kinematics place the bodies.
+        Dynamics with the kinematics of the bodies.
     surfaces : sequence of Surface
     name : str
-        Of the node of the scene under which all of it hangs.
+        Name of the root node in the scene.
     color : tuple of int, optional
-        Red, green and blue, 0 to 255, of all surfaces, in place of their own.
+        Red, green and blue, 0 to 255, of all surfaces, instead of their own.
     opacity : float
-        Of all surfaces.
+        Factor of the opacity of all surfaces.
 
     Attributes
     ----------
@@ -52,20 +52,20 @@ class DrawnArm:
         self._q: np.ndarray | None = None
         self.meshes: list[tuple[int, viser.MeshHandle]] = []
         for k, surface in enumerate(surfaces):
-            place = f'{name}/{dynamics.model.body_names[surface.body]}' if (
+            parent = f'{name}/{dynamics.model.body_names[surface.body]}' if (
                 surface.body >= 0) else name
             *own, own_opacity = surface.color
-            seen = opacity * own_opacity
+            total = opacity * own_opacity
             mesh = scene.add_mesh_simple(
-                f'{place}/surface{k}', surface.vertices, surface.faces,
+                f'{parent}/surface{k}', surface.vertices, surface.faces,
                 color=color or tuple(round(255 * x) for x in own),
-                opacity=None if seen == 1.0 else seen, side='double', cast_shadow=seen == 1.0,
-                receive_shadow=False)
+                opacity=None if total == 1.0 else total, side='double',
+                cast_shadow=total == 1.0, receive_shadow=False)
             self.meshes.append((surface.body, mesh))
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Whether the arm is shown."""
         return self._root.visible
 
     @visible.setter
@@ -73,9 +73,9 @@ class DrawnArm:
         self._root.visible = value
 
     def show(self, q: np.ndarray) -> None:
-        """Show it at these positions, (nv,)."""
-        if self._q is not None and np.abs(q - self._q).max() <= _SEEN:
-            return  # nothing to tell the browsers
+        """Show the arm at positions `q`, (nv,)."""
+        if self._q is not None and np.abs(q - self._q).max() <= _VISIBLE:
+            return
         self._q = np.array(q)
         for body, name in zip(self._bodies, self._dynamics.model.body_names):
             pose = self._dynamics.forward_kinematics(self._q, name)

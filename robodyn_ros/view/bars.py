@@ -1,4 +1,4 @@
-"""Torques as bars against the limits of the motors, in HTML."""
+"""Torques as bars relative to the effort limits, in HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from robodyn_ros.model import RobotModel
 
 GOOD, HIGH, OVER = '#3b82c4', '#e39a2d', '#d64545'
-_HIGH, _OVER = 0.7, 0.98  # parts of the limit from which on a bar changes its colour
+_HIGH, _OVER = 0.7, 0.98  # parts of the limit at which a bar changes its colour
 _ROW = """<div style="display:flex;align-items:center;gap:8px;height:20px">
 <span style="width:84px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap">{name}</span>
 <div style="position:relative;flex:1;height:10px;border-radius:3px;background:#8884">
@@ -21,7 +21,7 @@ background:{color}"></div>
 
 
 def torque_bars(model: RobotModel, torque: np.ndarray) -> str:
-    """Return one row for each joint: name, bar from the middle outwards, torque and limit."""
+    """Return one row for each joint: name, bar from the centre, torque and limit."""
     rows = [_row(name, float(value), float(limit), unit) for name, value, limit, unit in zip(
         model.joint_names, torque, model.effort_limit, model.effort_units)]
     return _framed(rows)

@@ -1,4 +1,4 @@
-"""A hand on a link: what is dragged with the mouse is pulled by a spring."""
+"""Force of a spring on a link that is dragged with the mouse."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import viser
 
 _COLOR = (214, 69, 69)
-_FRESH = 0.15  # s: an arm that was somewhere longer ago is not pulled
+_FRESH = 0.15  # s; largest age of a state for which forces are applied
 
 
-class _Held(NamedTuple):
-    """Who holds a spring, and where its other end is."""
+class _Drag(NamedTuple):
+    """A client that drags, with spring and target."""
 
     client_id: int
     spring: Spring
@@ -30,66 +30,66 @@ class _Held(NamedTuple):
 
 class DragForce:
     """
-    Pulls the link that is dragged, in a plane that faces the camera.
+    Applies a force to the dragged link, in the plane that faces the camera.
 
     Parameters
     ----------
     scene : SceneApi
     dynamics : Dynamics
     arm : DrawnArm
-        Whose surfaces can be dragged.
-    order : callable
-        Takes a `Wrench` while a link is pulled.
-    may : callable
-        Tells of the id of a client whether it may pull.
+        Arm whose surfaces can be dragged.
+    send : callable
+        Called with a `Wrench` while a link is dragged.
+    may_control : callable
+        Function of a client's id that returns whether it may apply forces.
 
     """
 
     def __init__(self, scene: viser.SceneApi, dynamics: Dynamics, arm: DrawnArm,
-                 order: Callable[[Wrench], None], may: Callable[[int], bool]):
-        self._dynamics, self._order, self._may = dynamics, order, may
+                 send: Callable[[Wrench], None], may_control: Callable[[int], bool]):
+        self._dynamics, self._send, self._may_control = dynamics, send, may_control
         self._snapshot: Snapshot | None = None
-        self._held: _Held | None = None
-        self._pulled = ''
+        self._drag: _Drag | None = None
+        self._link = ''  # link with a force
         self._line = scene.add_line_segments(
             '/pull', np.zeros((1, 2, 3)), _COLOR, thickness=4.0, thickness_units='screen',
             visible=False)
         for body, mesh in arm.meshes:
             if body >= 0:
-                mesh.on_drag('left')(self._dragger(body))
+                mesh.on_drag('left')(self._on_drag(body))
 
-    def _dragger(self, body: int):
-        async def drag(event) -> None:  # not a plain function: those may come out of order
-            snapshot, held = self._snapshot, self._held
-            if held is not None and event.client_id != held.client_id:
+    def _on_drag(self, body: int):
+        async def update(event) -> None:  # a coroutine, as plain functions may run out of order
+            snapshot, drag = self._snapshot, self._drag
+            if drag is not None and event.client_id != drag.client_id:
                 return
-            if event.phase == 'end' or snapshot is None or not self._may(event.client_id):
-                self._held = None
+            if event.phase == 'end' or snapshot is None or not self._may_control(event.client_id):
+                self._drag = None
                 return
-            if event.phase == 'start' or held is None:
+            if event.phase == 'start' or drag is None:
                 spring = Spring.at(self._dynamics, body, event.start_position, snapshot.q)
             else:
-                spring = held.spring
-            self._held = _Held(event.client_id, spring, np.array(event.end_position))
-        return drag
+                spring = drag.spring
+            self._drag = _Drag(event.client_id, spring, np.array(event.end_position))
+        return update
 
-    def pull(self, snapshot: Snapshot) -> None:
-        """Pull what is held, the arm being like this; to be called many times per second."""
-        self._snapshot, held = snapshot, self._held
-        able = snapshot.simulated and snapshot.age < _FRESH
-        link = held.spring.link if held is not None and able else ''
-        # only here, so that the end of a pull cannot overtake the pull
-        if self._pulled and self._pulled != link:
-            self._order(Wrench(self._pulled, np.zeros(3), np.zeros(3)))
-        self._pulled = link
+    def apply(self, snapshot: Snapshot) -> None:
+        """Send the force of the spring in a state; to be called many times per second."""
+        self._snapshot, drag = snapshot, self._drag
+        possible = snapshot.simulated and snapshot.age < _FRESH
+        link = drag.spring.link if drag is not None and possible else ''
+        # zero is sent only here, so that it cannot overtake a force
+        if self._link and self._link != link:
+            self._send(Wrench(self._link, np.zeros(3), np.zeros(3)))
+        self._link = link
         if link:
-            push = held.spring.push(snapshot.q, snapshot.qd, held.target)
-            self._order(Wrench(link, push.force, push.moment))
+            push = drag.spring.push(snapshot.q, snapshot.qd, drag.target)
+            self._send(Wrench(link, push.force, push.moment))
 
     def draw(self, snapshot: Snapshot) -> None:
-        """Show the spring."""
-        held = self._held if self._pulled else None
-        if held is not None:
-            self._line.points = np.array([[held.spring.end(snapshot.q), held.target]],
+        """Draw the spring."""
+        drag = self._drag if self._link else None
+        if drag is not None:
+            self._line.points = np.array([[drag.spring.end(snapshot.q), drag.target]],
                                          dtype=np.float32)
-        self._line.visible = held is not None
+        self._line.visible = drag is not None

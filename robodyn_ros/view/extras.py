@@ -1,4 +1,4 @@
-"""What can be shown besides the arm: ghost, centre of mass, mass ellipsoid, pushes."""
+"""Optional elements of the scene: ghost, centre of mass, mass ellipsoid, external forces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BALL = trimesh.creation.icosphere(3)
 
 class Extras:
     """
-    Check boxes, and what they show.
+    Check boxes, and the elements that they show.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class Extras:
         self._dynamics, self._tip, scene = dynamics, tip, server.scene
         with server.gui.add_folder('Show'):
             add = server.gui.add_checkbox
-            self._ghost = add('reference', True, hint='Where the controller wants the arm.')
+            self._ghost = add('reference', True, hint='The reference of the controller.')
             self._center = add('centre of mass', False)
             self._mass = add('mass ellipsoid', False, hint=(
-                f'The mass that {tip} shows to a push, by direction: long where it is heavy.'))
+                f'The effective mass of {tip} by direction, drawn as length.'))
         self._dot = scene.add_icosphere('/centre_of_mass', 0.025, color=(227, 154, 45),
                                         visible=False)
         self._ellipsoid = scene.add_mesh_simple(
@@ -50,11 +50,11 @@ class Extras:
 
     @property
     def ghost(self) -> bool:
-        """Whether the reference is wanted."""
+        """Whether the reference is to be shown."""
         return self._ghost.value
 
     def show(self, snapshot: Snapshot) -> None:
-        """Bring all of it up to date."""
+        """Update all elements."""
         if self._center.value:
             self._dot.position = self._dynamics.center_of_mass(snapshot.q)
         self._dot.visible = self._center.value

@@ -1,4 +1,4 @@
-"""The last seconds of numbers that change."""
+"""Time series of limited length."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ class History:
     Parameters
     ----------
     columns : int
+        Number of columns.
     length : float
-        Seconds that are kept.
+        Largest age in s.
 
     """
 
@@ -24,17 +25,17 @@ class History:
         self._rows: deque[tuple[float, np.ndarray]] = deque()
 
     def add(self, time: float, row: np.ndarray) -> None:
-        """Take a row, (columns,)."""
+        """Add a row, (columns,)."""
         self._rows.append((time, np.array(row, dtype=float)))
         while self._rows[0][0] < time - self._length:
             self._rows.popleft()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Delete all rows."""
         self._rows.clear()
 
     def table(self) -> np.ndarray:
-        """Return times up to the last, as 0, and rows; (1 + columns, n), n at least 1."""
+        """Return times relative to the last, and rows; (1 + columns, n), n at least 1."""
         if not self._rows:
             return np.concatenate([[[0.0]], np.full((self._columns, 1), np.nan)])
         times = np.array([time for time, _ in self._rows])

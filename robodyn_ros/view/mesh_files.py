@@ -1,4 +1,4 @@
-"""Where the mesh files lie that a URDF names."""
+"""Search of the mesh files of a URDF."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ FORMATS = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf', '.off')
 
 def find_mesh(uri: str, folder: Path | None = None) -> Path:
     """
-    Return the file that a URDF means.
+    Return the file of a mesh in a URDF.
 
     Parameters
     ----------
     uri : str
         ``package://``, ``model://`` or ``file://``, or a path.
     folder : Path, optional
-        Where the URDF lies: a relative path starts there, and a package may lie around it. None:
-        the URDF came from the network, and only files in installed packages may be named.
+        Folder of the URDF, for relative paths and packages around it. None: the URDF came from
+        the network, and only files in installed packages are permitted.
 
     Raises
     ------
     ModelError
-        There is no such file, it cannot be read, or no mesh is written in such files.
+        The file does not exist, cannot be read, or is not of a mesh format.
 
     """
     try:
@@ -35,14 +35,14 @@ def find_mesh(uri: str, folder: Path | None = None) -> Path:
             raise ModelError(f'the mesh {shown(uri, 120)} is none of {", ".join(FORMATS)}',
                              file=uri)
         if folder is None and not _is_installed(found):
-            raise ModelError(f'the mesh {shown(uri, 120)} of a robot_description that came from '
-                             'the network lies in no installed package: give the URDF itself, as '
-                             'in `robodyn view arm.urdf`', file=uri)
+            raise ModelError(f'the mesh {shown(uri, 120)} of a robot_description from the network '
+                             'is not in an installed package: give the URDF itself, as in '
+                             '`robodyn view arm.urdf`', file=uri)
         if not found.is_file():
             raise ModelError(f'there is no mesh {shown(str(found), 200)}', file=uri)
     except ModelError:
         raise
-    except (OSError, ValueError) as error:  # no permission, too long, NUL, no address
+    except (OSError, ValueError) as error:  # no permission, too long, NUL, not a valid URI
         reason = getattr(error, 'strerror', None) or error
         raise ModelError(f'the mesh {shown(uri, 120)} cannot be looked up: {reason}',
                          file=uri) from error
@@ -64,12 +64,12 @@ def _in_package(package: str, path: str, folder: Path | None) -> Path:
             return root / path
     raise ModelError(
         f'the mesh {shown(f"package://{package}/{path}", 120)} was not found: source the '
-        f'workspace that has the package {shown(package)}, or name the folder above it in '
+        f'workspace that has the package {shown(package)}, or add the folder above it to '
         'ROS_PACKAGE_PATH', package=package)
 
 
 def _is_installed(file: Path) -> bool:
-    """Return whether a file lies in a package; its name decides, links may lead to the source."""
+    """Return whether the path of a file is in an installed package; links are not resolved."""
     roots = [Path(prefix, 'share') for prefix in _listed('AMENT_PREFIX_PATH')]
     roots += map(Path, _listed('ROS_PACKAGE_PATH'))
     name = Path(os.path.normpath(file))
@@ -78,7 +78,7 @@ def _is_installed(file: Path) -> bool:
 
 
 def package_folders(package: str, folder: Path | None = None) -> list[Path]:
-    """Return where a package may lie: installed, in a source tree, or around the URDF."""
+    """Return possible folders of a package: installed, in a source tree, or around the URDF."""
     folders = [Path(prefix, 'share', package) for prefix in _listed('AMENT_PREFIX_PATH')]
     for root in map(Path, _listed('ROS_PACKAGE_PATH')):
         folders += [root / package] + [root] * (root.name == package)

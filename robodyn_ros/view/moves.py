@@ -1,4 +1,4 @@
-"""Motions from rest to rest that are checked before they are sent."""
+"""Planning of checked motions from rest to rest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from robodyn_ros.trajectory.feasibility import check_feasibility
 from robodyn_ros.trajectory.points import TrajectoryPoint
 from robodyn_ros.view.page_commands import Move
 
-_PEAK = 15.0 / 8.0  # peak speed of a quintic from rest to rest, in parts of its mean
-_LEAST = 0.5        # s
-_UNKNOWN = 1.0      # rad/s or m/s, where the URDF has no limit
+_PEAK = 15.0 / 8.0   # ratio of peak to mean speed of a quintic from rest to rest
+_MIN_DURATION = 0.5  # s
+_UNKNOWN = 1.0       # rad/s or m/s, for joints without a velocity limit
 
 
 def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: float,
@@ -27,18 +27,18 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     Parameters
     ----------
     dynamics : Dynamics
-        Of the arm.
+        Dynamics of the arm.
     start, goal : (nv,) array
-        Where the joints are asked to be now, and then.
+        Present reference, and goal.
     speed : float
         Part of the velocity limits that the fastest joint reaches.
     controlled : sequence of str
-        Joints that the controller has; empty: all. The others stay.
+        Joints of the controller; empty: all. The others do not move.
 
     Raises
     ------
     TrajectoryError
-        With joint, value, limit and remedy.
+        The motion violates a limit; with joint, value, limit and remedy.
 
     """
     model = dynamics.model
@@ -56,13 +56,13 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     return Move(names, tuple(goal[chosen].tolist()), duration)
 
 
-def _duration(model: RobotModel, way: np.ndarray, speed: float) -> float:
+def _duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
     limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _UNKNOWN)
-    # a joint that must not move at all is refused by the check
-    times = _PEAK * np.abs(way) / np.maximum(speed * limit, 1e-3)
-    return max(float(times.max()), _LEAST)
+    # the check refuses motion of a joint with velocity limit 0
+    times = _PEAK * np.abs(distance) / np.maximum(speed * limit, 1e-3)
+    return max(float(times.max()), _MIN_DURATION)
 
 
-def usual_poses(model: RobotModel) -> dict[str, np.ndarray]:
-    """Return poses that every arm has: all joints at 0, or as near as their limits allow."""
+def default_poses(model: RobotModel) -> dict[str, np.ndarray]:
+    """Return poses for every arm: all joints at 0, or at the nearest limit."""
     return {'zero': np.clip(np.zeros(model.nv), model.lower, model.upper)}

@@ -1,4 +1,4 @@
-"""The page: an arm with what it is asked and what it does, and a hand for one person."""
+"""The page: arm, reference, torques and plots, and the controls of one client."""
 
 from __future__ import annotations
 
@@ -13,61 +13,62 @@ from robodyn_ros.view.arm import DrawnArm
 from robodyn_ros.view.bars import torque_bars
 from robodyn_ros.view.controls import Controls
 from robodyn_ros.view.drag_force import DragForce
-from robodyn_ros.view.due import Due
 from robodyn_ros.view.extras import Extras
-from robodyn_ros.view.page_commands import Carry, Explain, Order
+from robodyn_ros.view.page_commands import PageCommand, SetPayload, SubscribeTerms
 from robodyn_ros.view.plots import Plots
-from robodyn_ros.view.server import look_after
+from robodyn_ros.view.server import detect_disconnect
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.status import status
 from robodyn_ros.view.surfaces import Surface
+from robodyn_ros.view.throttle import Throttle
 
 if TYPE_CHECKING:
     import viser
 
-# s between changes, fewer than of the arm: they take a browser longer
+# s between updates, which take a browser longer than those of the arm
 _TEXT, _PLOTS = 0.125, 0.25
-_GHOST = (240, 150, 40)    # where the controller wants the arm
-_GOAL = (46, 158, 91)     # where the sliders would have it
-_APART = 0.01             # rad or m from which on a ghost is told from the arm
-ANGLE = 0.8               # rad, that the camera sees from top to bottom
+_GHOST = (240, 150, 40)   # colour of the reference
+_GOAL = (46, 158, 91)     # colour of the goal
+_APART = 0.01             # rad or m from the arm above which the reference is shown
+ANGLE = 0.8               # rad, vertical field of view
 _TILE = 0.25              # m
-_CAMERA = np.array([1.3, -1.2, 0.6])  # from where, in parts of the reach
+_CAMERA = np.array([1.3, -1.2, 0.6])  # position of the camera, as a part of the reach
 
 
 class Page:
     """
-    What the browsers show, kept up to date by `show`.
+    Content of the browsers, updated by `show`.
 
     Parameters
     ----------
     server : ViserServer
     dynamics : Dynamics
     surfaces : sequence of Surface
-        Of the arm.
+        Surfaces of the arm.
     tip : str
-        Link whose mass ellipsoid is drawn, and that carries a payload.
-    order : callable
-        Takes an `Order`; called from threads of the server.
+        Link of the mass ellipsoid and of the payload.
+    send : callable
+        Called with each `PageCommand`, from threads of the server.
     control : bool
-        Whether the first client may command; all others only watch.
+        Whether the first client may send commands; others only watch.
     poses : mapping of str to (nv,) array
-        To choose from.
+        Poses of the menu.
     rate : float
-        Pictures per second.
+        Frames per second.
 
     """
 
     def __init__(self, server: viser.ViserServer, dynamics: Dynamics,
-                 surfaces: Sequence[Surface], tip: str, order: Callable[[Order], None],
+                 surfaces: Sequence[Surface], tip: str, send: Callable[[PageCommand], None],
                  control: bool = False, poses: Mapping[str, np.ndarray] | None = None,
                  rate: float = 30.0):
-        self._server, self._dynamics, self._tip, self._order = server, dynamics, tip, order
+        self._server, self._dynamics, self._tip, self._send = server, dynamics, tip, send
         self._control, self._poses = control, dict(poses or {})
         self._lock, self._controls = threading.Lock(), None
-        self._carried = Carry(tip, 0.0, True)
+        self._payload = SetPayload(tip, 0.0, True)
         self._snapshot: Snapshot | None = None
-        self._due = [Due(1.0 / rate), Due(max(_TEXT, 1.0 / rate)), Due(max(_PLOTS, 2.0 / rate))]
+        self._throttles = [Throttle(period) for period in (
+            1.0 / rate, max(_TEXT, 1.0 / rate), max(_PLOTS, 2.0 / rate))]
         self._build_scene(surfaces)
         self._build_panel()
         server.on_client_connect(self._on_connect)
@@ -82,8 +83,9 @@ class Page:
         if self._control:
             self._goal = DrawnArm(scene, dynamics, moving, '/goal', _GOAL, 0.25)
             self._goal.visible = False
-            self._drag_force = DragForce(scene, dynamics, self._arm, self._order, self._may)
-        # environment map and shadows would take a processor for themselves where there is no other
+            self._drag_force = DragForce(scene, dynamics, self._arm, self._send,
+                                         self._may_control)
+        # without a graphics processor, environment map and shadows would occupy a processor
         scene.configure_environment_map(None)
         scene.configure_default_lights(cast_shadow=False)
         scene.add_light_hemisphere('/sky', sky_color=(255, 255, 255),
@@ -101,30 +103,31 @@ class Page:
         self._status = gui.add_html('')
         with gui.add_folder('Torque'):
             self._bars = gui.add_html('')
-        # of most interest is the joint that carries the most in a bent pose
+        # first the joint with the largest gravity torque in a bent pose
         bent = np.clip(np.full(model.nv, 0.5), model.lower, model.upper)
         loaded = int(np.argmax(np.abs(self._dynamics.gravity(bent))))
         self._plots = Plots(gui, model, model.joint_names[loaded],
-                            lambda on: self._order(Explain(on)))
+                            lambda on: self._send(SubscribeTerms(on)))
         self._extras = Extras(self._server, self._dynamics, self._tip)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show how things are now, as often as the page is to change; and pull what is held."""
+        """Show a state, at most at the rate of the page, and apply the force of a drag."""
         self._snapshot = snapshot
         self._plots.add(snapshot)
         if self._control:
-            self._drag_force.pull(snapshot)
+            self._drag_force.apply(snapshot)
         if not self._server.get_clients():
             return
-        for due, draw in zip(self._due, (self._draw_arm, self._draw_text, self._plots.draw)):
-            if due.now(snapshot.time):
+        for throttle, draw in zip(self._throttles, (self._draw_arm, self._draw_text,
+                                                    self._plots.draw)):
+            if throttle.ready(snapshot.time):
                 draw()
 
-    def tell(self, title: str, text: str, good: bool = True) -> None:
-        """Tell who commands what has become of an order."""
+    def notify(self, title: str, text: str, good: bool = True) -> None:
+        """Show the result of a command to the client that may send commands."""
         controls = self._controls
         if controls is not None:
-            controls.tell(title, text, good)
+            controls.notify(title, text, good)
 
     def _draw_arm(self) -> None:
         snapshot = self._snapshot
@@ -140,7 +143,7 @@ class Page:
         snapshot = self._snapshot
         self._status.content = status(snapshot)
         self._bars.content = torque_bars(self._dynamics.model, snapshot.torque)
-        self._find_somebody()
+        self._assign_control()
         controls = self._controls
         if controls is not None and controls.client_id in self._server.get_clients():
             controls.show(snapshot)
@@ -159,37 +162,37 @@ class Page:
             self._goal.show(goal)
         self._goal.visible = goal is not None
 
-    # --- who is there -----------------------------------------------------------------------
+    # --- clients ----------------------------------------------------------------------------
 
-    def _may(self, client_id: int) -> bool:
+    def _may_control(self, client_id: int) -> bool:
         controls = self._controls
         return controls is not None and controls.client_id == client_id
 
     def _on_connect(self, client: viser.ClientHandle) -> None:
-        look_after(self._server, client.client_id)
-        self._find_somebody()
+        detect_disconnect(self._server, client.client_id)
+        self._assign_control()
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         with self._lock:
-            if self._may(client.client_id):
-                self._carried, self._controls = self._controls.carried, None
+            if self._may_control(client.client_id):
+                self._payload, self._controls = self._controls.payload, None
         if not self._server.get_clients():
-            self._plots.silence()
-        self._find_somebody()
+            self._plots.hide_terms()
+        self._assign_control()
 
-    def _find_somebody(self) -> None:
-        """Let the client that has been there longest command, if nobody does."""
+    def _assign_control(self) -> None:
+        """Give the controls to the client that connected first, unless another one has them."""
         with self._lock:
             if not self._control or self._controls is not None or self._snapshot is None:
                 return
             for _, client in sorted(self._server.get_clients().items()):
-                self._controls = Controls(client, self._dynamics, self._poses, self._order,
-                                          self._snapshot, self._carried)
+                self._controls = Controls(client, self._dynamics, self._poses, self._send,
+                                          self._snapshot, self._payload)
                 return
 
 
 def _floor(reach: float) -> np.ndarray:
-    """Return lines of a floor that is twice as wide as the arm reaches, (n, 2, 3)."""
+    """Return the lines of a floor of about twice the reach to each side; (n, 2, 3)."""
     edge = _TILE * np.ceil(2.0 * reach / _TILE)
     ticks = np.linspace(-edge, edge, 2 * round(edge / _TILE) + 1)
     along = np.array([[[x, -edge, 0.0], [x, edge, 0.0]] for x in ticks])
@@ -197,16 +200,16 @@ def _floor(reach: float) -> np.ndarray:
 
 
 def first_view(dynamics: Dynamics) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return where the camera is at first, and at what it looks; in the frame of the base."""
+    """Return initial position and target of the camera, in the frame of the base."""
     reach = reach_of(dynamics)
     middle = np.array([0.0, 0.0, 0.45 * reach])
     return tuple((middle + reach * _CAMERA).tolist()), tuple(middle.tolist())
 
 
 def reach_of(dynamics: Dynamics) -> float:
-    """Return about how far the arm reaches (m)."""
+    """Return the approximate reach of the arm (m)."""
     model = dynamics.model
-    reach = np.zeros(model.nb + 1)  # the last is the base's
+    reach = np.zeros(model.nb + 1)  # the last entry is of the base
     for body, parent in enumerate(model.parent):
         reach[body] = reach[parent] + np.linalg.norm(model.translation[body])
     return max(float(reach.max()), 0.3)

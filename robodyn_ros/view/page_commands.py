@@ -1,4 +1,4 @@
-"""What a person at the page wants; who speaks to the nodes carries it out."""
+"""Commands of a client of the page, for the node that executes them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Ask(NamedTuple):
+class CallService(NamedTuple):
     """Call a service of the controller: hold, float, stop or reset_fault."""
 
     service: str
 
 
 class Pause(NamedTuple):
-    """Let the time of the simulator stand still, or go on."""
+    """Pause the simulator, or continue."""
 
     on: bool
 
 
 class Step(NamedTuple):
-    """Let the simulator make the steps of one call."""
+    """Call ~/step of the simulator."""
 
 
 class Reset(NamedTuple):
-    """Put the simulated arm back to where it began."""
+    """Reset the simulated arm to its initial state."""
 
 
 class Move(NamedTuple):
-    """Move joints to positions that have been checked, from rest to rest in some seconds."""
+    """Move joints to checked positions, from rest to rest, with a duration in s."""
 
     joints: tuple[str, ...]
     positions: tuple[float, ...]
@@ -36,25 +36,25 @@ class Move(NamedTuple):
 
 
 class Wrench(NamedTuple):
-    """Push a link of the simulated arm: at its origin, in its axes (N, N m)."""
+    """Apply a wrench to a link of the simulated arm, at its origin, in its axes (N, N m)."""
 
     link: str
     force: np.ndarray
     moment: np.ndarray
 
 
-class Carry(NamedTuple):
-    """Give a link a payload (kg) at its origin, and tell the controller of it, or not."""
+class SetPayload(NamedTuple):
+    """Attach a mass (kg) to the origin of a link, reported to the controller or not."""
 
     link: str
     mass: float
-    told: bool
+    reported: bool
 
 
-class Explain(NamedTuple):
-    """Listen to the terms of the torque, or no longer: they take the controller's time."""
+class SubscribeTerms(NamedTuple):
+    """Subscribe to the torque terms, or unsubscribe; publishing them takes time."""
 
     on: bool
 
 
-Order = Ask | Pause | Step | Reset | Move | Wrench | Carry | Explain
+PageCommand = CallService | Pause | Step | Reset | Move | Wrench | SetPayload | SubscribeTerms

@@ -1,4 +1,4 @@
-"""Whether the motors can hold what a person at the page wants the arm to carry."""
+"""Check whether the motors can hold a payload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def check_payload(dynamics: Dynamics, q: np.ndarray, link: str, mass: float) -> 
     """Raise `ArgumentError` if a motor cannot hold a mass (kg) at the origin of a link at `q`."""
     model, unloaded = dynamics.model, dynamics.gravity(q)
     torque = unloaded - dynamics.jacobian(q, link)[:3].T @ (mass * model.gravity)
-    # who cannot even hold the arm may be relieved
+    # a joint that cannot hold the arm alone may have a payload that reduces its torque
     over = np.abs(torque) > np.maximum(model.effort_limit, np.abs(unloaded))
     if over.any():
         j = int(np.argmax(over))

@@ -1,4 +1,4 @@
-"""Live plots of the tracking error and of what the torque of a joint consists of."""
+"""Live plots of the tracking error and of the torque terms of a joint."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from robodyn_ros.view.snapshot import Snapshot
 if TYPE_CHECKING:
     import viser
 
-SECONDS = 10.0  # that a plot shows
+SECONDS = 10.0  # length of a plot
 TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'payload', 'feedback', 'limit', 'total')
-# calm, and told apart by most eyes
+# colours that most people can distinguish
 _COLORS = ('#3b82c4', '#e39a2d', '#2f9e5b', '#d64545', '#8b63c5', '#8c6248', '#d17ab5', '#5f6b76')
 _HEIGHT = 150   # pixels
-# after the point; with an axis from 0.1 to 0.10000000000000002 uPlot would look for ticks for ever
+# decimals; uPlot searches for ticks endlessly on an axis from 0.1 to 0.10000000000000002
 _DIGITS = 3
 
 
@@ -30,9 +30,9 @@ class Plot:
     Parameters
     ----------
     gui : GuiApi
-        Where it goes.
+        Parent of the plot.
     names : sequence of str
-        Of the lines.
+        Names of the lines.
 
     """
 
@@ -48,15 +48,15 @@ class Plot:
             axes=(axis, {**axis, 'size': 46}), legend={'show': True, 'live': False})
 
     def add(self, time: float, row: np.ndarray) -> None:
-        """Take the newest point of each line."""
+        """Add a point to each line."""
         self._history.add(time, np.round(np.nan_to_num(row), _DIGITS))
 
     def clear(self) -> None:
-        """Begin again."""
+        """Delete all points."""
         self._history.clear()
 
     def draw(self) -> None:
-        """Show what has come."""
+        """Update the plot."""
         self._plot.data = self._columns()
 
     def _columns(self) -> tuple[np.ndarray, ...]:
@@ -65,53 +65,53 @@ class Plot:
 
 class Plots:
     """
-    The tracking error of all joints, and the terms of the torque of one that is chosen.
+    The tracking error of all joints, and the torque terms of a chosen joint.
 
     Parameters
     ----------
     gui : GuiApi
-        Where they go.
+        Parent of the plots.
     model : RobotModel
     joint : str
-        Whose torque is explained at first.
-    explain : callable
-        Called with whether the terms are wanted.
+        Joint whose terms are shown first.
+    on_terms : callable
+        Called with whether the terms are to be shown.
 
     """
 
     def __init__(self, gui: viser.GuiApi, model: RobotModel, joint: str,
-                 explain: Callable[[bool], None]):
-        self._model, self._explain = model, explain
+                 on_terms: Callable[[bool], None]):
+        self._model, self._on_terms = model, on_terms
         slides = np.array([unit == 'N' for unit in model.effort_units])
         unit = 'mm' if slides.all() else 'mrad | mm' if slides.any() else 'mrad'
         with gui.add_folder(f'Tracking error ({unit})'):
             self._error = Plot(gui, model.joint_names)
         with gui.add_folder('Terms of the torque'):
-            self._wanted = gui.add_checkbox(
-                'listen', False, hint='The controller publishes the terms only while somebody '
-                'listens, and that takes its time.')
+            self._show_terms = gui.add_checkbox(
+                'show terms', False, hint='The controller publishes the terms only for '
+                'subscribers, as publishing takes time.')
             self._joint = gui.add_dropdown('joint', model.joint_names, initial_value=joint)
             self._terms = Plot(gui, TERMS)
-        self._wanted.on_update(lambda _: self._explain(self._wanted.value))
+        self._show_terms.on_update(lambda _: self._on_terms(self._show_terms.value))
         self._joint.on_update(lambda _: self._terms.clear())
 
-    def silence(self) -> None:
-        """Want no terms any more."""
-        self._wanted.value = False
+    def hide_terms(self) -> None:
+        """Show no terms."""
+        self._show_terms.value = False
 
     def add(self, snapshot: Snapshot) -> None:
-        """Take what is known now."""
+        """Add a state to the plots."""
         if snapshot.reference is not None:
             self._error.add(snapshot.time, 1e3 * snapshot.error)
-        chosen = self._joint.value  # by whom, and out of what, nobody knows
+        chosen = self._joint.value  # not checked: any client can set it
         if snapshot.terms and chosen in self._model.joint_names:
             joint = self._model.joint_names.index(chosen)
-            nothing = np.zeros(self._model.nv)
+            zero = np.zeros(self._model.nv)
             self._terms.add(snapshot.time, np.array(
-                [snapshot.terms.get(name, nothing)[joint] for name in TERMS]))
+                [snapshot.terms.get(name, zero)[joint] for name in TERMS]))
 
     def draw(self) -> None:
-        """Show what has come."""
+        """Update the plots."""
         self._error.draw()
-        if self._wanted.value:
+        if self._show_terms.value:
             self._terms.draw()

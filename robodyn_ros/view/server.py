@@ -1,4 +1,4 @@
-"""The web server of the page, and who is let in."""
+"""The web server of the page, and its access control."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from websockets.exceptions import ConnectionClosedOK
 from robodyn_ros.exceptions import ParameterError
 
 FIRST_PORT = 8080
-LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # addresses of this machine alone
+LOOPBACK = ('127.0.0.1', 'localhost', '::1')
 _ANYWHERE = ('0.0.0.0', '::')
-_TRIED = 20
-_PING = 4.0  # s between two questions whether a browser is still there, and for its answer
-_CLOSE = 1.0  # s for it to say goodbye
+_TRIED = 20   # ports
+_PING = 4.0   # s between pings of a browser, and for its pong
+_CLOSE = 1.0  # s for the closing handshake
 _TOKEN = 16   # random bytes
-_VIOLATION = 1008  # of the policy of a server, RFC 6455 7.4.1
+_VIOLATION = 1008  # close code: policy violation, RFC 6455 7.4.1
 
 
-class Door(NamedTuple):
+class AccessPolicy(NamedTuple):
     """
-    Who may connect to a server.
+    Conditions for a connection to the server.
 
     Attributes
     ----------
     token : str
-        Path of the connection: only who was given the address of the page knows it.
+        Path of the connection, which only the printed address contains.
     names : collection of str
-        By which the machine may be called. Another name may be that of anybody who lets it lead
-        to this machine, so that the page of a stranger is, to a browser, of the same origin.
+        Permitted names of this machine. DNS can resolve any other name to this machine, so that
+        a browser takes an unknown page for one of the same origin (DNS rebinding).
     anywhere : bool
-        Whether an address in digits, which nobody can redirect, is as good as a name.
+        Whether numeric addresses, which DNS cannot redirect, are permitted.
 
     """
 
@@ -53,8 +53,8 @@ class Door(NamedTuple):
         Parameters
         ----------
         request : websockets.http11.Request
-            Its path is the token, its Host one of the names, and its Origin, which a browser
-            tells for every page, the same. What cannot be found out counts as wrong.
+            Request whose path must be the token, Host one of the names, and Origin, which every
+            browser sends, the same as Host. Malformed requests are rejected.
 
         """
         try:
@@ -75,55 +75,55 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _door(host: str, allowed: Collection[str]) -> Door:
+def _policy(host: str, allowed: Collection[str]) -> AccessPolicy:
     names = {*LOOPBACK, *allowed}
     if host not in LOOPBACK:
         names |= {host, socket.gethostname(), f'{socket.gethostname()}.local'}
-    return Door(secrets.token_urlsafe(_TOKEN), frozenset(map(str.lower, names)),
-                host not in LOOPBACK)
+    return AccessPolicy(secrets.token_urlsafe(_TOKEN), frozenset(map(str.lower, names)),
+                        host not in LOOPBACK)
 
 
 @contextlib.contextmanager
 def serve(host: str, port: int | None, title: str, allowed: Collection[str] = ()
           ) -> Iterator[tuple[viser.ViserServer, str]]:
     """
-    Run the server for the time of a `with` block; give it, and the token of its address.
+    Run the server in a `with` block; yield the server, and the token of its address.
 
-    Its threads are gone before the interpreter is: what is left of them then can crash it.
+    Its threads end with the block, as threads that remain at exit can crash the interpreter.
 
     Parameters
     ----------
     host : str
-        Address to listen at: that of this machine alone, or another of its own.
+        Address of the server: a loopback address, or another one of this machine.
     port : int or None
-        None: 8080, or the next one that is free.
+        Port; None: 8080, or the next free one.
     title : str
-        Over the panel.
+        Title of the panel.
     allowed : collection of str
-        Names of this machine by which the page may be asked for, besides the usual ones.
+        Additional permitted names of this machine.
 
     Raises
     ------
     ParameterError
-        Nobody can listen there.
+        The address or port cannot be used.
 
     """
-    port, door = free_port(host, port), _door(host, allowed)
-    with contextlib.redirect_stdout(io.StringIO()):  # it would announce itself in a frame
+    port, policy = free_port(host, port), _policy(host, allowed)
+    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a banner
         server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
-    _watch(server, door)
+    _enforce(server, policy)
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width='large')
-    # any page could ask for it, and be seen by all the world
+    # any client could request it, which would make the page public
     server.request_share_url = lambda *_, **__: None
     try:
-        yield server, door.token
+        yield server, policy.token
     finally:
         with contextlib.redirect_stdout(io.StringIO()):
             server.stop()
 
 
 def free_port(host: str, port: int | None) -> int:
-    """Return the port to listen at (parameters and errors as of `serve`)."""
+    """Return a port for the server (parameters and errors as of `serve`)."""
     wanted = range(FIRST_PORT, FIRST_PORT + _TRIED) if port is None else (port,)
     for number in wanted:
         try:
@@ -134,23 +134,23 @@ def free_port(host: str, port: int | None) -> int:
             return number
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, 'strerror', None) or str(error)
-    raise ParameterError(f'nobody can listen at {host}, port {number}: {reason}; choose others '
+    raise ParameterError(f'no server can run at {host}, port {number}: {reason}; choose others '
                          'with --host and --port', host=host, port=number)
 
 
-def _watch(server: viser.ViserServer, door: Door) -> None:
-    """Let nobody in but through the door."""
-    websockets = server._websock_server  # viser has no door of its own
+def _enforce(server: viser.ViserServer, policy: AccessPolicy) -> None:
+    """Close all connections that the policy rejects."""
+    websockets = server._websock_server  # viser has no public interface for this
 
     async def check(client) -> None:
         connection = websockets._live_connections[client.client_id]
-        if not door.admits(connection.request):
-            connection.recv = _closed  # what came meanwhile is not read
+        if not policy.admits(connection.request):
+            connection.recv = _closed  # messages received meanwhile are not read
             connection.close_timeout = _CLOSE
             await connection.close(_VIOLATION, 'open the address that robodyn view printed')
 
     websockets.on_client_connect(check)
-    websockets.disconnect_all_clients()  # who was quicker than this; a browser comes again
+    websockets.disconnect_all_clients()  # earlier connections; browsers connect again
 
 
 async def _closed(*_, **__):
@@ -159,28 +159,28 @@ async def _closed(*_, **__):
 
 def url(server: viser.ViserServer, token: str, name: str = '') -> str:
     """
-    Return what to type into a browser.
+    Return the address for a browser.
 
     Parameters
     ----------
     server : ViserServer
-        Of the page.
+        Server of the page.
     token : str
-        As `serve` gave it.
+        Token from `serve`.
     name : str
-        Of this machine; default the address at which it listens.
+        Name of this machine; default the address of the server.
 
     """
     host = name or server.get_host()
     host = 'localhost' if host in (*_ANYWHERE, '127.0.0.1') else host
-    place = f'{f"[{host}]" if ":" in host else host}:{server.get_port()}'
-    # the page itself is no secret; it connects to what comes behind the question mark
-    return f'http://{place}/?websocket=ws://{place}/{token}'
+    location = f'{f"[{host}]" if ":" in host else host}:{server.get_port()}'
+    # the static page is not secret; it connects to the address after the question mark
+    return f'http://{location}/?websocket=ws://{location}/{token}'
 
 
-def look_after(server: viser.ViserServer, client_id: int) -> None:
-    """Find out soon if a client is gone without a word, not after 50 s as is usual."""
-    with contextlib.suppress(AttributeError, LookupError):  # viser does not show it to others
+def detect_disconnect(server: viser.ViserServer, client_id: int) -> None:
+    """Shorten the time after which a lost client is detected, 50 s by default."""
+    with contextlib.suppress(AttributeError, LookupError):  # not a public interface of viser
         connection = server._websock_server._live_connections[client_id]
         connection.ping_interval = connection.ping_timeout = _PING
         connection.close_timeout = _CLOSE

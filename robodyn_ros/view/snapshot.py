@@ -1,4 +1,4 @@
-"""What is known of an arm at a moment."""
+"""State of an arm and its controller at a moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-NOBODY = 'no controller'  # as a mode
+NO_CONTROLLER = 'no controller'  # as a mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Push:
     ----------
     link : str
     force, moment : (3,) array
-        At the origin of the link, in its axes; N and N m.
+        Force and moment at the origin of the link, in its axes; N and N m.
 
     """
 
@@ -30,36 +30,36 @@ class Push:
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """
-    What is known of an arm, in model order.
+    State of an arm and its controller, in model order.
 
     Attributes
     ----------
     time : float
-        Seconds on a steady clock.
+        Time of a steady clock, s.
     age : float
-        Seconds since the last joint states came; infinite before the first.
+        Time since the last joint states arrived, s; infinite before the first.
     q, qd : (nv,) array
-        What the arm says.
+        Measured positions and velocities.
     reference : (nv,) array or None
-        Where the controller wants the joints; None while it says nothing.
+        Reference of the controller; None if none is published.
     error : (nv,) array
         Reference minus q at the same time; NaN without a reference.
     torque : (nv,) array
-        That the controller sends; what the arm reports where there is none.
+        Torque of the controller; without one, the effort that the arm reports.
     terms : dict of str to (nv,) array
-        What the torque consists of, as far as it is listened to.
+        Received torque terms.
     controlled : tuple of str
-        Joints that the controller has.
+        Joints of the controller.
     mode, fault : str
-        Of the controller.
+        Mode and fault of the controller.
     notes : dict of str to str
-        More about controller and simulator.
+        Other diagnostics of controller and simulator.
     simulated : bool
-        Whether the arm is a simulated one that can be pushed.
+        Whether the arm is a simulated one, which accepts external forces.
     paused : bool
-        Whether its time stands still.
+        Whether the simulation is paused.
     pushes : tuple of Push
-        That act on it now.
+        External forces on the simulated arm.
 
     """
 
@@ -72,7 +72,7 @@ class Snapshot:
     torque: np.ndarray
     terms: dict[str, np.ndarray] = field(default_factory=dict)
     controlled: tuple[str, ...] = ()
-    mode: str = NOBODY
+    mode: str = NO_CONTROLLER
     fault: str = ''
     notes: dict[str, str] = field(default_factory=dict)
     simulated: bool = False

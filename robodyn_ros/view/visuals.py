@@ -1,4 +1,4 @@
-"""What the links of a URDF look like: shapes with their places and colours, nothing loaded yet."""
+"""Visual shapes of the links of a URDF, with poses and colours; mesh files are not loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.frame import rotation_from_rpy
 from robodyn_ros.model.source import read_text
 
-# shape: attributes of its element, how many numbers each has, and what counts where it is missing
+# attributes of the element of each shape: name, number of values, and default
 _SHAPES = {
     'box': (('size', 3, None),),
     'cylinder': (('radius', 1, None), ('length', 1, None)),
@@ -25,7 +25,7 @@ _SHAPES = {
 @dataclass(frozen=True, eq=False)
 class Visual:
     """
-    One shape of a link.
+    A shape of a link.
 
     Attributes
     ----------
@@ -35,12 +35,12 @@ class Visual:
     shape : str
         box, cylinder, capsule, sphere or mesh.
     size : tuple of float
-        Of a box its edges, of the round ones radius and length (m), of a mesh its scale. The
-        length of a capsule is that of its straight part.
+        Edges of a box; radius and length (m) of round shapes; scale of a mesh. The length of a
+        capsule is that of its cylinder.
     file : str
-        Of a mesh, as the URDF names it; else empty.
+        File of a mesh as in the URDF; else empty.
     color : tuple of float or None
-        Red, green, blue and opacity, 0 to 1; None: the mesh has its own.
+        Red, green, blue and opacity, 0 to 1; None: that of the mesh.
 
     """
 
@@ -55,12 +55,12 @@ class Visual:
 
 def read_visuals(urdf: str | bytes) -> tuple[list[Visual], list[str]]:
     """
-    Return the shapes of all links, and what is wrong with those that are left out.
+    Return the shapes of all links, and messages about invalid ones.
 
     Parameters
     ----------
     urdf : str or bytes
-        Of which a `RobotModel` was made: it is known to be a URDF that declares no entities.
+        URDF that `RobotModel.from_urdf` has accepted, so that it declares no entities.
 
     """
     robot = ElementTree.fromstring(read_text(urdf))
@@ -97,7 +97,7 @@ def _visual(link: str, element: ElementTree.Element, colors: dict) -> Visual:
 
 
 def _color(material: ElementTree.Element) -> tuple[float, ...] | None:
-    """Return the colour of a material; None where it has none that makes sense."""
+    """Return the colour of a material; None if it has no valid one."""
     color = material.find('color')
     if color is None:
         return None

@@ -1,1 +1,1 @@
-"""How fast the dynamics of an arm are on this machine, beside Pinocchio and MuJoCo."""
+"""Timing of the dynamics of an arm, in comparison with Pinocchio and MuJoCo."""

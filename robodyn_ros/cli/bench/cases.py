@@ -1,4 +1,4 @@
-"""Calls of several libraries that compute the same, which is checked before they are timed."""
+"""Calls of several libraries for the same quantities, with a check that they agree."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.bench.own import BATCH, Own
 from robodyn_ros.cli.bench.robot import BenchRobot
 from robodyn_ros.cli.bench.timing import Call, OURS
+from robodyn_ros.cli.bench.with_robodyn import BATCH, Robodyn
 from robodyn_ros.exceptions import RobodynError
 
-# class of the peer: module here, package that it needs
+# class of another library: its module here, and the package that it needs
 _PEERS = {'Pinocchio': ('with_pinocchio', 'pin'), 'Mujoco': ('with_mujoco', 'mujoco')}
 
 Cases = dict[str, dict[str, Call]]
 
 
 def importable() -> tuple[list[type], list[str]]:
-    """Return the libraries beside ours, and how to install the others."""
+    """Return the classes of installed libraries, and the packages of the others."""
     found, missing = [], []
     for name, (module, package) in _PEERS.items():
         try:
@@ -32,23 +32,23 @@ def importable() -> tuple[list[type], list[str]]:
 
 def calls_of(robot: BenchRobot, peers: Collection[type],
              wanted: Collection[str] | None = None) -> Cases:
-    """Return for each quantity a call by library, ours first; all are known to agree."""
-    own = Own(robot)
+    """Return the checked calls of each quantity by library, ours first."""
+    own = Robodyn(robot)
     theirs = {peer.name: peer(robot, own.law_state()).calls() for peer in peers}
-    return _together(robot, own.calls(), theirs, wanted)
+    return _checked(robot, own.calls(), theirs, wanted)
 
 
 def batches_of(robot: BenchRobot, peers: Collection[type],
                wanted: Collection[str] | None = None) -> Cases:
-    """Return the same for many states; others are called in a loop."""
-    own = Own(robot)
+    """Return the checked calls for many states; other libraries are called in a loop."""
+    own = Robodyn(robot)
     theirs = {peer.name: peer(robot, own.law_state()).batches(BATCH)
               for peer in peers if hasattr(peer, 'batches')}
-    return _together(robot, own.batches(), theirs, wanted)
+    return _checked(robot, own.batches(), theirs, wanted)
 
 
-def _together(robot: BenchRobot, ours: dict[str, Call], theirs: Cases,
-              wanted: Collection[str] | None) -> Cases:
+def _checked(robot: BenchRobot, ours: dict[str, Call], theirs: Cases,
+             wanted: Collection[str] | None) -> Cases:
     cases = {}
     for quantity, call in ours.items():
         if wanted is None or quantity in wanted:
@@ -61,25 +61,25 @@ def _together(robot: BenchRobot, ours: dict[str, Call], theirs: Cases,
 def check(robot: str, quantity: str, calls: dict[str, Call], relative: float = 1e-9,
           absolute: float = 0.0) -> None:
     """
-    Check that all calls compute the same.
+    Check that the results of all calls agree.
 
     Raises
     ------
     RobodynError
-        They do not.
+        They do not agree.
 
     """
     (_, ours), *others = ((name, call.result()) for name, call in calls.items())
     for name, result in others:
         theirs = _parts(result)
-        # several matrices are one array here
+        # ours returns several matrices as one array
         own_parts = list(ours) if len(theirs) > 1 else _parts(ours)
         for own, their in zip(own_parts, theirs, strict=True):
             if own.shape != their.shape:
                 raise RobodynError(f'{robot}: {quantity} is {own.shape} here and {their.shape} in '
                                    f'{name}')
             error = np.abs(own - their).max()
-            # also refuses what is not a number
+            # also false for NaN
             if not error <= relative * np.abs(their).max() + absolute:
                 raise RobodynError(f'{robot}: {name} disagrees on {quantity} by {error:.1e}')
 

@@ -1,9 +1,9 @@
 """
-How fast the dynamics of an arm are on this machine.
+Time the dynamics of an arm on this machine, in comparison with Pinocchio and MuJoCo.
 
-Beside Pinocchio and MuJoCo, where they are installed. All compute the same of the same rigid
-bodies in the same state, which is checked first, and take short turns. Joints that mimic others
-are fixed for that, and friction is left out. One thread.
+All installed libraries compute the same quantities of the same rigid bodies in the same state,
+which is checked first, and take short turns in one thread. Mimic joints are fixed, and friction is
+left out.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import json
 import sys
 
 from robodyn_ros.cli.bench.cases import batches_of, calls_of, importable
-from robodyn_ros.cli.bench.own import BATCH
 from robodyn_ros.cli.bench.robot import BenchRobot, plain
-from robodyn_ros.cli.bench.timing import compare, Effort, OURS, Row
+from robodyn_ros.cli.bench.timing import Budget, compare, OURS, Row
+from robodyn_ros.cli.bench.with_robodyn import BATCH
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import paragraph, table
 from robodyn_ros.cli.robot import add_robot_arguments, EARTH, Robot
@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     """Measure; return 0."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
     robot = Robot.from_options(options)
-    asked = {**robot.selection(), 'gravity': robot.gravity}
+    selection = {**robot.selection(), 'gravity': robot.gravity}
     with steps('load the robot, compile, compare results') as step:
         name = robot.load().name
-        bench = BenchRobot(name, plain(robot.urdf), **asked)
+        bench = BenchRobot(name, plain(robot.urdf), **selection)
         peers, notes = _peers(bench, robot)
         cases = {_CALL: calls_of(bench, peers, _QUANTITIES),
                  _BATCH: batches_of(bench, peers, _QUANTITIES)}
@@ -57,21 +57,21 @@ def run(options: argparse.Namespace) -> int:
         with steps(f'time each {group}'):
             for quantity, calls in quantities.items():
                 steps.tick(quantity)
-                rows += compare(group, name, bench.joints, quantity, calls, Effort())
+                rows += compare(group, name, bench.joints, quantity, calls, Budget())
     if options.json:
         print(json.dumps({'robot': name, 'joints': bench.joints, 'notes': notes,
                           'us': [row._asdict() for row in rows]}, indent=2))
     else:
         for line in _text(rows, notes):
-            steps.say(line)
+            steps.write_line(line)
     return 0
 
 
 def _peers(bench: BenchRobot, robot: Robot) -> tuple[list[type], list[str]]:
-    """Return the libraries to compare with, and what to tell about those left out."""
+    """Return the libraries to compare with, and notes about those left out."""
     if robot.base or robot.tip or robot.locked or robot.gravity != EARTH:
-        return [], ['not compared with others: they are given the whole URDF under usual gravity, '
-                    'without --base, --tip, --lock and --gravity']
+        return [], ['not compared with other libraries: they read the whole URDF, with standard '
+                    'gravity; leave out --base, --tip, --lock and --gravity']
     found, missing = importable()
     notes = [f'not compared, because not installed: {", ".join(missing)}'] if missing else []
     peers = []
@@ -80,7 +80,7 @@ def _peers(bench: BenchRobot, robot: Robot) -> tuple[list[type], list[str]]:
             calls_of(bench, [peer], _QUANTITIES)
             peers.append(peer)
         except (RobodynError, ValueError, RuntimeError) as error:
-            # each library refuses some URDF that others take
+            # each library rejects some URDFs that others accept
             notes.append(f'not compared with {peer.name}: {" ".join(str(error).split())}')
     return peers, notes
 

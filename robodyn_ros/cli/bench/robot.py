@@ -1,4 +1,4 @@
-"""A robot that all libraries understand alike, and a state of it."""
+"""A robot with the same meaning for all libraries, and its states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.model import RobotModel
 
 class BenchRobot:
     """
-    One robot and a state of it.
+    A robot and a state.
 
     Parameters
     ----------
@@ -23,16 +23,16 @@ class BenchRobot:
     text : str
         URDF of the rigid bodies, see `plain`.
     **selection
-        What of it is modelled, as `RobotModel.from_urdf` takes it.
+        Base, tip and locked joints, as for `RobotModel.from_urdf`.
 
     Attributes
     ----------
     model : RobotModel
-        Its joint order is that of the state.
+        Model; its joint order is that of the state.
     link : str
-        The one with the most joints between it and the base.
+        Link with the most joints between it and the base.
     state : dict of str to (nv,) array
-        q, qd, qdd, and tau.
+        q, qd, qdd and tau.
 
     """
 
@@ -44,7 +44,7 @@ class BenchRobot:
         self.state = dict(zip(('q', 'qd', 'qdd', 'tau'), self.states(4)))
 
     def states(self, count: int, rows: int | None = None) -> np.ndarray:
-        """Return arrays of numbers like joint positions, inside the limits."""
+        """Return random arrays inside the position limits; (count, [rows,] nv)."""
         rng = np.random.default_rng(1)
         low, high = (np.clip(limit, -2.0, 2.0) for limit in (self.model.lower, self.model.upper))
         shape = (count, self.joints) if rows is None else (count, rows, self.joints)
@@ -53,7 +53,7 @@ class BenchRobot:
 
 class Order:
     """
-    Translates between our order of joints and that of another library.
+    Conversion between our order of joints and that of another library.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Order:
     Raises
     ------
     RobodynError
-        They are not the same.
+        The names are not the same.
 
     """
 
@@ -89,10 +89,10 @@ class Order:
 
 def plain(path: str | PathLike, fixed: Sequence[str] = ()) -> str:
     """
-    Return a URDF that means the same to all libraries.
+    Return a URDF with the same meaning for all libraries.
 
-    Without shapes and friction. Joints that mimic others are fixed, which not all know about;
-    continuous ones get limits, because Pinocchio's have two numbers each.
+    Shapes and friction are left out. Mimic joints, which some libraries ignore, are fixed;
+    continuous joints, which have two coordinates in Pinocchio, get limits.
     """
     root = ElementTree.parse(path).getroot()
     for link in root.iter('link'):

@@ -1,9 +1,9 @@
 """
-How long calls take that compute the same, and how many times longer than ours the others take.
+Times of calls that compute the same, and their ratios to ours.
 
-The machine is never quiet, and its clock rate changes: so all of them take short turns, one after
-the other, and every round of turns gives one ratio. A disturbance hits one turn, or all of a
-round alike; the median of the ratios hardly notices either.
+Other processes and the clock rate disturb times. All calls therefore take short turns, one after
+the other, and each round of turns gives one ratio. A disturbance affects one turn, or all of a
+round alike; the median of the ratios is robust to both.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ import numpy as np
 OURS = 'robodyn'
 
 
-class Effort(NamedTuple):
+class Budget(NamedTuple):
     """
-    How thoroughly to measure.
+    Time of a measurement.
 
     Attributes
     ----------
     turn : float
-        Seconds of one turn, or one call if that is longer; less than the kernel's time slices.
-    patience : float
-        Seconds for all rounds of one comparison.
-    fewest, most : int
-        How many rounds there are, however long or short they take.
+        Time of a turn in s, or one call if that is longer; less than a time slice of the kernel.
+    total : float
+        Time of all rounds of a comparison, s.
+    min_rounds, max_rounds : int
+        Bounds of the number of rounds.
 
     """
 
     turn: float = 5e-4
-    patience: float = 0.35
-    fewest: int = 5
-    most: int = 200
+    total: float = 0.35
+    min_rounds: int = 5
+    max_rounds: int = 200
 
 
 @dataclass
 class Call:
     """
-    What is timed: Python text, as one writes it.
+    Python statements to time.
 
     Attributes
     ----------
     text : str
         Statements; the last line is an expression, whose value is the result.
     names : dict
-        What the text refers to.
+        Variables of the statements.
     convert : callable
-        Makes of the result what all libraries are compared by; not timed.
+        Conversion of the result to the form in which libraries are compared; not timed.
     size : int
-        How many states or steps the text is about: times are for one of them.
+        Number of states or steps in one run; times are divided by it.
 
     """
 
@@ -64,24 +64,24 @@ class Call:
     size: int = 1
 
     def result(self) -> Any:
-        """Run once; return the result, converted."""
+        """Run once; return the converted result."""
         *statements, last = self.text.split('\n')
         exec('\n'.join(statements), self.names)  # noqa: S102
         return self.convert(eval(last, self.names))  # noqa: S307
 
     def timer(self) -> Callable[[int], float]:
-        """Return a function of a number of runs that returns how many seconds they took."""
+        """Return a function of a number of runs that returns their time in s."""
         return timeit.Timer(self.text, globals=self.names).timeit
 
 
 class Row(NamedTuple):
     """
-    One figure: a quantity of a robot, by a library; what it took in us, and times ours.
+    Time of one quantity of a robot by one library.
 
     Attributes
     ----------
     time, ratio : (float, float, float)
-        Lower quartile, median, upper quartile.
+        Lower quartile, median and upper quartile of the time in us, and of its ratio to ours.
 
     """
 
@@ -96,30 +96,27 @@ class Row(NamedTuple):
 
 
 def compare(group: str, robot: str, joints: int, quantity: str, calls: dict[str, Call],
-            effort: Effort = Effort()) -> list[Row]:
-    """
-    Let calls take turns, by library; return a row of figures for each.
-
-    The first is ours.
-    """
-    seconds = by_turns([call.timer() for call in calls.values()], effort)
+            budget: Budget = Budget()) -> list[Row]:
+    """Time the calls of all libraries in turns, the first one ours; return a row for each."""
+    seconds = interleaved_times([call.timer() for call in calls.values()], budget)
     seconds /= [call.size for call in calls.values()]
     return [Row(group, robot, joints, quantity, library, quartiles(1e6 * own),
                 quartiles(own / seconds[:, 0]), len(seconds))
             for library, own in zip(calls, seconds.T)]
 
 
-def by_turns(timers: Sequence[Callable[[int], float]], effort: Effort) -> np.ndarray:
+def interleaved_times(timers: Sequence[Callable[[int], float]], budget: Budget) -> np.ndarray:
     """Return the seconds per call of each timer in each round; (rounds, timers)."""
-    counts = [enough(timer, effort.turn) for timer in timers]
-    rows, end = [], time.perf_counter() + effort.patience
-    while len(rows) < effort.fewest or len(rows) < effort.most and time.perf_counter() < end:
+    counts = [calls_per_turn(timer, budget.turn) for timer in timers]
+    rows, end = [], time.perf_counter() + budget.total
+    while (len(rows) < budget.min_rounds
+           or len(rows) < budget.max_rounds and time.perf_counter() < end):
         rows.append([timer(count) / count for timer, count in zip(timers, counts)])
     return np.array(rows)
 
 
-def enough(timer: Callable[[int], float], seconds: float) -> int:
-    """Return how many calls take so long, after they have warmed up."""
+def calls_per_turn(timer: Callable[[int], float], seconds: float) -> int:
+    """Return the number of calls that take a time in s, after a warm-up."""
     count = 1
     while (took := timer(count)) < seconds:
         count = max(2 * count, int(0.5 * count * seconds / took))

@@ -1,4 +1,4 @@
-"""The same by MuJoCo's Python bindings."""
+"""Calls of MuJoCo's Python bindings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 from robodyn_ros.cli.bench.robot import BenchRobot, Order
 from robodyn_ros.cli.bench.timing import Call
 
-# what it adds to rigid bodies
+# effects other than rigid-body dynamics
 ADDED = ('CONSTRAINT', 'CONTACT', 'LIMIT', 'FRICTIONLOSS', 'EQUALITY', 'SPRING', 'DAMPER')
-# what follows from positions, and is not computed twice by one who wants no more than that
+# the parts of mj_fwdPosition that these quantities need
 POSITION = 'mujoco.mj_kinematics(m, data)\nmujoco.mj_comPos(m, data)\n'
 
 
 class Mujoco:
     """
-    MuJoCo's side of a robot.
+    Calls of MuJoCo for a robot.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Mujoco:
         self.names = {'mujoco': mujoco, 'm': self.model, 'data': mujoco.MjData(self.model),
                       'body': body, 'force': np.zeros(n), 'M': np.zeros((n, n)),
                       'linear': np.zeros((3, n)), 'angular': np.zeros((3, n))}
-        # with velocities that stay zero
+        # data with zero velocities
         self.still = {**self.names, 'data': mujoco.MjData(self.model)}
 
     def calls(self):
-        """Return a call for each quantity that it has; its derivatives are finite differences."""
+        """Return a call for each quantity, without derivatives (finite differences in MuJoCo)."""
         state, vector = self.order.of(self.robot.state), self.order.columns
         return {quantity: Call(text, {**names, **state}, convert)
                 for quantity, (text, names, convert) in {

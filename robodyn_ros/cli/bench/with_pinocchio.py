@@ -1,4 +1,4 @@
-"""The same by Pinocchio's Python bindings."""
+"""Calls of Pinocchio's Python bindings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robodyn_ros.cli.bench.timing import Call
 
 class Pinocchio:
     """
-    Pinocchio's side of a robot.
+    Calls of Pinocchio for a robot.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Pinocchio:
             {**self.names, **self.order.of(self.law)}, vector)}
 
     def batches(self, size):
-        """Return calls for many states, one after the other: the bindings know nothing else."""
+        """Return calls for many states in a loop, as the bindings have no batches."""
         states = self.order.of(dict(zip(('Q', 'Qd', 'Qdd'), self.robot.states(3, size))))
         names = {**self.names, **states}
         vector = self.order.columns
@@ -88,5 +88,5 @@ class Pinocchio:
 
 
 def symmetric(M):
-    """Return the whole of a matrix of which only the upper half is filled."""
+    """Return a symmetric matrix from its upper triangle."""
     return np.triu(M) + np.triu(M, 1).T

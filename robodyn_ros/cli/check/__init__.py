@@ -1,1 +1,1 @@
-"""Preflight of an arm: its URDF, its motors, and the running one."""
+"""Preflight of an arm: its URDF, its motors, and the running arm."""

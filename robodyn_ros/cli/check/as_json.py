@@ -1,4 +1,4 @@
-"""What a check found, for programs: one document whose keys stay."""
+"""Results of a check as a JSON document with stable keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def document(robot: Robot, reading: Reading, findings: list[Finding], motors: Motors | None,
              cost: LoopCost | None, live: LiveResult | None) -> dict[str, Any]:
-    """Return all of it as what JSON knows; what is infinite or no number is null."""
+    """Return the results as JSON types; values that are not finite are null."""
     model = reading.model
     return plain({
         'urdf': str(robot.urdf),
@@ -30,7 +30,7 @@ def document(robot: Robot, reading: Reading, findings: list[Finding], motors: Mo
         'roles': reading.roles,
         'joints': _joints(model, motors) if model else [],
         'workspace': motors and {
-            'poses': motors.count, 'seed': motors.seed, 'overloaded': motors.weight.over_any},
+            'poses': motors.count, 'seed': motors.seed, 'overloaded': motors.gravity.over_any},
         'payload': motors and _payload(model, motors),
         'mass_matrix': motors and {
             'condition': motors.condition.number, 'pose': motors.condition.pose},
@@ -44,8 +44,8 @@ def _joints(model: RobotModel, motors: Motors) -> list[dict[str, Any]]:
     return [{
         'name': name, 'position_unit': units[j][0], 'effort_unit': units[j][1],
         'lower': model.lower[j], 'upper': model.upper[j], 'velocity': model.velocity_limit[j],
-        'effort': model.effort_limit[j], 'gravity': motors.weight.torque[j], 'used': used[j],
-        'overloaded': motors.weight.over[j], 'pose': motors.weight.poses[j],
+        'effort': model.effort_limit[j], 'gravity': motors.gravity.torque[j], 'used': used[j],
+        'overloaded': motors.gravity.over[j], 'pose': motors.gravity.poses[j],
     } for j, name in enumerate(model.joint_names)]
 
 
@@ -57,7 +57,7 @@ def _payload(model: RobotModel, motors: Motors) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as what JSON knows."""
+    """Return a value as JSON types; numbers that are not finite are None."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray):

@@ -1,9 +1,9 @@
 """
-Preflight of an arm: what would stop it, what is odd, and what it can carry.
+Check an arm before it moves: defects of its URDF, its motors, and its payload.
 
-Reads the URDF, tells all its mistakes at once, and finds where gravity is more than the motors
-have, the largest payload, and what the control law costs on this machine. With --live it also
-looks at the running arm: its joint states, the effort controller, and who else commands it.
+Lists all defects of the URDF at once, the poses in which gravity exceeds the effort limits, the
+largest payload, and the cost of the control law on this machine. With --live it also checks the
+running arm: joint states, effort controller, and other nodes that publish commands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXAMPLES = """examples:
   robodyn check arm.urdf --live                      the running arm as well; needs ROS
   robodyn check arm.urdf --json > check.json
 
-exit codes: 0 nothing stops a start, 1 something does, 2 a mistake in what was given
+exit codes: 0 a start is possible, 1 a finding prevents it, 2 invalid arguments or input
 """
 
 
@@ -39,26 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     add = parser.add_argument
     add('--poses', type=whole_number, default=10_000, metavar='N',
-        help='how many to draw (default 10000)')
-    add('--seed', type=int, default=0, help='of the poses (default 0)')
+        help='number of random poses (default 10000)')
+    add('--seed', type=int, default=0, help='seed of the poses (default 0)')
     add('--json', action='store_true', help='print one JSON document, and nothing else')
     live = parser.add_argument_group('the running arm')
-    live.add_argument('--live', action='store_true', help='look at it as well; needs ROS')
+    live.add_argument('--live', action='store_true', help='check the running arm; needs ROS')
     live.add_argument('--timeout', type=between(0.1, 600.0), default=10.0, metavar='SECONDS',
-                      help='to wait for joint states (default 10)')
+                      help='time to wait for joint states (default 10)')
     live.add_argument('--listen', type=between(0.1, 600.0), default=2.0, metavar='SECONDS',
-                      help='to listen to them (default 2)')
+                      help='time of recording (default 2)')
     live.add_argument('--joint-states', default='joint_states', metavar='TOPIC',
                       help='default joint_states')
     live.add_argument('--commands', default='effort_controller/commands', metavar='TOPIC',
                       help='default effort_controller/commands')
     add_enclave_argument(live)
     live.add_argument('--driver-compensates-gravity', action='store_true',
-                      help='the efforts that the arm reports may lack its weight')
+                      help='the reported efforts may lack the gravity torque')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check; return 0, or 1 if something stops a start."""
+    """Check the arm; return 0, or 1 if a finding prevents a start."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
     robot = Robot.from_options(options)
     with steps('read the URDF') as step:
@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
     if reading.model is not None:
         dynamics = Dynamics(reading.model)
         motors, cost = _examine(dynamics, options, steps)
-        found += [*findings_of_motors(reading.model, motors), _price(cost)]
+        found += [*findings_of_motors(reading.model, motors), _cost_finding(cost)]
         if options.live:
-            live = _look(dynamics, options, steps)
+            live = _check_live(dynamics, options, steps)
             found += live.findings
     if options.json:
         print(json.dumps(document(robot, reading, found, motors, cost, live), indent=2))
@@ -82,22 +82,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _examine(dynamics: Dynamics, options: argparse.Namespace,
              steps: Steps) -> tuple[Motors, LoopCost]:
-    with steps(f'weigh the arm in {options.poses} poses') as step:
+    with steps(f'gravity torques in {options.poses} poses') as step:
         motors = Motors.examine(dynamics, options.tip or dynamics.model.tip, options.poses,
                                 options.seed, steps.tick)
-        over = motors.weight.over_any
-        step.result = f'gravity is too much in {100.0 * over:.3g} %' if over else ''
+        over = motors.gravity.over_any
+        step.result = f'over the limits in {100.0 * over:.3g} %' if over else ''
     with steps('time the control law') as step:
         cost = measure(dynamics)
         step.result = f'{number(cost.microseconds)} us'
     return motors, cost
 
 
-def _look(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
+def _check_live(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
     from robodyn_ros.cli.check.live import judge
     from robodyn_ros.nodes.live_check import observe  # needs ROS
 
-    with steps(f'listen to the arm for {options.listen:g} s') as step:
+    with steps(f'record the arm for {options.listen:g} s') as step:
         seen = observe(options.joint_states, options.commands, options.timeout, options.listen,
                        steps.tick, options.enclave)
         step.result = f'{len(seen.messages)} joint states'
@@ -107,24 +107,25 @@ def _look(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
 def _summary(reading: Reading) -> str:
     if reading.model is None:
         count = len(reading.findings)
-        return f'{count} mistake{"s" * (count > 1)}'
+        return f'{count} defect{"s" * (count > 1)}'
     moving = sum(role == 'moves' for role in reading.roles.values())
     return f'{reading.model.name}, {moving} of {len(reading.roles)} joints move'
 
 
-def _price(cost: LoopCost) -> Finding:
+def _cost_finding(cost: LoopCost) -> Finding:
     return Finding(NOTE, 'loop', (
         f'{cost.what}: {number(cost.microseconds)} us per call on this machine, '
         f'{number(0.1 * cost.microseconds)} % of a core at 1 kHz, ready after '
-        f'{number(1e3 * cost.ready)} ms; messages of ROS cost hundreds of microseconds more'))
+        f'{number(1e3 * cost.ready)} ms; ROS messages take hundreds of microseconds more'))
 
 
 def _print(reading: Reading, motors: Motors | None, found: list[Finding], steps: Steps) -> None:
     if motors is not None:
         for line in ('', *limits_table(reading.model, motors)):
-            steps.say(line)
+            steps.write_line(line)
     for line in ('', *lines(found), ''):
-        steps.say(line)
+        steps.write_line(line)
     count = stops(found)
-    steps.say('nothing stops a start' if not count else
-              '1 finding stops a start' if count == 1 else f'{count} findings stop a start')
+    steps.write_line('no finding prevents a start' if not count else
+                     '1 finding prevents a start' if count == 1 else
+                     f'{count} findings prevent a start')

@@ -1,4 +1,4 @@
-"""What a check has found: how grave it is, what it is about, and what to do."""
+"""Findings of a check, each with level, kind and text."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from robodyn_ros.cli.report import paragraph
 from robodyn_ros.exceptions import printable
 
 STOP, WARNING, NOTE = 'stop', 'warning', 'note'
-_LONGEST = 10_000  # characters of a finding: a message may name any number of joints
+_LONGEST = 10_000  # characters of a finding; a message may name any number of joints
 _LABELS = {STOP: 'STOP  ', WARNING: 'warn  ', NOTE: 'note  '}
 
 
 class Finding(NamedTuple):
     """
-    One finding.
+    A finding.
 
     Attributes
     ----------
     level : {'stop', 'warning', 'note'}
-        Whether the controller would not start or must not, something is odd, or good to know.
+        'stop': the controller would not start, or must not.
     kind : str
-        What it is about, for programs: model, inertia, limits, gravity, payload, ...
+        Subject, for programs: model, inertia, limits, gravity, payload, ...
     text : str
-        With names, values and units, and a remedy where there is one.
+        Message with names, values, units and, if there is one, a remedy.
 
     """
 
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:
-    """Return the findings as text, the gravest first."""
+    """Return the findings as lines, ordered by level."""
     order = list(_LABELS)
     ranked = sorted(findings, key=lambda each: order.index(each.level))
     return [line for each in ranked
@@ -42,10 +42,10 @@ def lines(findings: Iterable[Finding]) -> list[str]:
 
 
 def stops(findings: Iterable[Finding]) -> int:
-    """Return how many stop a start."""
+    """Return the number of findings that prevent a start."""
     return sum(each.level == STOP for each in findings)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names for a sentence, all of them."""
+    """Return quoted names, separated by commas."""
     return ', '.join(f"'{name}'" for name in names)

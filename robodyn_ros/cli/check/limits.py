@@ -1,4 +1,4 @@
-"""Limits of a URDF: missing, in another unit, soft ones, and those of joints that mimic others."""
+"""Limits of a URDF: missing ones, wrong units, soft limits, and limits of mimic joints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from robodyn_ros.model.mimic import Coordinate
 from robodyn_ros.model.selection import Selection
 from robodyn_ros.model.warning_list import WarningList
 
-_MOST_EFFORT = 1e5  # N m or N; a limit above protects nothing
-# what few joints reach, and what only stands for none
+_MAX_EFFORT = 1e5  # N m or N; a limit above protects nothing
+# limits above the first value are implausible; above the second they are placeholders for none
 _TURNS, _NO_LIMIT = 4.0 * math.pi, 1000.0   # rad
 _SLIDE, _NO_SLIDE = 10.0, 1e5               # m
 _SPEED, _NO_SPEED = 60.0, 4000.0            # rad/s
@@ -27,24 +27,24 @@ _SAME = 1e-6
 
 def limits(joint_names: Sequence[str], effort: np.ndarray,
            velocity: np.ndarray) -> list[Finding]:
-    """Return which limits are missing, or so high that they protect nothing."""
+    """Return findings about limits that are missing, or too high to protect the joint."""
     names = np.array(joint_names)
     rows = (
         (STOP, ~np.isfinite(effort) | (effort <= 0.0), 'effort limit missing or 0 (N m or N)',
-         'the controller refuses to start without one: write what the motor can give at the '
-         'joint into <limit effort>, or set the parameter effort_limit'),
-        (WARNING, np.isfinite(effort) & (effort > _MOST_EFFORT),
-         f'effort limit above {_MOST_EFFORT:g} N m or N', 'it protects nothing: write what the '
-         'motor can give at the joint into <limit effort>'),
+         'the controller refuses to start without one: write the largest torque or force of the '
+         'motor at the joint into <limit effort>, or set the parameter effort_limit'),
+        (WARNING, np.isfinite(effort) & (effort > _MAX_EFFORT),
+         f'effort limit above {_MAX_EFFORT:g} N m or N', 'it protects nothing: write the largest '
+         'torque or force of the motor at the joint into <limit effort>'),
         (WARNING, ~np.isfinite(velocity) | (velocity <= 0.0),
-         'velocity limit missing or 0 (rad/s or m/s)', 'trajectories are not judged by it then: '
+         'velocity limit missing or 0 (rad/s or m/s)', 'the speed of trajectories is not checked: '
          'write it into <limit velocity>'))
     return [Finding(level, 'limits', f'{what} at {listed(names[bad])}; {remedy}')
             for level, bad, what, remedy in rows if bad.any()]
 
 
 def limits_without_model(text: str | bytes) -> list[Finding]:
-    """Judge the limits although there is no model, if joints and links are sound one by one."""
+    """Return findings about limits without a model, if each joint and link is valid by itself."""
     try:
         description = read_description(text, WarningList())
     except ModelError:
@@ -57,24 +57,24 @@ def limits_without_model(text: str | bytes) -> list[Finding]:
 
 
 def units(description: Description) -> list[Finding]:
-    """Return which limits look as if they were in degrees or millimetres."""
+    """Return findings about limits that seem to be in degrees or millimetres."""
     joints = description.joints.values()
     turning = [joint for joint in joints if joint.kind == 'revolute']
     sliding = [joint for joint in joints if joint.kind == 'prismatic']
     rows = (
         (turning, _largest, _TURNS, _NO_LIMIT, 'position limits beyond two turns',
-         'URDF wants rad, not degrees'),
+         'the unit of URDF is rad, not degrees'),
         (sliding, _largest, _SLIDE, _NO_SLIDE, 'position limits beyond 10 m',
-         'URDF wants m, not mm'),
+         'the unit of URDF is m, not mm'),
         (turning, lambda joint: joint.velocity, _SPEED, _NO_SPEED,
          f'velocity limits above {_SPEED:g} rad/s',
-         'URDF wants rad/s, not degrees per second, nor a placeholder'))
+         'the unit of URDF is rad/s, not degrees per second; or it is a placeholder'))
     found = []
     for group, value, least, most, what, remedy in rows:
-        odd = [f"'{joint.name}' ({value(joint):g})" for joint in group
-               if least < value(joint) <= most]
-        if odd:
-            found.append(Finding(WARNING, 'limits', f'{what} at {", ".join(odd)}: {remedy}'))
+        texts = [f"'{joint.name}' ({value(joint):g})" for joint in group
+                 if least < value(joint) <= most]
+        if texts:
+            found.append(Finding(WARNING, 'limits', f'{what} at {", ".join(texts)}: {remedy}'))
     return found
 
 
@@ -83,14 +83,14 @@ def _largest(joint: Joint) -> float:
 
 
 def soft_limits(text: str | bytes, description: Description) -> list[Finding]:
-    """Return which <safety_controller> asks for less than <limit> allows: nothing obeys it."""
+    """Return findings about soft limits of <safety_controller> inside <limit>: they are unused."""
     inner = []
-    # the text has been read before: it has neither document type nor entities
+    # safe to parse: `read_description` rejects document types and entities
     for element in ElementTree.fromstring(text).findall('joint'):
         joint = description.joints.get(element.get('name'))
         for safety in element.findall('safety_controller') if joint else ():
             lower, upper = (_number(safety.get(f'soft_{end}_limit')) for end in ('lower', 'upper'))
-            # 0 and 0 are what is meant by leaving them out
+            # both 0 is the default, which means none
             if joint.moves and (lower or upper) and (
                     lower > joint.lower + _SAME or upper < joint.upper - _SAME):
                 inner.append(f"'{joint.name}' ({_range(lower, upper)} within "
@@ -98,9 +98,8 @@ def soft_limits(text: str | bytes, description: Description) -> list[Finding]:
     if not inner:
         return []
     return [Finding(WARNING, 'limits', (
-        f'soft limits of <safety_controller> at {", ".join(inner)}: they are not used, joints may '
-        'move within <limit lower upper>, at whose ends the controller brakes; write there what '
-        'is to be kept'))]
+        f'soft limits of <safety_controller> at {", ".join(inner)}: they are not used, the '
+        'controller brakes at the ends of <limit lower upper>; write the limits to keep there'))]
 
 
 def _number(text: str | None) -> float:
@@ -112,7 +111,7 @@ def _number(text: str | None) -> float:
 
 def followers(model: RobotModel, description: Description,
               selection: Selection) -> list[Finding]:
-    """Return what limits of mimicking joints take from their leaders, and which are never met."""
+    """Return findings about mimic joints that lower limits of their leaders, or leave no range."""
     lowered, unmet, stuck = [], [], []
     for joint in selection.moving:
         mimic = selection.mimics.get(joint.name)
@@ -131,16 +130,16 @@ def followers(model: RobotModel, description: Description,
                for end, there in zip((joint.lower, joint.upper), reached)):
             unmet.append(f"'{joint.name}' ({_range(*reached)} of "
                          f'{_range(joint.lower, joint.upper)})')
-    rows = ((NOTE, lowered, 'joints that mimic others take from the limits of those: ', ''),
-            (NOTE, unmet, 'position limits that joints which mimic others never reach: ', ''),
+    rows = ((NOTE, lowered, 'mimic joints lower the limits of their leaders: ', ''),
+            (NOTE, unmet, 'position limits that mimic joints never reach: ', ''),
             (WARNING, [f"'{name}'" for name in dict.fromkeys(stuck)],
-             'joints that mimic others leave no room to ', ': correct limits or <mimic>'))
+             'mimic joints leave no range to ', ': correct limits or <mimic>'))
     return [Finding(level, 'limits', start + ', '.join(names) + end)
             for level, names, start, end in rows if names]
 
 
 def _taken(leader: Coordinate, joint: Joint, mimic: Mimic) -> list[str]:
-    """Return which limits of its leader a mimicking joint lowers, from what to what."""
+    """Return the limits of its leader that a mimic joint lowers, old and new."""
     def shown():
         return (_range(leader.lower, leader.upper), f'{leader.velocity:g}', f'{leader.effort:g}')
 

@@ -1,4 +1,4 @@
-"""A running arm, judged: joint states, effort at rest, effort controller, commanders."""
+"""Findings about a running arm: joint states, effort at rest, effort controller, commanders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.cli.check.states import (
     judge_names, judge_numbers, judge_silence, judge_timing, mean_state, read_table)
 from robodyn_ros.cli.check.workspace import usable_limits
-from robodyn_ros.control import Loads, PositionLimits, with_slots
+from robodyn_ros.control import Loads, with_slots
+from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.control.takeover import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import StateError
@@ -20,19 +21,19 @@ from robodyn_ros.model import RobotModel
 if TYPE_CHECKING:  # needs ROS
     from robodyn_ros.nodes.live_check import Seen
 
-_TOLERANCE = 0.1   # part of the effort limit, as the parameter handshake_tolerance has it
+_TOLERANCE = 0.1   # part of the effort limit; default of the parameter handshake_tolerance
 _OWN = 'computed_torque_controller'
 
 
 class LiveResult(NamedTuple):
-    """What was found, and the numbers behind it."""
+    """Findings, and the measured values."""
 
     findings: list[Finding]
     measured: dict[str, Any]
 
 
 def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = False) -> LiveResult:
-    """Return what the running arm lacks for a start, and what is odd about it."""
+    """Return the findings about the running arm."""
     model = dynamics.model
     found = [*_commanders(seen), *_effort_controller(model, seen)]
     measured = {'joint_states': seen.topic, 'publishers': seen.publishers,
@@ -54,7 +55,7 @@ def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = Fal
 
 def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
              driver_compensates_gravity: bool) -> list[Finding]:
-    """Judge whether the arm can be taken over where it is, and the effort that it reports."""
+    """Check the position of the arm and the effort that it reports at rest."""
     found = []
     try:
         check_state(model, *state[:2])
@@ -76,37 +77,37 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
     if over.any():
         names = [name for name, bad in zip(model.joint_names, over) if bad]
         found.append(Finding(STOP, 'gravity', (
-            f'where the arm stands gravity is more than the effort limit (N m or N) of '
-            f'{listed(names)}; move it to another pose by hand')))
-    text = (f'the effort at rest could not be compared with the weight: {notice}' if notice else
-            'the effort that the arm reports at rest fits its weight')
+            f'at the present position gravity exceeds the effort limit (N m or N) of '
+            f'{listed(names)}; move the arm to another pose by hand')))
+    text = (f'the effort at rest could not be compared with the gravity torque: {notice}'
+            if notice else 'the reported effort at rest agrees with the gravity torque')
     return [*found, Finding(NOTE, 'effort', text)]
 
 
 def _commanders(seen: Seen) -> list[Finding]:
     found = []
-    rivals = sorted((Counter(seen.commanders) - Counter(seen.guards)).elements())
-    others = [name for name in rivals if name.rpartition('/')[2] != _OWN]
-    if len(rivals) > 1 or others:
+    commanders = sorted((Counter(seen.commanders) - Counter(seen.guards)).elements())
+    others = [name for name in commanders if name.rpartition('/')[2] != _OWN]
+    if len(commanders) > 1 or others:
         found.append(Finding(STOP, 'commands', (
-            f'{", ".join(rivals)} publish on {seen.commands}: the controller does not '
-            'take over while somebody else commands the arm; stop '
+            f'{", ".join(commanders)} publish on {seen.commands}: the controller does not '
+            'start while another node commands the arm; stop '
             f'{", ".join(others) or "all but one"}')))
-    elif rivals:
-        found.append(Finding(NOTE, 'commands', f'{rivals[0]} commands the arm already'))
-    if len(rivals) < len(seen.commanders):
+    elif commanders:
+        found.append(Finding(NOTE, 'commands', f'{commanders[0]} commands the arm already'))
+    if len(commanders) < len(seen.commanders):
         found.append(Finding(NOTE, 'commands', (
             f'a guard publishes on {seen.commands} as well: it commands only when the controller '
-            'falls silent')))
+            'does not')))
     if not seen.listeners:
         found.append(Finding(WARNING, 'commands', (
-            f'nobody listens on {seen.commands}: torques would go nowhere; start the effort '
-            'controller, or name its topic with --commands')))
+            f'no subscriber on {seen.commands}: torques would have no effect; start the effort '
+            'controller, or give its topic with --commands')))
     return found
 
 
 def _effort_controller(model: RobotModel, seen: Seen) -> list[Finding]:
-    """Judge the list of joints of ros2_control's effort controller: it maps by position."""
+    """Check the list of joints of ros2_control's effort controller, which maps by position."""
     if seen.parameters is None or not seen.parameters.get('joints'):
         return []
     theirs = list(seen.parameters['joints'])
@@ -115,15 +116,15 @@ def _effort_controller(model: RobotModel, seen: Seen) -> list[Finding]:
     if set(theirs) != set(expected):
         found.append(Finding(STOP, 'commands', (
             f'{seen.effort_controller} commands the joints {listed(theirs)}, the model has '
-            f'{listed(expected)}: make them the same, with its parameter joints, or here with '
+            f'{listed(expected)}: change its parameter joints, or select others here with '
             '--base, --tip and --lock')))
     elif theirs != expected:
         found.append(Finding(STOP, 'commands', (
-            f'{seen.effort_controller} takes torques in another order, each would go to a wrong '
-            f'joint; set the parameter command_joints to [{", ".join(theirs)}]')))
+            f'{seen.effort_controller} expects torques in another order, each would act on a '
+            f'wrong joint; set the parameter command_joints to [{", ".join(theirs)}]')))
     interface = seen.parameters.get('interface_name')
     if interface and interface != 'effort':
         found.append(Finding(STOP, 'commands', (
             f'{seen.effort_controller} has the interface {interface!r}: torques (N m or N) would '
-            "be taken for something else; set its interface_name to 'effort'")))
+            "be misinterpreted; set its interface_name to 'effort'")))
     return found

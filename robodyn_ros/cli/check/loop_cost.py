@@ -1,4 +1,4 @@
-"""What the control law of an arm costs on this machine."""
+"""Computation time of the control law of an arm on this machine."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.bench.timing import by_turns, Call, Effort, quartiles
+from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.cli.check.workspace import reach, usable_limits
 from robodyn_ros.control import ControlLaw, make_gains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.trajectory import Reference
 
-_EFFORT = Effort(patience=0.2)
+_BUDGET = Budget(total=0.2)
 
 
 class LoopCost(NamedTuple):
     """
-    Price of one torque, without ROS around it.
+    Computation time of the torques of one cycle, without ROS.
 
     Attributes
     ----------
     what : str
-        What was timed.
+        Name of the timed function.
     microseconds : float
-        Median of a call.
+        Median time of a call, in us.
     ready : float
-        Seconds until it was compiled, or loaded from the cache.
+        Time until it was compiled, or loaded from the cache, in s.
 
     """
 
@@ -38,16 +38,16 @@ class LoopCost(NamedTuple):
 
 
 def measure(dynamics: Dynamics) -> LoopCost:
-    """Return the cost of the whole computed-torque law; of inverse dynamics if it has no gains."""
+    """Return the cost of the computed-torque law; of inverse dynamics if gains are impossible."""
     begin = time.perf_counter()
     try:
         what, call = 'computed-torque law, all terms', law_call(dynamics)
-    except RobodynError:  # a joint that moves no mass has no gains
+    except RobodynError:  # gains need mass at every joint
         names = {'dyn': dynamics, 'q': _middle(dynamics), 'zero': np.zeros(dynamics.nv)}
         what, call = 'inverse dynamics', Call('dyn.inverse_dynamics(q, zero, zero)', names)
     call.result()
     ready = time.perf_counter() - begin
-    seconds = by_turns([call.timer()], _EFFORT)
+    seconds = interleaved_times([call.timer()], _BUDGET)
     return LoopCost(what, 1e6 * quartiles(seconds[:, 0])[1], ready)
 
 
@@ -58,7 +58,7 @@ def law_call(dynamics: Dynamics) -> Call:
     Raises
     ------
     RobodynError
-        There are no gains for this robot.
+        Gains cannot be made for this robot.
 
     """
     q = _middle(dynamics)

@@ -1,4 +1,4 @@
-"""What a URDF says, judged before anything moves: mistakes, oddities, roles of joints."""
+"""Findings about a URDF: defects, implausible values, and the roles of joints."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from robodyn_ros.model.selection import select, Selection
 from robodyn_ros.model.source import read_source
 from robodyn_ros.model.warning_list import WarningList
 
-# warnings of the model that are told here in full, with all names
-_RETOLD = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',
-           'locked joints: ', 'joint mimics ')
-_FAR = 3.0          # times the length of all links, and at least ...
-_NEAR = 1.0         # m: of a centre of mass from the frame of its link
+# warnings of the model that findings here replace, with all names
+_REPLACED = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',
+             'locked joints: ', 'joint mimics ')
+# largest plausible distance of a centre of mass from the frame of its link: ratio to the length of
+# all links, and at least so many m
+_FAR, _NEAR = 3.0, 1.0
 _INERTIAL = 'principal moment'
 
 
 class Reading(NamedTuple):
     """
-    A URDF as far as it could be read.
+    Result of reading a URDF.
 
     Attributes
     ----------
     model : RobotModel or None
+        The model; None if the URDF has defects.
     findings : list of Finding
     roles : dict of str to str
-        For each joint of the URDF whether it moves, is fixed, mimics another, is locked, or is
-        outside the chosen part.
+        Role of each joint of the URDF: moves, fixed, mimics another, locked, or left out.
 
     """
 
@@ -46,24 +47,24 @@ class Reading(NamedTuple):
 
 def read(robot: Robot) -> Reading:
     """
-    Read a URDF, and judge it.
+    Read a URDF and return the model with findings.
 
     Raises
     ------
     ModelError
-        There is no such file, or the URDF is sound but does not have what was asked for.
+        The file cannot be read, or a valid URDF does not have a selected link or joint.
 
     """
     text = read_source(robot.urdf)
-    asked = robot.selection()
+    selected = robot.selection()
     try:
-        model = RobotModel.from_urdf(text, gravity=robot.gravity, **asked)
+        model = RobotModel.from_urdf(text, gravity=robot.gravity, **selected)
     except ModelError as error:
-        if any(asked.values()) and _is_sound(text, error):
+        if any(selected.values()) and _is_of_selection(text, error):
             raise
         return Reading(None, [*_problems(error), *limits_without_model(text)], {})
     description = read_description(text, WarningList())
-    selection = select(description, **asked, warnings=WarningList())
+    selection = select(description, **selected, warnings=WarningList())
     roles = _roles(description, selection)
     return Reading(model, [*_warnings(model), *_sizes(model, description),
                            *limits(model.joint_names, model.effort_limit, model.velocity_limit),
@@ -71,8 +72,8 @@ def read(robot: Robot) -> Reading:
                            *followers(model, description, selection), *_left_out(roles)], roles)
 
 
-def _is_sound(text: str | bytes, error: ModelError) -> bool:
-    """Return whether an error is one of what was asked for, not of the URDF."""
+def _is_of_selection(text: str | bytes, error: ModelError) -> bool:
+    """Return whether an error is caused by the selection, not by the URDF."""
     try:
         RobotModel.from_urdf(text)
     except ModelError as other:
@@ -87,7 +88,7 @@ def _problems(error: ModelError) -> list[Finding]:
 
 def _warnings(model: RobotModel) -> list[Finding]:
     return [Finding(WARNING, _kind(text), text) for text in model.warnings
-            if not text.startswith(_RETOLD)]
+            if not text.startswith(_REPLACED)]
 
 
 def _kind(text: str) -> str:
@@ -95,7 +96,7 @@ def _kind(text: str) -> str:
 
 
 def _sizes(model: RobotModel, description: Description) -> list[Finding]:
-    """Find masses where no link of this arm can have them, as a wrong unit makes them."""
+    """Find implausible centres of mass and inertias, as wrong units cause them."""
     longest = float(sum(np.linalg.norm(joint.translation)
                         for joint in description.joints.values()))
     found = []
@@ -107,14 +108,14 @@ def _sizes(model: RobotModel, description: Description) -> list[Finding]:
         if away > max(_FAR * longest, _NEAR):
             found.append(Finding(WARNING, 'inertia', (
                 f'link {name!r}: its centre of mass is {away:.4g} m away from its frame, all '
-                f'links together are {longest:.3g} m long: check the unit of <origin xyz> in its '
-                '<inertial>, it is m, not mm')))
+                f'links together are {longest:.3g} m long: check <origin xyz> in its <inertial>, '
+                'the unit is m, not mm')))
         radius = np.sqrt(max(0.0, np.trace(link.inertia)) / (2.0 * link.mass))
         if radius > longest:
             found.append(Finding(WARNING, 'inertia', (
                 f'link {name!r}: {link.mass:.4g} kg with this inertia have a radius of gyration '
-                f'of {radius:.3g} m, more than all links together are long ({longest:.3g} m): '
-                'check the unit of ixx .. izz, it is kg m^2, and that they are not placeholders')))
+                f'of {radius:.3g} m, more than the length of all links ({longest:.3g} m): check '
+                'ixx .. izz, the unit is kg m^2, and that they are not placeholders')))
     return found
 
 
@@ -137,12 +138,12 @@ def _roles(description: Description, selection: Selection) -> dict[str, str]:
 
 
 def _left_out(roles: dict[str, str]) -> list[Finding]:
-    """Tell of the joints that are no coordinate, and why."""
+    """Return notes about joints that are not coordinates of the model."""
     found = []
     for role, what in (('fixed', 'fixed joints'), ('locked', 'locked joints'),
-                       ('mimics', 'joints that mimic others'),
+                       ('mimics', 'mimic joints'),
                        ('left out', 'joints above or beside the base link, left out')):
-        names = [name for name, told in roles.items() if told.startswith(role)]
+        names = [name for name, actual in roles.items() if actual.startswith(role)]
         if names:
             texts = names if role in ('fixed', 'left out') else [
                 f'{name} ({roles[name]})' for name in names]

@@ -1,4 +1,4 @@
-"""Joint states of a running arm, judged: names, numbers, rate and stamps."""
+"""Findings about the joint states of a running arm: names, numbers, rate and stamps."""
 
 from __future__ import annotations
 
@@ -15,79 +15,83 @@ from robodyn_ros.safety import StaleMonitor
 if TYPE_CHECKING:  # needs ROS
     from robodyn_ros.nodes.live_check import Seen
 
-# as the parameters stale.hold, stale.stop and stale.max_skew have it
+# defaults of the parameters stale.hold, stale.stop and stale.max_skew
 _HOLD, _STOP, _SKEW = 0.05, 0.25, 1.0
-_SLOW = 100.0      # Hz below which feedback can only be soft
+_SLOW = 100.0      # Hz below which gains must be low
 
 
 class Table(NamedTuple):
     """
-    Joint states as arrays in model order, NaN where a message did not say; (N, nv).
+    Joint states as arrays in model order.
 
     Attributes
     ----------
-    told : (N, nv) array of bool
-        Whether a message named the joint.
+    position, velocity, effort : (N, nv) array
+        Values; NaN where a message has none.
+    named : (N, nv) array of bool
+        Whether a message names the joint.
 
     """
 
     position: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
-    told: np.ndarray
+    named: np.ndarray
 
 
 def judge_silence(seen: Seen) -> Finding:
-    """Return why there are no joint states."""
+    """Return the finding about missing joint states."""
     text = f'no joint states on {seen.topic}: '
     if seen.publishers:
-        text += f'{", ".join(seen.publishers)} would publish there, but nothing comes'
+        text += f'publishers are {", ".join(seen.publishers)}, but no messages arrive'
     elif seen.elsewhere:
-        text += f'there are some on {", ".join(seen.elsewhere)}; name it with --joint-states'
+        text += (f'there are some on {", ".join(seen.elsewhere)}; give the topic with '
+                 '--joint-states')
     else:
         domain = os.environ.get('ROS_DOMAIN_ID', '0')
-        text += ('nobody publishes there; start the driver or joint_state_broadcaster, and see '
-                 f'that ROS_DOMAIN_ID (here {domain}) and the network are the same')
+        text += ('no publisher; start the driver or joint_state_broadcaster, and check that '
+                 f'ROS_DOMAIN_ID (here {domain}) and the network are the same')
     return Finding(STOP, 'joint_states', text)
 
 
 def read_table(model: RobotModel, seen: Seen) -> Table:
     """Return the messages as arrays in model order."""
     rows = np.full((3, len(seen.messages), model.nv), np.nan)
-    told = np.zeros((len(seen.messages), model.nv), dtype=bool)
+    named = np.zeros((len(seen.messages), model.nv), dtype=bool)
     for k, message in enumerate(seen.messages):
         column = {name: i for i, name in enumerate(message.names)}
         for j, name in enumerate(model.joint_names):
             i = column.get(name)
             if i is None:
                 continue
-            told[k, j] = True
+            named[k, j] = True
             for row, values in zip(rows, (message.position, message.velocity, message.effort)):
                 if len(values) == len(message.names):
                     row[k, j] = values[i]
-    return Table(*rows, told)
+    return Table(*rows, named)
 
 
 def mean_state(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the last position, and means of velocity and effort; NaN where there is none."""
-    state = [np.full(table.told.shape[1], np.nan) for _ in range(3)]
-    for j, told in enumerate(table.told.T):
-        if told.any():
-            state[0][j] = table.position[told, j][-1]
-            state[1][j] = table.velocity[told, j].mean()
-            state[2][j] = table.effort[told, j].mean()
+    state = [np.full(table.named.shape[1], np.nan) for _ in range(3)]
+    for j, named in enumerate(table.named.T):
+        if named.any():
+            state[0][j] = table.position[named, j][-1]
+            state[1][j] = table.velocity[named, j].mean()
+            state[2][j] = table.effort[named, j].mean()
     return tuple(state)
 
 
 def judge_names(model: RobotModel, seen: Seen, table: Table) -> list[Finding]:
-    """Judge which joints are reported, and in what order."""
+    """Check the names and the order of the reported joints."""
     found = []
     reported = list(dict.fromkeys(name for each in seen.messages for name in each.names))
-    missing = [name for name, told in zip(model.joint_names, table.told.any(axis=0)) if not told]
+    missing = [name for name, named in zip(model.joint_names, table.named.any(axis=0))
+               if not named]
     if missing:
         found.append(Finding(STOP, 'joint_states', (
             f'joints not reported on {seen.topic}: {listed(missing)}; reported are '
-            f'{listed(reported)}. Correct the names, or lock what does not move (--lock, '
+            f'{listed(reported)}. Correct the names, or lock joints that do not move (--lock, '
             'parameter locked)')))
     extra = [name for name in reported if name not in model.joint_names]
     if extra:
@@ -96,8 +100,8 @@ def judge_names(model: RobotModel, seen: Seen, table: Table) -> list[Finding]:
     ours = [name for name in reported if name in model.joint_names]
     if not missing and ours != list(model.joint_names):
         found.append(Finding(NOTE, 'joint_states', (
-            f'joint states come in the order {", ".join(ours)}; that is in order, joints are '
-            'mapped by name')))
+            f'joint states have the order {", ".join(ours)}; this is correct, joints are mapped '
+            'by name')))
     twice = {name for each in seen.messages for name in each.names if each.names.count(name) > 1}
     if twice:
         found.append(Finding(STOP, 'joint_states', (
@@ -106,49 +110,50 @@ def judge_names(model: RobotModel, seen: Seen, table: Table) -> list[Finding]:
 
 
 def judge_numbers(model: RobotModel, table: Table) -> list[Finding]:
-    """Judge whether positions, velocities and efforts are there, and are numbers."""
+    """Check that positions, velocities and efforts are reported and finite."""
     found = []
     for what, unit, values in (('position', 'rad or m', table.position),
                                ('velocity', 'rad/s or m/s', table.velocity)):
-        bad = table.told & ~np.isfinite(values)
-        names = [f'{name} ({count} of {told})' for name, count, told in zip(
-            model.joint_names, bad.sum(axis=0), table.told.sum(axis=0)) if count]
+        bad = table.named & ~np.isfinite(values)
+        names = [f'{name} ({count} of {total})' for name, count, total in zip(
+            model.joint_names, bad.sum(axis=0), table.named.sum(axis=0)) if count]
         if names:
             found.append(Finding(STOP, 'joint_states', (
                 f'{what} missing or not a number ({unit}), in messages: {", ".join(names)}; the '
-                f'driver must tell the {what} of every joint')))
-    silent = [name for name, told, effort in zip(
-        model.joint_names, table.told.any(axis=0), np.isfinite(table.effort).any(axis=0))
-        if told and not effort]
-    if silent:
+                f'driver must report the {what} of every joint')))
+    without = [name for name, named, effort in zip(
+        model.joint_names, table.named.any(axis=0), np.isfinite(table.effort).any(axis=0))
+        if named and not effort]
+    if without:
         found.append(Finding(WARNING, 'effort', (
-            f'no effort (N m or N) is reported for {listed(silent)}: signs, units and who '
-            'compensates gravity cannot be checked before the arm is taken over')))
+            f'no effort (N m or N) is reported for {listed(without)}: signs, units and gravity '
+            'compensation by the driver cannot be checked before control starts')))
     return found
 
 
 def judge_timing(seen: Seen) -> tuple[list[Finding], float, float]:
-    """Judge rate and stamps; return the findings, the rate in Hz and the longest gap in s."""
+    """Check rate and stamps; return the findings, the rate in Hz and the longest gap in s."""
     arrived = np.array([each.arrived for each in seen.messages])
     gaps = np.diff(arrived)
     if not gaps.size:
-        return [Finding(STOP, 'rate', f'only one message came on {seen.topic}')], np.nan, np.nan
+        return ([Finding(STOP, 'rate', f'only one message arrived on {seen.topic}')], np.nan,
+                np.nan)
     rate, longest = float(gaps.size / gaps.sum()), float(gaps.max())
-    found, text = [], f'joint states come at {number(rate)} Hz'
+    found, text = [], f'joint states arrive at {number(rate)} Hz'
     if rate * _HOLD < 1.0:
-        found.append(Finding(STOP, 'rate', f'{text}: the controller stops when they are silent '
-                             f'for {1e3 * _HOLD:g} ms; raise the rate to 500 Hz or more'))
+        found.append(Finding(STOP, 'rate', f'{text}: the controller stops after {1e3 * _HOLD:g} '
+                             'ms without them; raise the rate to 500 Hz or more'))
     elif rate < _SLOW:
-        found.append(Finding(WARNING, 'rate', f'{text}: feedback can only be soft; 500 Hz or more '
-                             'are usual'))
+        found.append(Finding(WARNING, 'rate', f'{text}: gains must be low; 500 Hz or more are '
+                             'usual'))
     else:
         found.append(Finding(NOTE, 'rate', f'{text}, the longest gap was '
                              f'{number(1e3 * longest)} ms'))
     if longest > _HOLD and rate * _HOLD >= 1.0:
         found.append(Finding(WARNING, 'rate', (
-            f'the longest gap between joint states was {number(1e3 * longest)} ms, as this '
-            f'process saw it; after {1e3 * _HOLD:g} ms the controller brings the arm to rest: '
-            'see that driver and controller have a core each')))
+            f'the longest gap between joint states was {number(1e3 * longest)} ms in this '
+            f'process; after {1e3 * _HOLD:g} ms the controller brings the arm to rest: check '
+            'that driver and controller have a core each')))
     return [*found, *_stamps(seen)], rate, longest
 
 
@@ -158,8 +163,9 @@ def _stamps(seen: Seen) -> list[Finding]:
               for each in seen.messages)
     if not bad:
         return []
-    # the parts of a state that comes in several messages may have one stamp
+    # the messages of one state may have the same stamp
     level = STOP if bad > len(seen.messages) // 2 else WARNING
     reason = monitor.check(seen.messages[-1].arrived + _HOLD).reason
     return [Finding(level, 'stamps', (
-        f'{bad} of {len(seen.messages)} joint states would not count, by their stamps: {reason}'))]
+        f'{bad} of {len(seen.messages)} joint states would be rejected by their stamps: '
+        f'{reason}'))]

@@ -1,8 +1,8 @@
 """
-Where an arm can be, and what gravity asks of its motors there.
+The workspace of an arm: gravity torques, largest payload and condition of the mass matrix.
 
-Poses are drawn at random inside the position limits, and the worst of them is followed uphill,
-one joint after the other. Whether the arm hits itself on the way is not considered.
+Random poses are drawn inside the position limits; a coordinate search starts from the worst one.
+Self-collisions are not checked.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
 _TURN = 2.0 * np.pi
-_FURTHEST = 1e3           # rad or m from 0; limits like 1e308 stand for none
-_GRID, _ROUNDS = 33, 16   # of the search: places along a joint, each round half as far apart
-_CONDITIONED = 2000       # poses whose mass matrix is looked at
-_SINGULAR = 1e-16         # smallest eigenvalue, as a share of the largest, that is not 0
-_SAME = 1e-6              # share by which a tidier pose may be better than the worst one
-_NONE = 1e-9              # N m or N per kg that is no lever at all
+_FURTHEST = 1e3           # rad or m from 0; limits like 1e308 mean none
+_GRID, _ROUNDS = 33, 16   # search: positions of a joint, with half the distance in each round
+_CONDITIONED = 2000       # poses at which the mass matrix is computed
+_SINGULAR = 1e-16         # ratio of smallest to largest eigenvalue that counts as 0
+_SAME = 1e-6              # relative difference of scores that counts as equal
+_NONE = 1e-9              # N m or N per kg that counts as 0
 
 
-class Weight(NamedTuple):
+class GravityLoad(NamedTuple):
     """
-    What gravity asks of the joints; per joint in model order, N m or N.
+    Gravity torques over the workspace; per joint in model order, N m or N.
 
     Attributes
     ----------
     torque : (nv,) array
-        The largest in size, with its sign.
+        Gravity torques of the largest size.
     poses : (nv, nv) array
-        Row j is the pose in which joint j has it.
+        Row j: pose of the largest gravity torque of joint j.
     over : (nv,) array
         Share of the poses in which it exceeds the effort limit; NaN without a limit.
     over_any : float
-        Share of the poses in which any joint is overloaded.
+        Share of the poses in which it exceeds the effort limit of any joint.
 
     """
 
@@ -50,19 +50,19 @@ class Weight(NamedTuple):
 
 class Payload(NamedTuple):
     """
-    What a link can carry at its origin.
+    Largest payload at the origin of a link.
 
     Attributes
     ----------
     link : str
     mass : float
-        kg that can be held in every pose; infinite if no joint bears it.
+        Largest mass that can be held in every pose, in kg; infinite if no joint limits it.
     joint : int
-        Which joint limits it; -1 if none does.
+        Index of the joint that limits it; -1 if none does.
     pose : (nv,) array
-        Where.
+        Pose in which it is limited.
     shares : dict of int to float
-        kg that can be held in so many per cent of the poses.
+        Largest mass in kg for a percentage of the poses.
 
     """
 
@@ -74,7 +74,7 @@ class Payload(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Largest condition number of the mass matrix, where that is, and the joint that is light."""
+    """Largest condition number of the mass matrix, its pose, and the joint of least inertia."""
 
     number: float
     pose: np.ndarray
@@ -82,14 +82,14 @@ class Condition(NamedTuple):
 
 
 def usable_limits(model: RobotModel) -> np.ndarray:
-    """Return the effort limits, infinite where there is none or it is 0; (nv,)."""
+    """Return the effort limits, infinite if missing or 0; (nv,)."""
     limit = np.array(model.effort_limit)
     limit[~(limit > 0.0)] = np.inf
     return limit
 
 
 def reach(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions between which poses are drawn; for a turning joint one turn is all."""
+    """Return the limits of random poses, (nv,) each; one turn at most for revolute joints."""
     low, high = (np.clip(limit, -_FURTHEST, _FURTHEST) for limit in (model.lower, model.upper))
     turns = ~joint_slides(model) & (high - low > _TURN)
     start = np.clip(-np.pi, low, high - _TURN)
@@ -97,71 +97,72 @@ def reach(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sample(model: RobotModel, count: int, seed: int) -> np.ndarray:
-    """Return poses drawn evenly from the position limits; (count, nv)."""
+    """Return random poses, uniform inside the position limits; (count, nv)."""
     low, high = reach(model)
     return low + (high - low) * np.random.default_rng(seed).random((count, model.nv))
 
 
-def climb(model: RobotModel, score: Callable[[np.ndarray], np.ndarray],
-          start: np.ndarray) -> np.ndarray:
+def maximize(model: RobotModel, score: Callable[[np.ndarray], np.ndarray],
+             start: np.ndarray) -> np.ndarray:
     """
-    Return a pose with a larger score than the one to start from, or that one.
+    Return a pose with a locally maximal score, from a coordinate search.
 
-    Joints that do not matter stand at 0, or as near as their limits allow.
+    Joints that do not change the score are at 0, or at the nearest limit.
 
     Parameters
     ----------
     model : RobotModel
-        Has the position limits.
+        Model with the position limits.
     score : callable
-        Of poses (N, nv), returns (N,).
+        Function of poses (N, nv) that returns scores (N,).
     start : (nv,)
-        Where to begin.
+        Initial pose.
 
     """
     low, high = reach(model)
     best, highest = np.array(start), float(score(start[None])[0])
-    # all along each joint first, then closer and closer to the best place
+    # the whole range of each joint first, then smaller ranges about the best position
     for width in (high - low) * 0.5 ** np.arange(_ROUNDS)[:, None]:
         for joint in range(model.nv):
-            places = np.repeat(best[None], _GRID, axis=0)
-            places[:, joint] = np.clip(
+            candidates = np.repeat(best[None], _GRID, axis=0)
+            candidates[:, joint] = np.clip(
                 best[joint] + width[joint] * np.linspace(-1.0, 1.0, _GRID), low[joint],
                 high[joint])
-            scores = score(places)
+            scores = score(candidates)
             k = int(np.argmax(scores))
             if scores[k] > highest:
-                best, highest = places[k], float(scores[k])
-    return _tidied(score, best, highest - _SAME * abs(highest), np.clip(0.0, low, high))
+                best, highest = candidates[k], float(scores[k])
+    return _with_zeros(score, best, highest - _SAME * abs(highest), np.clip(0.0, low, high))
 
 
-def _tidied(score: Callable[[np.ndarray], np.ndarray], pose: np.ndarray, enough: float,
-            zero: np.ndarray) -> np.ndarray:
+def _with_zeros(score: Callable[[np.ndarray], np.ndarray], pose: np.ndarray, least: float,
+                zero: np.ndarray) -> np.ndarray:
+    """Return the pose with joints at zero where the score does not fall below `least`."""
     for joint in range(pose.size):
-        tidy = pose.copy()
-        tidy[joint] = zero[joint]
-        if score(tidy[None])[0] >= enough:
-            pose = tidy
+        candidate = pose.copy()
+        candidate[joint] = zero[joint]
+        if score(candidate[None])[0] >= least:
+            pose = candidate
     return pose
 
 
-def weigh(dynamics: Dynamics, poses: np.ndarray,
-          look: Callable[[str], None] = lambda _: None) -> Weight:
-    """Return the largest weight that each joint has to hold; `look` is told how far it is."""
+def gravity_load(dynamics: Dynamics, poses: np.ndarray,
+                 tick: Callable[[str], None] = lambda _: None) -> GravityLoad:
+    """Return the largest gravity torque of each joint; `tick` is called with the progress."""
     model = dynamics.model
     g = dynamics.gravity(poses)
     limit = usable_limits(model)
     over = np.abs(g) > limit
     worst = np.empty((model.nv, model.nv))
     for j, k in enumerate(np.abs(g).argmax(axis=0)):
-        look(f'joint {j + 1} of {model.nv}')
-        worst[j] = climb(model, lambda q, j=j: np.abs(dynamics.gravity(q)[:, j]), poses[k])
+        tick(f'joint {j + 1} of {model.nv}')
+        worst[j] = maximize(model, lambda q, j=j: np.abs(dynamics.gravity(q)[:, j]), poses[k])
     share = np.where(np.isfinite(limit), over.mean(axis=0), np.nan)
-    return Weight(np.diagonal(dynamics.gravity(worst)).copy(), worst, share,
-                  float(over.any(axis=1).mean()))
+    return GravityLoad(np.diagonal(dynamics.gravity(worst)).copy(), worst, share,
+                       float(over.any(axis=1).mean()))
 
 
-def carry(dynamics: Dynamics, link: str, poses: np.ndarray) -> Payload:
+def largest_payload(dynamics: Dynamics, link: str, poses: np.ndarray) -> Payload:
     """Return the largest point mass that a link can carry at its origin."""
     model = dynamics.model
 
@@ -169,7 +170,7 @@ def carry(dynamics: Dynamics, link: str, poses: np.ndarray) -> Payload:
         return _spare(dynamics, link, q).min(axis=1)
 
     masses = spare(poses)
-    pose = climb(model, lambda q: -spare(q), poses[int(masses.argmin())])
+    pose = maximize(model, lambda q: -spare(q), poses[int(masses.argmin())])
     rooms = _spare(dynamics, link, pose[None])[0]
     joint = int(rooms.argmin())
     mass = max(0.0, float(rooms[joint]))
@@ -179,10 +180,10 @@ def carry(dynamics: Dynamics, link: str, poses: np.ndarray) -> Payload:
 
 
 def _spare(dynamics: Dynamics, link: str, q: np.ndarray) -> np.ndarray:
-    """Return the mass that each joint can bear; below 0 where gravity alone is too much."""
+    """Return the mass that each joint can hold; below 0 where gravity alone is too large."""
     limit = usable_limits(dynamics.model)
     g = dynamics.gravity(q)
-    # what 1 kg adds
+    # gravity torque of 1 kg
     load = -np.einsum('nij,i->nj', dynamics.jacobian(q, link)[:, :3], dynamics.model.gravity)
     lever = np.abs(load)
     with np.errstate(divide='ignore', invalid='ignore'):

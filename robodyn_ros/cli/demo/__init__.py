@@ -1,1 +1,1 @@
-"""A simulated arm that floats and tracks, under the real controller."""
+"""A demonstration of the controller with a simulated arm."""

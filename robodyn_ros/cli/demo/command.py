@@ -1,9 +1,10 @@
 """
-Run a simulated arm under the real controller, and judge what it does.
+Run a simulated arm under the real controller, and judge the result.
 
-Two processes talk over ROS as on a real arm. The arm is held, floats, makes a fast motion with all
-joints, makes it again with gravity left out of the feedforward, and is left alone by the
-controller. What it did is measured on the topics: a table, a verdict and a picture.
+Simulator and controller communicate over ROS as on a real arm. The arm is held, floats, executes a
+fast motion of all joints with and without gravity in the feedforward, and keeps its last torque
+when the controller exits. The results, measured on the topics, are a table, a verdict and a
+picture.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ EXAMPLES = """examples:
   robodyn demo
   robodyn demo --urdf arm.urdf --lock finger_joint:0.02 --speed 0.3
   robodyn demo --bag run1
-  robodyn demo --view                                look at it in the browser, and pull it
+  robodyn demo --view                                show and move the arm in the browser
   robodyn demo --urdf torso.urdf --base torso --tip left_hand --output results
 """
 
@@ -42,15 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_motion_arguments(parser)
     add = parser.add_argument
     add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
-        help='states per second, and steps of the simulation (default 1000)')
+        help='rate of states and simulation steps (default 1000)')
     add('--output', type=Path, default=Path(), metavar='DIR',
-        help='where robodyn_demo.png and robodyn_demo.npz go (default: here)')
-    add('--bag', type=Path, metavar='DIR', help='also write what was on the topics as a rosbag2 '
-        'in MCAP to this new folder; Foxglove and PlotJuggler open it')
-    add('--view', action='store_true', help='also show it in the browser, and stay there until '
-        'Ctrl-C with the arm floating')
-    add('--no-plot', action='store_true', help='no picture')
-    add('--keep-logs', action='store_true', help='keep what the processes said')
+        help='folder of robodyn_demo.png and robodyn_demo.npz (default: current folder)')
+    add('--bag', type=Path, metavar='DIR', help='also record the topics as a rosbag2 in MCAP to '
+        'this new folder, for Foxglove and PlotJuggler')
+    add('--view', action='store_true', help='also show the arm in the browser, where it floats '
+        'after the demo until Ctrl-C')
+    add('--no-plot', action='store_true', help='write no picture')
+    add('--keep-logs', action='store_true', help='keep the logs of the processes')
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     with steps('load the robot, plan a motion') as step:
         model = robot.load()
         motion = plan_motion(Dynamics(model), options.duration, options.speed)
-        # the controller finds all of its laws in the cache, and compiles none beside the motion
+        # fills the cache, so that the controller compiles nothing during the motion
         dynamics = Dynamics(with_slots(model))
         ArmController(dynamics).compile_all()
         step.result = f'{model.name}, {model.nv} joints, {motion.duration:.1f} s of motion'
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         if options.view:
             with steps('open the page') as step:
                 step.result = address = open_page(session, robot)
-        Scenario(session, findings, steps).tell()
+        Scenario(session, findings, steps).run()
         code = _conclude_all(session, findings, options, steps)
         if options.view:
             stay(session, address, steps)
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _conclude_all(session: Session, findings: Findings, options: argparse.Namespace,
                   steps: Steps) -> int:
-    """Write the bag as well, if there is to be one; else as `conclude`."""
+    """Write the bag, if requested; then conclude."""
     if options.bag:
         with steps('write the bag') as step:
             step.result = str(write_bag(options.bag, [
@@ -115,12 +116,12 @@ def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> i
                 step.result = f'no picture: {error}; pip install matplotlib'
     criteria = findings.criteria()
     for line in ('', *findings.joints(), '', *findings.loop(), '', *findings.notes(),
-                 *verdict(criteria, findings.reserve()), '',
+                 *verdict(criteria, findings.reservation()), '',
                  'written: ' + ', '.join(map(str, written))):
-        steps.say(line)
+        steps.write_line(line)
     return 1 if any(each.passed is False for each in criteria) else 0
 
 
 def _interrupt(_number, _frame) -> None:
-    """End as after Ctrl-C."""
+    """Raise KeyboardInterrupt, as on Ctrl-C."""
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Figures from recordings: how well an arm was held, tracked and left alone."""
+"""Figures of recordings: tracking errors, missed states and drift."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from robodyn_ros.exceptions import StateError
 
 class Tracking(NamedTuple):
     """
-    States and the references they were answered with, cycle by cycle; (N, nv) arrays.
+    States and their references of each cycle.
 
     Attributes
     ----------
     origin : int
         Stamp of the first state, in ns since the epoch.
     time : (N,) array
-        Stamps of the states, in seconds since then.
-    q, qd, reference, reference_velocity, torque, error
-        The error is reference minus position, for continuous joints the short way.
+        Stamps of the states, in s since then.
+    q, qd, reference, reference_velocity, torque, error : (N, nv) array
+        Error: reference minus position, for continuous joints between -pi and pi.
     states : int
-        States in the same time, answered or not.
+        Number of states in the same time, with and without a reference.
 
     """
 
@@ -38,12 +38,12 @@ class Tracking(NamedTuple):
 
     @property
     def missed(self) -> int:
-        """States that got no torque."""
+        """Count of states without a torque."""
         return self.states - len(self.time)
 
     @property
     def rms(self) -> np.ndarray:
-        """Root of the mean square of the error, (nv,)."""
+        """RMS error, (nv,)."""
         return np.sqrt(np.mean(self.error ** 2, axis=0))
 
     @property
@@ -59,19 +59,19 @@ class Tracking(NamedTuple):
 
 def match(states, references, continuous: np.ndarray) -> Tracking:
     """
-    Pair states with the references that carry their stamps.
+    Pair states and references of the same stamp.
 
     Parameters
     ----------
     states, references : JointLog
-        Of the same time, columns in model order; references may begin or end later.
+        Logs of the same interval, columns in model order; references may begin or end later.
     continuous : (nv,) array of bool
-        Joints whose angle counts modulo a turn.
+        Whether each joint is continuous.
 
     Raises
     ------
     StateError
-        There are none.
+        No stamps are equal.
 
     """
     stamps, ours, theirs = np.intersect1d(states.stamp, references.stamp, return_indices=True)
@@ -94,5 +94,5 @@ def short_way(difference: np.ndarray, continuous: np.ndarray) -> np.ndarray:
 
 
 def drift(positions: np.ndarray, continuous: np.ndarray) -> np.ndarray:
-    """Return how far each joint went at most from where it was at first; (nv,)."""
+    """Return the largest distance of each joint from its first position; (nv,)."""
     return np.abs(short_way(positions - positions[0], continuous)).max(axis=0)

@@ -1,4 +1,4 @@
-"""What a demo found out, as arrays, as a file, as tables and as verdicts."""
+"""Results of a demo as arrays, file, tables and criteria."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from robodyn_ros.cli.report import Criterion, number, table, WIDTH
 from robodyn_ros.cli.units import force_unit, large_unit, small_unit
 from robodyn_ros.model import RobotModel
 
-TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # rad or m that are allowed
-SATURATED = 0.01  # of the states: a motor then gives all that it has
-MISSED = 0.25  # of the states: a virtual machine may lose that much to its neighbours
-FAULT = 'fault: '  # how the controller logs one
-BUSY = 0.3      # cores, from which on other programs are mentioned
+TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # largest errors, rad or m
+SATURATED = 0.01  # part of the states that may have a torque at its limit
+MISSED = 0.25  # part of the states without a torque; a virtual machine may lose that much time
+FAULT = 'fault: '  # begin of a logged fault
+BUSY = 0.3      # cores used by other programs above which the machine counts as busy
 
 
 @dataclass
@@ -30,22 +30,22 @@ class Findings:
     Attributes
     ----------
     motion : Motion
-        As it was followed.
-    hold, floating, left : (nv,) array
-        Largest error of the hold; drifts while floating and after the controller left.
-    take : MotionRun
-        How the motion was made.
-    tracking, heavy : Tracking
-        Of the motion, and of the same without gravity in the feedforward.
+        The motion as executed.
+    hold, floating, after_exit : (nv,) array
+        Largest error while holding; drifts while floating and after the exit of the controller.
+    run : MotionRun
+        Execution of the motion.
+    tracking, without_gravity : Tracking
+        Tracking of the motion, and of the same without gravity in the feedforward.
     terms : dict of str to (times, (N, nv) array)
-        Terms of the torque, in another run of the same motion.
+        Torque terms, in another run of the same motion.
     cpu : dict of str to float
-        Part of a core that each process used during the motion.
+        Share of a core that each process used during the motion.
     exit_code : int
-        Of the controller.
+        Exit code of the controller.
     diagnostics : list of (str, dict)
-        As they came during `tracking`.
-    news : list of str
+        Diagnostics received during `tracking`.
+    errors : list of str
         Errors that the controller logged.
 
     """
@@ -54,42 +54,41 @@ class Findings:
     motion: Motion
     hold: np.ndarray | None = None
     floating: np.ndarray | None = None
-    left: np.ndarray | None = None
-    take: MotionRun | None = None
+    after_exit: np.ndarray | None = None
+    run: MotionRun | None = None
     tracking: Tracking | None = None
-    heavy: Tracking | None = None
+    without_gravity: Tracking | None = None
     terms: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     cpu: dict[str, float] = field(default_factory=dict)
     exit_code: int = 0
     diagnostics: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    news: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
     @property
     def unit(self) -> str:
-        """Return the unit of a thousandth of the joints' positions."""
+        """Return the unit of positions times 1000."""
         return small_unit(self.model)
 
     def criteria(self) -> list[Criterion]:
-        """Return what must hold."""
+        """Return the criteria with their results."""
         tracking = self.tracking
         return [
             self._bound('hold: error below', HOLDING, self.hold),
             self._bound('float: drift below', DRIFT, self.floating),
-            Criterion('motion: made to its end', self.take.problem or 'yes',
-                      not self.take.problem),
+            Criterion('motion: complete', self.run.problem or 'yes', not self.run.problem),
             self._unless_busy(self._bound('motion: RMS error below', TRACKING, tracking.rms)),
             self._unless_busy(self._saturated()),
             self._answered(),
-            Criterion('Ctrl-C: the controller leaves in good order', f'exit code {self.exit_code}',
+            Criterion('Ctrl-C: the controller exits without error', f'exit code {self.exit_code}',
                       self.exit_code == 0),
-            self._bound('left: the arm stays within', DRIFT, self.left)]
+            self._bound('after exit: drift below', DRIFT, self.after_exit)]
 
     def _bound(self, text: str, bound: float, values: np.ndarray) -> Criterion:
         return Criterion(f'{text} {1e3 * bound:g} {self.unit}',
                          self._worst(1e3 * values, self.unit), bool((values < bound).all()))
 
     def _saturated(self) -> Criterion:
-        # the controller cuts what is more than a motor has: it then has exactly that
+        # the controller limits torques to exactly the effort limit
         used = np.abs(self.tracking.torque) / self.model.effort_limit
         share = (used >= 1.0 - 1e-9).any(axis=1).mean()
         return Criterion(f'motion: below {100 * SATURATED:g} % of the states saturated',
@@ -103,7 +102,7 @@ class Findings:
             f'{number(100.0 * missed)} %', missed < MISSED))
 
     def _unless_busy(self, criterion: Criterion) -> Criterion:
-        """Return a criterion that says nothing about the controller if others held it up."""
+        """Return a criterion that is not judged if it fails on a busy machine."""
         if criterion.passed or not self._busy:
             return criterion
         return criterion._replace(passed=None)
@@ -123,58 +122,59 @@ class Findings:
             speed = np.abs(tracking.reference_velocity).max(axis=0) / model.velocity_limit
         columns = (
             np.ptp(tracking.reference, axis=0), 100.0 * speed, 1e3 * tracking.rms,
-            1e3 * tracking.worst, 1e3 * self.heavy.rms, 1e3 * self.heavy.worst,
+            1e3 * tracking.worst, 1e3 * self.without_gravity.rms,
+            1e3 * self.without_gravity.worst,
             tracking.peak_torque, model.effort_limit,
             100.0 * tracking.peak_torque / model.effort_limit)
         rows = [(name, *(number(column[j]) for column in columns))
                 for j, name in enumerate(model.joint_names)]
-        big, force = large_unit(self.unit), force_unit(self.unit)
-        error, heavy = f'error ({self.unit})', f'no gravity ({self.unit})'
-        return table(('joint', big, '% max', 'RMS', 'max', 'RMS', 'max', 'peak', 'limit',
+        position, force = large_unit(self.unit), force_unit(self.unit)
+        error, without = f'error ({self.unit})', f'no gravity ({self.unit})'
+        return table(('joint', position, '% max', 'RMS', 'max', 'RMS', 'max', 'peak', 'limit',
                       '% used'), rows,
-                     ('', 'moves', 'speed', error, error, heavy, heavy,
+                     ('', 'moves', 'speed', error, error, without, without,
                       *(f'torque ({force})',) * 3))
 
     def loop(self) -> list[str]:
-        """Return the table of the control loop's timing."""
+        """Return the table of the timing of the control loop."""
         tracking = self.tracking
         span = tracking.time[-1] - tracking.time[0]
         lines = [f'states {tracking.states} in {span:.2f} s, '
                  f'{tracking.states / span:.0f} per second; answered {len(tracking.time)}, '
                  f'missed {tracking.missed}']
         found = ((text, self._diagnosed(who, key)) for text, who, key in (
-            ('state stamped until torque sent', 'controller', 'latency {} (us)'),
+            ('stamp of state to torque sent', 'controller', 'latency {} (us)'),
             ('of it inside the controller', 'controller', 'computation {} (us)'),
-            ('simulator late for a step', 'simulation', 'delay {} (us)')))
+            ('delay of simulation steps', 'simulation', 'delay {} (us)')))
         lines += table(('microseconds', 'p50', 'p99', 'max'),
                        [(text, *figures) for text, figures in found if figures])
         loops = [values['loop'] for name, values in self.diagnostics
                  if name.endswith('controller') and 'loop' in values]
         lines += [f'loop: {each}' for each in loops[-1:]]
-        lines.append('processor, of one core: ' + ', '.join(
+        lines.append('processor, share of one core: ' + ', '.join(
             f'{name} {100.0 * share:.0f} %' for name, share in self.cpu.items()))
         return lines
 
-    def reserve(self) -> str:
-        """Return what the last line of the verdict must not hide; empty if nothing."""
-        count = sum(text.startswith(FAULT) for text in self.news)
+    def reservation(self) -> str:
+        """Return the reservation in the last line of the verdict; empty if there is none."""
+        count = sum(text.startswith(FAULT) for text in self.errors)
         if not count:
             return ''
         return ('a fault was' if count == 1 else f'{count} faults were') + (
-            ' latched and reset on the way, see above')
+            ' latched and reset, see above')
 
     def notes(self) -> list[str]:
-        """Return what else should be known about the figures."""
-        notes = [f'the controller said: {text}' for text in self.news]
-        if self.take.attempts > 1:
-            notes.append(f'the motion was made in attempt {self.take.attempts}')
+        """Return remarks about the figures."""
+        notes = [f'the controller logged: {text}' for text in self.errors]
+        if self.run.attempts > 1:
+            notes.append(f'the motion took {self.run.attempts} attempts')
         if self._busy:
-            notes.append('other programs kept the processors busy: figures are better without '
-                         'them, or with --rate 500')
+            notes.append('other programs used the processors: figures are better without them, '
+                         'or with --rate 500')
         return [line for note in notes for line in wrap(note, WIDTH)]
 
     def _diagnosed(self, who: str, key: str) -> list[str]:
-        """Return p50, p99 and maximum; the worst of the seconds of the motion."""
+        """Return p50, p99 and maximum of a diagnostics key, each the largest during the motion."""
         found = [values for name, values in self.diagnostics if name.endswith(who)]
         names = [key.format(label) for label in ('p50', 'p99', 'max')]
         rows = [[float(values[name]) for name in names] for values in found
@@ -182,10 +182,10 @@ class Findings:
         return [number(value) for value in np.nanmax(rows, axis=0)] if rows else []
 
     def save(self, path: Path) -> None:
-        """Write the recordings of both motions as arrays."""
+        """Write the recordings of both motions as an .npz file."""
         arrays = {'joint_names': np.array(self.model.joint_names),
                   'effort_limit': self.model.effort_limit}
-        for name, tracking in (('', self.tracking), ('without_gravity_', self.heavy)):
+        for name, tracking in (('', self.tracking), ('without_gravity_', self.without_gravity)):
             for each in ('time', 'q', 'qd', 'reference', 'reference_velocity', 'torque'):
                 arrays[name + each] = _compact(getattr(tracking, each))
         for name, (times, values) in self.terms.items():
@@ -194,5 +194,5 @@ class Findings:
 
 
 def _compact(values: np.ndarray) -> np.ndarray:
-    """Return an array in half of its size, times excepted; seven digits are enough."""
+    """Return an array in single precision, except times."""
     return values.astype(np.float32) if values.ndim == 2 else values

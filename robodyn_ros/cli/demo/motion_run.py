@@ -1,4 +1,4 @@
-"""Let a controller make a motion, whatever it says to it at first."""
+"""Execution of a motion by the controller, with repetitions after refusals and faults."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ if TYPE_CHECKING:  # the session needs ROS
     from robodyn_ros.cli.session import Session
 
 _ATTEMPTS = 4
-_SLOWER = 1.25  # by how much it is slower after a refusal
-_NEAR = 1e-3    # rad or m from its start that a motion makes up for
+_SLOWER = 1.25  # factor of the duration after a refusal
+_NEAR = 1e-3    # rad or m; largest distance from the start of a motion
 _REST = 0.3     # s to come to rest
-_SAG = 1.0      # s in which the arm sinks without gravity in the torque, or comes back
-_WAY = 0.95     # part of a motion that is all of it, for a few states that are missed
-_BEGIN = 2.0    # s in which it must begin, or be refused
+_SAG = 1.0      # s in which the arm sags without gravity in the torque, or returns
+_COMPLETE = 0.95  # part of a motion that counts as complete, as some references may be missed
+_BEGIN = 2.0    # s until the motion must begin, or be refused
 
 
 class MotionRun(NamedTuple):
     """
-    A motion that was made.
+    An executed motion.
 
     Attributes
     ----------
     motion : Motion
-        As it was followed.
+        The motion in the last attempt.
     begin, end : int
-        When, in ns.
+        Begin and end, in ns.
     attempts : int
+        Number of attempts.
     problem : str
-        Why it was not made to its end even in the last attempt; empty if it was.
+        Reason why the last attempt was not complete; empty if it was.
 
     """
 
@@ -45,72 +46,73 @@ class MotionRun(NamedTuple):
     problem: str
 
 
-def make(session: Session, motion: Motion, settle: float, gravity: float = 1.0) -> MotionRun:
+def run_motion(session: Session, motion: Motion, settle: float, gravity: float = 1.0
+               ) -> MotionRun:
     """
-    Let the controller follow a motion.
+    Execute a motion with the controller.
 
-    If it refuses, the motion is sent again, slower. If a fault or a pause of its process stops
-    it on the way, which a busy machine can cause, it is made again as it is.
+    After a refusal, the motion is sent again, slower. After a fault or a pause of the controller,
+    which a busy machine can cause, it is repeated unchanged.
 
     Parameters
     ----------
     session : Session
-        Whose arm is held.
+        Session whose controller holds the arm.
     motion : Motion
-        What to do.
+        Motion to execute.
     settle : float
-        Seconds after the last point that still belong to it.
+        Time after the last point that is included, in s.
     gravity : float
-        Part of the modelled gravity in the torque meanwhile.
+        Scale of the modelled gravity in the torque meanwhile.
 
     Raises
     ------
     TrajectoryError
-        The controller goes on refusing; with its reason.
+        The controller refused the motion in all attempts; with its reason.
 
     """
     for attempt in range(1, _ATTEMPTS + 1):
         _approach(session, motion.start)
         _scale_gravity(session, gravity)
-        take = _attempt(session, motion, settle, attempt)
+        run = _attempt(session, motion, settle, attempt)
         _scale_gravity(session, 1.0)
-        if not take.problem:
-            return take
-        if _refused(take):
+        if not run.problem:
+            return run
+        if _refused(run):
             motion = motion.stretched(_SLOWER)
-    if _refused(take):
-        raise TrajectoryError(f'the controller does not make the motion: {take.problem}')
-    return take
+    if _refused(run):
+        raise TrajectoryError(f'the controller does not execute the motion: {run.problem}')
+    return run
 
 
-def _refused(take: MotionRun) -> bool:
-    """Return whether the motion itself was not to the controller's liking."""
-    return 'refused' in take.problem and 'fault' not in take.problem
+def _refused(run: MotionRun) -> bool:
+    """Return whether the controller refused the motion for another reason than a fault."""
+    return 'refused' in run.problem and 'fault' not in run.problem
 
 
-def _scale_gravity(session: Session, part: float) -> None:
-    """Command part of the gravity, and wait until the arm has sunk, or is up again."""
-    if session.gravity != part:
-        session.scale_gravity(part)
+def _scale_gravity(session: Session, scale: float) -> None:
+    """Scale the gravity in the torque, and wait until the arm has sagged or returned."""
+    if session.gravity != scale:
+        session.scale_gravity(scale)
         session.recorder.wait(timeout=_SAG)
 
 
 def _attempt(session: Session, motion: Motion, settle: float, attempt: int) -> MotionRun:
-    heard = session.controller.log.stat().st_size
+    start = session.controller.log.stat().st_size
     begin = session.send(motion.times, motion.positions, motion.velocities, motion.accelerations)
-    session.recorder.wait(lambda: _moves(session) or session.news(heard), _BEGIN)
+    session.recorder.wait(lambda: _moves(session) or session.errors(start), _BEGIN)
     length = motion.times[-1] + settle
-    if not session.news(heard):
+    if not session.errors(start):
         session.record(length - 1e-9 * (time.time_ns() - begin))
     end = begin + round(1e9 * length)
-    news = session.news(heard)
-    if not news and not _made(session, motion, begin, end):
-        news = ['it was stopped on the way']
-    return MotionRun(motion, begin, end, attempt, news[-1] if news else '')
+    errors = session.errors(start)
+    if not errors and not _is_complete(session, motion, begin, end):
+        errors = ['it was interrupted']
+    return MotionRun(motion, begin, end, attempt, errors[-1] if errors else '')
 
 
 def _approach(session: Session, start: np.ndarray) -> None:
-    """Go to where a motion starts, if whatever stopped the one before has left the arm apart."""
+    """Move to the start of a motion, if an interrupted one has left the arm elsewhere."""
     for _ in range(_ATTEMPTS):
         session.recover()
         away = np.abs(session.reference().position[-1] - start)
@@ -126,7 +128,7 @@ def _moves(session: Session) -> bool:
     return bool(np.abs(session.reference().velocity).max() > 1e-6)
 
 
-def _made(session: Session, motion: Motion, begin: int, end: int) -> bool:
-    """Return whether the reference went all the way."""
+def _is_complete(session: Session, motion: Motion, begin: int, end: int) -> bool:
+    """Return whether the references cover the whole motion."""
     reached = np.ptp(session.references(begin, end).position, axis=0)
-    return bool((reached >= _WAY * np.ptp(motion.positions, axis=0)).all())
+    return bool((reached >= _COMPLETE * np.ptp(motion.positions, axis=0)).all())

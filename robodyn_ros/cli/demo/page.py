@@ -1,4 +1,4 @@
-"""The page beside a demo, and the time after it in which a person may play."""
+"""The page of `robodyn demo --view`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robodyn_ros.exceptions import RobodynError, StateError
 if TYPE_CHECKING:  # the session needs ROS
     from robodyn_ros.cli.session import Session
 
-_START = 30.0  # s until the page must be there
-_LOOK = 0.2    # s between two looks at the processes
+_START = 30.0  # s until the page must be served
+_CHECK = 0.2   # s between two checks of the processes
 
 
 def check_view() -> None:
-    """Raise if there can be no page; before a run that nobody could look at."""
+    """Raise if the page cannot be served."""
     if find_spec('viser') is None:
         raise RobodynError("the page needs viser: pip install 'robodyn_ros[view]', or leave out "
                            '--view')
@@ -26,36 +26,36 @@ def check_view() -> None:
 
 def open_page(session: Session, robot: Robot) -> str:
     """
-    Start `robodyn view` beside simulator and controller, and return where its page is.
+    Start `robodyn view`, and return the address of its page.
 
     Raises
     ------
     StateError
-        There is no page; with what the process said last.
+        The page is not served; with the last message of the process.
 
     """
-    child = session.start_beside('view', 'robodyn_ros.cli.main',
-                                 ['view', '--control', *robot.options()])
+    child = session.start_extra('view', 'robodyn_ros.cli.main',
+                                ['view', '--control', *robot.options()])
     session.recorder.wait(lambda: _address(child) or child.exit_code is not None, _START)
     address = _address(child)
     if not address:
-        raise StateError(f'the page was not there within {_START:g} s: {child.last_words()}')
+        raise StateError(f'no page was served within {_START:g} s: {child.last_message()}')
     return address
 
 
 def stay(session: Session, address: str, steps: Steps) -> None:
-    """Let the arm be played with until Ctrl-C."""
-    with steps('start the controller again, let the arm float') as step:
+    """Keep the arm floating and the page served until Ctrl-C."""
+    with steps('start the controller again, float') as step:
         session.start_controller()
-        session.ask('float')
-        step.result = f'pull it at {address}'
-    session.recorder.close()  # nobody looks at more states; they would only fill the memory
-    steps.say('Ctrl-C ends it')
+        session.call('float')
+        step.result = f'move the arm at {address}'
+    session.recorder.close()  # more states are not used
+    steps.write_line('Ctrl-C ends it')
     try:
         while True:
-            session.idle(_LOOK)
+            session.sleep(_CHECK)
     except KeyboardInterrupt:
-        steps.say()
+        steps.write_line()
 
 
 def _address(child) -> str:

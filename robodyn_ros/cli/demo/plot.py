@@ -1,4 +1,4 @@
-"""The picture of a demo: motion, errors with and without gravity, and where the torque goes."""
+"""The picture of a demo: motion, errors with and without gravity, and torque terms."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from robodyn_ros.cli.picture import colour, picture
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.units import force_unit, large_unit
 
-_MOST_POINTS = 1200
-_MOST_JOINTS = 12  # in a legend
+_MAX_POINTS = 1200
+_MAX_JOINTS = 12  # in a legend
 
 
 def plot(findings: Findings, path: Path) -> None:
@@ -22,29 +22,30 @@ def plot(findings: Findings, path: Path) -> None:
     Raises
     ------
     ImportError
-        Without matplotlib.
+        matplotlib is not installed.
 
     """
     with picture(path, 2, 2, figsize=(16, 10), dpi=100, sharex='col') as (figure, axes):
-        # by hand: layout engines differ among the versions of matplotlib that are around
+        # explicit, as layout engines differ between versions of matplotlib
         figure.subplots_adjust(left=0.055, right=0.985, bottom=0.105, top=0.905, wspace=0.13,
                                hspace=0.17)
         _draw_motion(axes[0, 0], findings)
         _draw_terms(axes[0, 1], findings)
         _draw_error(axes[1, 0], findings, findings.tracking, 'Tracking error')
-        _draw_error(axes[1, 1], findings, findings.heavy,
+        _draw_error(axes[1, 1], findings, findings.without_gravity,
                     'Error of the same motion with gravity left out of the torque')
         for axis in axes[1]:
             axis.set_xlabel('time (s)')
         figure.suptitle(_title(findings), fontsize=15, x=0.055, y=0.965, ha='left')
-        names = findings.model.joint_names[:_MOST_JOINTS]
+        names = findings.model.joint_names[:_MAX_JOINTS]
         figure.legend(axes[0, 0].get_lines()[:len(names)], names, loc='lower center',
                       ncol=len(names), frameon=False)
 
 
 def _title(findings: Findings) -> str:
     model, unit = findings.model, findings.unit
-    with_gravity, without = (1e3 * each.rms.max() for each in (findings.tracking, findings.heavy))
+    with_gravity, without = (1e3 * each.rms.max() for each in (
+        findings.tracking, findings.without_gravity))
     return (f'{model.name}, {model.nv} joints under computed torque: worst RMS error '
             f'{number(with_gravity)} {unit}, without gravity {number(without)} {unit}')
 
@@ -71,7 +72,7 @@ def _draw_error(axis, findings: Findings, tracking, title: str) -> None:
 
 
 def _draw_terms(axis, findings: Findings) -> None:
-    """Draw the terms of the most loaded joint on each other, upward and downward apart."""
+    """Draw the stacked terms of the most loaded joint, positive and negative parts separately."""
     limits = findings.model.effort_limit
     j = int(np.argmax(findings.tracking.peak_torque / limits))
     if findings.terms:
@@ -89,11 +90,11 @@ def _draw_terms(axis, findings: Findings) -> None:
     for limit in (limits[j], -limits[j]):
         axis.axhline(limit, color='#B2182B', ls='--', lw=1.5,
                      label='limit' if limit > 0.0 else None)
-    axis.set_title(f'What the torque of {findings.model.joint_names[j]} is made of')
+    axis.set_title(f'Terms of the torque of {findings.model.joint_names[j]}')
     axis.set_ylabel(force_unit(findings.unit))
     axis.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), ncol=7, frameon=False,
                 fontsize=10, handlelength=1.2, columnspacing=1.0)
 
 
 def _thinned(time: np.ndarray) -> slice:
-    return slice(None, None, max(1, len(time) // _MOST_POINTS))
+    return slice(None, None, max(1, len(time) // _MAX_POINTS))

@@ -1,4 +1,4 @@
-"""What the arm of a demo does, one thing after the other, and what is noted about each."""
+"""The steps of a demo: hold, float, motions and the end of the controller, each measured."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy as np
 
 from robodyn_ros.cli.demo.evaluation import drift, match, Tracking
 from robodyn_ros.cli.demo.findings import Findings
-from robodyn_ros.cli.demo.motion_run import make
+from robodyn_ros.cli.demo.motion_run import run_motion
 from robodyn_ros.cli.processes import CpuMeter
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
 
-if TYPE_CHECKING:  # the session needs ROS; what is told here does not
+if TYPE_CHECKING:  # the session needs ROS
     from robodyn_ros.cli.session import Session
 
 TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'feedback')
-_ADAPT = 0.7    # s until feedback has grown to its full part
-_LISTEN = 0.3   # s until the controller has noticed who listens
-_SETTLE = 0.3   # s that are still recorded after a motion
+_ADAPT = 0.7    # s until the gains have reached their full values
+_DISCOVER = 0.3  # s until the controller has discovered the subscribers
+_SETTLE = 0.3   # s recorded after a motion
 
 
 class Scenario:
     """
-    The scenes of a demo.
+    The steps of a demo.
 
     Parameters
     ----------
     session : Session
-        Whose controller holds the arm.
+        Session whose controller holds the arm.
     findings : Findings
-        Where results go.
+        Results, which the steps fill in.
     steps : Steps
-        Who is told.
+        Display of the progress.
 
     """
 
@@ -41,14 +41,14 @@ class Scenario:
         self._session, self._findings, self._steps = session, findings, steps
         self._wait = session.recorder.wait
 
-    def tell(self) -> None:
-        """Play all scenes."""
+    def run(self) -> None:
+        """Run all steps."""
         self._hold()
         self._float()
         self._move()
         self._move_without_gravity()
         self._move_for_terms()
-        self._leave()
+        self._stop_controller()
 
     def _hold(self) -> None:
         with self._steps('hold for 1 s') as step:
@@ -59,12 +59,12 @@ class Scenario:
 
     def _float(self) -> None:
         with self._steps('float for 2 s, without friction') as step:
-            # friction would hold an arm whose weight is carried badly
+            # friction would hide errors of the gravity compensation
             self._session.scale_friction(0.0)
-            self._session.ask('float')
+            self._session.call('float')
             self._findings.floating = self._drift(*self._session.record(2.0))
             step.result = f'drift {self._most(self._findings.floating)}'
-            self._session.ask('hold')
+            self._session.call('hold')
             self._session.scale_friction(1.0)
             self._wait(timeout=_ADAPT)
 
@@ -73,40 +73,39 @@ class Scenario:
             findings, session = self._findings, self._session
             meter = CpuMeter([session.simulator, session.controller])
             reported = len(session.recorder.diagnostics)
-            findings.take = make(session, findings.motion, _SETTLE)
+            findings.run = run_motion(session, findings.motion, _SETTLE)
             findings.cpu = meter.shares()
             findings.diagnostics = session.recorder.diagnostics[reported:]
-            findings.motion = findings.take.motion
-            findings.tracking = self._matched(findings.take.begin, findings.take.end)
+            findings.motion = findings.run.motion
+            findings.tracking = self._matched(findings.run.begin, findings.run.end)
             step.result = f'error RMS {self._most(findings.tracking.rms)}'
 
     def _move_without_gravity(self) -> None:
         with self._steps('the same without gravity') as step:
-            take = make(self._session, self._findings.motion, _SETTLE, gravity=0.0)
-            self._findings.heavy = self._matched(take.begin, take.end)
-            step.result = f'error RMS {self._most(self._findings.heavy.rms)}'
+            run = run_motion(self._session, self._findings.motion, _SETTLE, gravity=0.0)
+            self._findings.without_gravity = self._matched(run.begin, run.end)
+            step.result = f'error RMS {self._most(self._findings.without_gravity.rms)}'
 
     def _move_for_terms(self) -> None:
-        with self._steps('once more, to see each term of torque') as step:
-            # apart from the measured motion: to publish all terms takes the controller as long as
-            # to control
+        with self._steps('the same, recording torque terms') as step:
+            # not in the measured motion: publishing all terms takes as long as the control itself
             findings, session = self._findings, self._session
             session.recorder.record_terms(TERMS)
-            self._wait(timeout=_LISTEN)
-            take = make(session, findings.motion, _SETTLE)
+            self._wait(timeout=_DISCOVER)
+            run = run_motion(session, findings.motion, _SETTLE)
             session.recorder.end_terms()
-            findings.terms = {name: (1e-9 * (log.stamp - take.begin), log.effort)
-                              for name, log in session.terms(take.begin, take.end).items()}
+            findings.terms = {name: (1e-9 * (log.stamp - run.begin), log.effort)
+                              for name, log in session.terms(run.begin, run.end).items()}
             step.result = ', '.join(name for name in findings.terms)
 
-    def _leave(self) -> None:
-        with self._steps('the controller leaves (Ctrl-C)') as step:
+    def _stop_controller(self) -> None:
+        with self._steps('stop the controller (Ctrl-C)') as step:
             findings = self._findings
-            begin, gone, findings.exit_code = self._session.leave()
-            findings.left = self._drift(begin, self._session.record(1.0)[1])
-            findings.news = self._session.news()
-            step.result = (f'gone in {1e-9 * (gone - begin):.1f} s, 1 s later drift '
-                           + self._most(findings.left))
+            begin, end, findings.exit_code = self._session.interrupt_controller()
+            findings.after_exit = self._drift(begin, self._session.record(1.0)[1])
+            findings.errors = self._session.errors()
+            step.result = (f'exit after {1e-9 * (end - begin):.1f} s, 1 s later drift '
+                           + self._most(findings.after_exit))
 
     def _matched(self, begin: int, end: int) -> Tracking:
         return match(*self._session.logs(begin, end), self._findings.model.continuous)

@@ -1,1 +1,1 @@
-"""Motions that tell much about an arm."""
+"""Excitation of an arm for identification."""

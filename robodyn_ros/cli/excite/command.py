@@ -1,8 +1,8 @@
 """
-Plan a motion that tells much about an arm, for `robodyn identify`.
+Plan an excitation trajectory of an arm for `robodyn identify`.
 
 Finite Fourier series of all joints at once, from rest to rest, within the limits of position,
-velocity and torque, chosen so that the inertial parameters can be told apart.
+velocity and torque, chosen for the smallest condition number of the base regressor.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.domain import add_enclave_argument
-from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.identification.excitation import Bounds, Excitation, Fourier, Search
@@ -40,37 +40,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     add = parser.add_argument
     add('--duration', type=between(2.0, 600.0), default=20.0, metavar='SECONDS',
-        help='of the motion (default 20)')
+        help='duration of the motion (default 20)')
     add('--frequency', type=between(0.01, 10.0), default=0.1, metavar='HZ',
-        help='of the first harmonic (default 0.1)')
+        help='frequency of the first harmonic (default 0.1)')
     add('--harmonics', type=int, choices=range(1, 21), default=5, metavar='N',
-        help='how many (default 5)')
+        help='number of harmonics (default 5)')
     for name, default in (('position', 0.9), ('velocity', 0.7), ('effort', 0.7)):
         add(f'--{name}', type=between(0.01, 1.0), default=default, metavar='PART',
-            help=f'of the {name} limits that may be used (default {default:g})')
+            help=f'part of the {name} limits to use (default {default:g})')
     add('--acceleration', type=between(0.01, 1e6), default=np.inf, metavar='LIMIT',
-        help='rad/s^2 or m/s^2 (default: as the torque allows)')
+        help='acceleration limit, rad/s^2 or m/s^2 (default: limited by the torque only)')
     add('--seconds', type=between(0.0, 3600.0), default=30.0, metavar='SECONDS',
-        help='to search for (default 30)')
-    add('--seed', type=int, default=0, help='of the search (default 0)')
+        help='time of the search (default 30)')
+    add('--seed', type=int, default=0, help='seed of the search (default 0)')
     add('--approach', type=between(0.5, 60.0), default=5.0, metavar='SECONDS',
-        help='to get to where it begins (default 5)')
+        help='time of the motion to the first point (default 5)')
     add('--output', type=Path, default=Path('excitation.yaml'), metavar='FILE',
         help='JointTrajectory message as YAML (default excitation.yaml)')
-    add('--csv', type=Path, metavar='FILE', help='also as a table, 100 rows per second')
-    add('--send', action='store_true', help='send it to the controller that is running')
-    add('--bag', type=Path, metavar='DIR', help='with --send: record it')
+    add('--csv', type=Path, metavar='FILE', help='also write a table, 100 rows per second')
+    add('--send', action='store_true', help='send the motion to the running controller')
+    add('--bag', type=Path, metavar='DIR', help='with --send: record a bag in this new folder')
     add_enclave_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, write, and send if asked to; return 0."""
+    """Plan the motion, write it and, with `--send`, execute it; return 0."""
     if options.bag and not options.send:
         raise ParameterError('--bag records what --send sends: add --send')
     if options.bag:
         check_bag(options.bag)
     for path in (options.output, options.csv):
-        check_place(path)
+        check_writable(path)
     steps = Steps()
     with steps('load the robot') as step:
         dynamics = Dynamics(Robot.from_options(options).load())
@@ -81,8 +81,8 @@ def run(options: argparse.Namespace) -> int:
         step.result = f'{model.name}, {model.nv} joints'
     if options.send:
         set_priority(LAST)
-        with steps('look for the controller'), _sender(options, steps, model) as sender:
-            sender.meet()
+        with steps('find the controller'), _sender(options, steps, model) as sender:
+            sender.wait_for_controller()
     with steps('search') as step:
         found = search.best(options.seed, options.seconds,
                             tick=lambda value: steps.tick(f'condition number {value:.3g}'))
@@ -90,12 +90,12 @@ def run(options: argparse.Namespace) -> int:
     points = sampled(found.motion, options.approach)
     check(dynamics, points)
     for line in ('', *report(model, bounds, found)):
-        steps.say(line)
+        steps.write_line(line)
     options.output.write_text(message(model.joint_names, *points), encoding='utf-8')
-    steps.say(f'written: {options.output}')
+    steps.write_line(f'written: {options.output}')
     if options.csv:
         _write_table(options.csv, model, found.motion)
-        steps.say(f'written: {options.csv}')
+        steps.write_line(f'written: {options.csv}')
     if options.send:
         _send(options, steps, model, found.motion)
     return 0
@@ -108,12 +108,12 @@ def sampled(motion: Fourier, approach: float) -> tuple[np.ndarray, ...]:
     times = np.linspace(0.0, motion.duration, count)
     rows = motion.sample(times)
     for derivative in rows[1:]:
-        derivative[[0, -1]] = 0.0  # to the last bit
+        derivative[[0, -1]] = 0.0  # exactly, without rounding errors
     return approach + times, *rows
 
 
 def check(dynamics: Dynamics, points: tuple[np.ndarray, ...]) -> None:
-    """Raise TrajectoryError if a controller would refuse the points."""
+    """Raise TrajectoryError if the points violate a limit of the controller."""
     model, start = dynamics.model, Reference.at_rest(points[1][0])
     trajectory = Trajectory.from_points(*points, start=start)
     check_path(model, trajectory, start, velocity_slack=0.0)
@@ -132,8 +132,8 @@ def report(model: RobotModel, bounds: Bounds, found: Excitation) -> list[str]:
             for j, name in enumerate(model.joint_names)]
     heads = ('joint', 'from', 'to', 'velocity (%)', 'acceleration', 'torque (%)')
     return [*table(heads, rows), '',
-            f'condition number of the base regressor: {found.before:.3g} for the best motion '
-            f'drawn at random, {found.after:.3g} now']
+            f'condition number of the base regressor: {found.before:.3g} for the best random '
+            f'motion, {found.after:.3g} after optimization']
 
 
 def message(joint_names, times, *rows) -> str:
@@ -163,16 +163,16 @@ def _sender(options: argparse.Namespace, steps: Steps, model: RobotModel):
 
 
 def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: Fourier) -> None:
-    """Let the running controller make the motion, and record it."""
+    """Execute the motion with the running controller, and record it."""
     with _sender(options, steps, model) as sender:
         try:
-            with steps('make the motion') as step:
-                shortfall = sender.make(sampled(motion, options.approach))
+            with steps('execute the motion') as step:
+                shortfall = sender.execute(sampled(motion, options.approach))
                 step.result = f'{motion.duration:g} s'
             if shortfall:
-                steps.say(f'the arm does not meet its goal tolerance: {shortfall}')
+                steps.write_line(f'the arm does not meet its goal tolerance: {shortfall}')
         finally:
-            if options.bag and sender.began:
+            if options.bag and sender.moved:
                 with steps('write the bag') as step:
                     step.result = str(write_bag(options.bag, [
                         Topic(stream.topic, stream.kind, stream.latched, stream.messages)

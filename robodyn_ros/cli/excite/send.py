@@ -1,4 +1,4 @@
-"""Send a motion to the controller that is running, and record it."""
+"""Execution of a motion by the running controller, with recording."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.recorder import Recorder, Stream
 from robodyn_ros.trajectory import ResultCode
 
-_HEARD = 20.0    # s until somebody must be heard
-_BEGIN = 3.0     # s in which the motion must begin
-_STILL = 0.5     # s of rest that are recorded after it
-_SILENT = 5.0    # s without a word of the controller after which it is given up
-_TOLD = 5.0      # s in which the controller publishes diagnostics; it does so every second
-_MOVES = 1e-4    # rad/s or m/s asked for by a controller that follows
+_DISCOVERY = 20.0   # s until joint states and references must arrive
+_BEGIN = 3.0        # s until the motion must begin
+_STILL = 0.5        # s of rest recorded after the motion
+_SILENT = 5.0       # s without references after which the execution has failed
+_DIAGNOSTICS = 5.0  # s to wait for diagnostics, which are published every second
+_MOVES = 1e-4       # rad/s or m/s above which the reference moves
 _REFUSED, _UNMET = 'trajectories refused', 'unmet goal tolerance'  # in diagnostics
-# results of a trajectory whose reference has come to its last point
-_MADE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
+# results of a trajectory whose reference has reached its last point
+_COMPLETE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
 
 
 class Sender:
     """
-    A recorder beside a running controller, alive in a `with` block.
+    A recorder that sends a motion to the running controller; used in a `with` block.
 
     Parameters
     ----------
     model : RobotModel
     everything : bool
-        Whether to record all that belongs into a bag.
+        Whether to record all topics of a bag.
     tick : callable
         Called many times per second while waiting.
     enclave : str
-        Of SROS 2, whose keys to use; '' for none.
+        SROS 2 enclave with the keys; '' for none.
 
     Attributes
     ----------
-    began : bool
-        Whether the arm was set in motion.
+    moved : bool
+        Whether the reference has moved.
 
     """
 
@@ -51,9 +51,9 @@ class Sender:
                  enclave: str = ''):
         self._model = model
         self._recorder = Recorder(tick, everything, enclave)
-        self.began = False
-        self._count, self._heard, self._rested, self._sent = 0, math.inf, math.inf, math.inf
-        self._refused: str | None = None  # number of refusals before, from diagnostics
+        self.moved = False
+        self._count, self._received, self._rested, self._sent = 0, math.inf, math.inf, math.inf
+        self._refused: str | None = None  # number of earlier refusals, from diagnostics
 
     def __enter__(self) -> Sender:
         return self
@@ -67,17 +67,17 @@ class Sender:
         """All topics that were recorded."""
         return self._recorder.recorded
 
-    def meet(self) -> None:
-        """Wait for the arm and its controller; raise `StateError` if they are not there."""
+    def wait_for_controller(self) -> None:
+        """Wait for joint states and references; raise `StateError` if there are none."""
         recorder = self._recorder
-        if not recorder.wait(lambda: recorder.states and recorder.references, _HEARD):
-            what = 'controller' if recorder.states else 'joint states'
-            raise StateError(f'no {what} heard within {_HEARD:g} s: start it, on '
-                             'this ROS_DOMAIN_ID')
+        if not recorder.wait(lambda: recorder.states and recorder.references, _DISCOVERY):
+            what = 'references of a controller' if recorder.states else 'joint states'
+            raise StateError(f'no {what} received within {_DISCOVERY:g} s: start '
+                             f'{"it" if recorder.states else "the driver"} on this ROS_DOMAIN_ID')
 
-    def make(self, points: tuple[np.ndarray, ...]) -> str:
+    def execute(self, points: tuple[np.ndarray, ...]) -> str:
         """
-        Send points and wait until they are over, however slowly time passes for the arm.
+        Send points and wait until the motion is over; the clock of the arm may run slowly.
 
         Returns
         -------
@@ -87,61 +87,61 @@ class Sender:
         Raises
         ------
         StateError
-            No joint states or no controller is heard, or it does not begin, or breaks off.
+            No joint states or references arrive, or the motion does not begin, or is interrupted.
 
         """
-        self.meet()
-        self._refused = self._fresh().get(_REFUSED)
+        self.wait_for_controller()
+        self._refused = self._wait_for_diagnostics().get(_REFUSED)
         self._recorder.send(self._model.joint_names, *points)
-        self._sent = self._heard = time.monotonic()
+        self._sent = self._received = time.monotonic()
         self._recorder.wait(self._is_over, math.inf)
-        if not self.began:
+        if not self.moved:
             raise StateError(f'the controller does not begin the motion; {self._refusal()}')
-        return _shortfall(self._fresh())
+        return _shortfall(self._wait_for_diagnostics())
 
     def _is_over(self) -> bool:
-        """Return whether the reference has come to rest, does not move, or is silent."""
+        """Return whether the reference has come to rest, does not move, or no longer arrives."""
         now, count = time.monotonic(), len(self._recorder.references)
         if count > self._count:
-            self._count, self._heard = count, now
+            self._count, self._received = count, now
             newest = self._recorder.references.newest(self._model.joint_names)
             moves = bool(np.abs(newest.velocity).max() > _MOVES)
-            self.began |= moves
-            self._rested = min(self._rested, now) if self.began and not moves else math.inf
-        return (now - self._rested > _STILL or now - self._heard > _SILENT
-                or not self.began and self._is_refused(now))
+            self.moved |= moves
+            self._rested = min(self._rested, now) if self.moved and not moves else math.inf
+        return (now - self._rested > _STILL or now - self._received > _SILENT
+                or not self.moved and self._is_refused(now))
 
     def _is_refused(self, now: float) -> bool:
-        """Return whether the motion was refused, or is not about to begin."""
+        """Return whether the motion was refused, or has not begun in time."""
         values = self._newest()
-        # an arm that stands where the motion begins is at rest during the approach
+        # at the first point already, the arm rests during the approach
         waits = values.get('mode') == Mode.TRACK.value and not values.get(_UNMET)
         return values.get(_REFUSED) != self._refused or now - self._sent > _BEGIN and not waits
 
     def _refusal(self) -> str:
-        """Return why the controller refused the trajectory."""
-        values = self._fresh()
+        """Return the reason of a refusal."""
+        values = self._wait_for_diagnostics()
         return (values.get('last refusal', '') if values.get(_REFUSED) != self._refused else ''
-                ) or 'its log may say why'
+                ) or 'see its log'
 
-    def _fresh(self) -> dict[str, str]:
-        """Return values that the controller publishes from now on; empty if it does not."""
+    def _wait_for_diagnostics(self) -> dict[str, str]:
+        """Return the next diagnostics of the controller; empty if none arrive."""
         self._recorder.diagnostics.clear()
-        self._recorder.wait(lambda: bool(self._newest()), _TOLD)
+        self._recorder.wait(lambda: bool(self._newest()), _DIAGNOSTICS)
         return self._newest()
 
     def _newest(self) -> dict[str, str]:
-        """Return the last values that the controller has published."""
+        """Return the newest diagnostics of the controller."""
         return next((values for name, values in reversed(self._recorder.diagnostics)
                      if name.endswith('controller')), {})
 
 
 def _shortfall(values: dict[str, str]) -> str:
-    """Return which goal tolerance is not met; raise if the motion was not made to its end."""
-    end = values.get('last motion') or 'the log of the controller says why'
+    """Return the goal tolerance that is not met; raise if the motion is not complete."""
+    end = values.get('last motion') or 'see the log of the controller'
     if fault := values.get('fault'):
         end = f'fault: {fault}; remove its cause and call the service ~/reset_fault'
     unmet, result = values.get(_UNMET, ''), values.get('last result')
-    if fault or not (unmet or result in _MADE):
-        raise StateError(f'the motion was not made to its end; {end}')
+    if fault or not (unmet or result in _COMPLETE):
+        raise StateError(f'the motion is not complete; {end}')
     return '' if result == ResultCode.SUCCESSFUL.name else unmet or end

@@ -1,11 +1,11 @@
 """
-The equation of motion of a state, term by term: M, C, g, and what makes up the torque.
+Print the equation of motion of a state, term by term: M, C, g and the terms of the torque.
 
     tau = M(q) qdd + C(q, qd) qd + g(q) + friction
 
-Also the mass that a link shows to a push, and the torques that accelerations take, as ellipsoids.
-Joints are given all in order, or some by name as in `--q shoulder=0.3`; the others are 0, or as
-near as their limits allow.
+Also the ellipsoids of the effective mass of a link, and of the torques for accelerations. Joints
+are given all in order, or some by name as in `--q shoulder=0.3`; the others are 0, or at the
+nearest limit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from robodyn_ros.cli.check.as_json import plain
 from robodyn_ros.cli.explain.equation import Equation
 from robodyn_ros.cli.explain.text import beyond, text
-from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
 from robodyn_ros.cli.units import joint_units
+from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.model import RobotModel
@@ -45,20 +45,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        ('qdd', 'accelerations, rad/s^2 or m/s^2')):
         add(f'--{name}', nargs='+', default=[], metavar='X',
             help=f'{what}: one number per joint, or joint=number')
-    add('--link', default='', help='whose mass is told (default the last one)')
-    add('--plot', type=Path, metavar='FILE', help='draw it; needs matplotlib')
+    add('--link', default='', help='link of the effective mass (default the last one)')
+    add('--plot', type=Path, metavar='FILE', help='draw a picture; needs matplotlib')
     add('--json', action='store_true', help='print one JSON document, and nothing else')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain a state; return 0."""
+    """Print the equation of a state; return 0."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
     model = Robot.from_options(options).load()
     link = options.link or options.tip or model.tip
     if link not in model.links:
         raise ParameterError(f'--link: the robot has no link {link!r}; '
                              + near_matches(link, model.links))
-    check_place(options.plot)
+    check_writable(options.plot)
     rest = np.clip(0.0, model.lower, model.upper)
     state = [joint_numbers(model, option, getattr(options, option), default) for option, default
              in (('q', rest), ('qd', 0.0 * rest), ('qdd', 0.0 * rest))]
@@ -67,23 +67,23 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(document(model, equation), indent=2))
     else:
         for line in text(model, equation):
-            steps.say(line)
+            steps.write_line(line)
     if options.plot:
         from robodyn_ros.cli.explain.plot import plot  # needs matplotlib
         plot(model, equation, options.plot)
-        steps.say(f'written: {options.plot}')
+        steps.write_line(f'written: {options.plot}')
     return 0
 
 
 def joint_numbers(model: RobotModel, option: str, given: Sequence[str],
                   default: np.ndarray) -> np.ndarray:
     """
-    Return one number for each joint, from what an option was given.
+    Return one number for each joint, from the arguments of an option.
 
     Raises
     ------
     ParameterError
-        Wrong count, an unknown joint, or no number.
+        The count is wrong, a joint is unknown, or an argument is not a number.
 
     """
     numbers = np.array(default, dtype=float)
@@ -107,7 +107,7 @@ def joint_numbers(model: RobotModel, option: str, given: Sequence[str],
 
 
 def document(model: RobotModel, equation: Equation) -> dict:
-    """Return all of it as what JSON knows; what is infinite is null."""
+    """Return the equation as JSON types; infinite values are null."""
     return plain({
         'robot': model.name, 'joints': model.joint_names,
         'position_units': [unit for unit, _ in joint_units(model)],

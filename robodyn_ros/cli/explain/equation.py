@@ -1,4 +1,4 @@
-"""The equation of motion of an arm in one state, in numbers."""
+"""Terms and matrices of the equation of motion in one state."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ class Equation:
     Attributes
     ----------
     q, qd, qdd : (nv,) array
+        State.
     mass_matrix, coriolis_matrix : (nv, nv) array
     terms : dict of str to (nv,) array
-        By the names of `TERMS`, N m or N.
+        Terms of the torque by the names of `TERMS`, N m or N.
     torque : (nv,) array
-        Their sum.
+        Sum of the terms.
     torque_sizes, torque_axes : (nv,), (nv, nv) array
         Half-lengths of the torque ellipsoid, smallest first, and its directions as columns: the
         torques of all accelerations of size 1.
     link : str
+        Link of `pose` and `masses`.
     pose : (4, 4) array
-        Of the link, in the base frame.
+        Pose of the link in the base frame.
     masses, mass_axes : (3,), (3, 3) array, or None
-        What the link shows to a push: kg, smallest first, infinite where the joints cannot move
-        it; directions as columns, in the base frame. None if some joint moves no mass.
+        Effective masses of the link in kg, smallest first, infinite where the joints cannot move
+        it; directions as columns, in the base frame. None if the mass matrix is singular.
 
     """
 
@@ -71,7 +73,7 @@ class Equation:
                    masses, mass_axes)
 
     def values(self) -> dict[str, Any]:
-        """Return all of it by name."""
+        """Return all values by name."""
         return {'q': self.q, 'qd': self.qd, 'qdd': self.qdd, 'mass_matrix': self.mass_matrix,
                 'coriolis_matrix': self.coriolis_matrix, 'terms': self.terms,
                 'torque': self.torque,

@@ -1,4 +1,4 @@
-"""The picture of a state: what the torque is made of, and both ellipsoids."""
+"""The picture of a state: torque terms, and both ellipsoids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.model import RobotModel
 
 _PLANES = (('x', 'y'), ('x', 'z'), ('y', 'z'))
 _LETTERS = 14
-_MOST_MASS = 20.0  # times the smallest; a longer axis is cut, or the rest would be a dot
+_MAX_RATIO = 20.0  # largest ratio of masses that is drawn; longer axes are cut
 
 
 def plot(model: RobotModel, equation: Equation, path: Path) -> None:
@@ -24,7 +24,7 @@ def plot(model: RobotModel, equation: Equation, path: Path) -> None:
     Raises
     ------
     ImportError
-        Without matplotlib.
+        matplotlib is not installed.
 
     """
     with picture(path, 1, 3, figsize=(18, 6.5), dpi=100) as (figure, axes):
@@ -37,39 +37,39 @@ def plot(model: RobotModel, equation: Equation, path: Path) -> None:
 
 
 def _draw_terms(axis, model: RobotModel, equation: Equation) -> None:
-    """Draw the terms of each joint on each other, as parts of its effort limit if all have one."""
+    """Draw the stacked terms of each joint, in % of the effort limits if all have one."""
     limit = model.effort_limit
     bounded = bool((np.isfinite(limit) & (limit > 0.0)).all())
     scale = 100.0 / limit if bounded else np.ones(model.nv)
-    places = np.arange(model.nv)
+    positions = np.arange(model.nv)
     upper, lower = np.zeros(model.nv), np.zeros(model.nv)
     for k, (name, term) in enumerate(equation.terms.items()):
         term = term * scale
-        axis.bar(places, term, bottom=np.where(term > 0.0, upper, lower), width=0.6,
+        axis.bar(positions, term, bottom=np.where(term > 0.0, upper, lower), width=0.6,
                  color=colour(k), label=name)
         upper, lower = upper + np.maximum(term, 0.0), lower + np.minimum(term, 0.0)
-    axis.plot(places, equation.torque * scale, 'k_', ms=22, mew=2.5, label='sum')
+    axis.plot(positions, equation.torque * scale, 'k_', ms=22, mew=2.5, label='sum')
     axis.axhline(0.0, color='black', lw=0.8)
     force = force_unit(small_unit(model))
     axis.set_ylabel('% of the effort limit' if bounded else force)
-    axis.set_title('What each torque is made of')
-    axis.set_xticks(places, [f'{name}\n{number(tau)} {force}' for name, tau in zip(
+    axis.set_title('Terms of the torque')
+    axis.set_xticks(positions, [f'{name}\n{number(tau)} {force}' for name, tau in zip(
         _labels(model), equation.torque)], rotation=45 if model.nv > 4 else 0, fontsize=9)
     axis.legend(frameon=False, fontsize=10)
 
 
 def _draw_masses(axis, equation: Equation) -> None:
-    """Draw the mass ellipsoid as it is seen along each axis of the base frame."""
-    axis.set_title(f'Mass that {equation.link[-24:]} shows to a push')
+    """Draw the outlines of the mass ellipsoid along each axis of the base frame."""
+    axis.set_title(f'Effective mass of {equation.link[-24:]}')
     if equation.masses is None or not np.isfinite(equation.masses[0]):
-        axis.text(0.5, 0.5, 'some joint moves no mass' if equation.masses is None else
+        axis.text(0.5, 0.5, 'a joint moves no mass' if equation.masses is None else
                   'no joint can move it', ha='center', transform=axis.transAxes)
         return
-    masses = np.minimum(equation.masses, _MOST_MASS * equation.masses[0])
+    masses = np.minimum(equation.masses, _MAX_RATIO * equation.masses[0])
     turn = np.linspace(0.0, 2.0 * np.pi, 200)
     for k, plane in enumerate(_PLANES):
         rows = ['xyz'.index(name) for name in plane]
-        # the outline of an ellipsoid seen along an axis: that of the rows of its half-axes
+        # the outline of a projected ellipsoid is the one of the rows of its half-axes
         left, sizes, _ = np.linalg.svd((equation.mass_axes * masses)[rows])
         outline = left @ (sizes[:, None] * np.array([np.cos(turn), np.sin(turn)]))
         axis.plot(*outline, color=colour(k), lw=2.0, label=f'{plane[0]} to the right, '
@@ -84,15 +84,15 @@ def _draw_masses(axis, equation: Equation) -> None:
 
 
 def _draw_torques(axis, model: RobotModel, equation: Equation) -> None:
-    """Draw the torque ellipsoid: its directions as columns, with the half-lengths below."""
+    """Draw the directions of the torque ellipsoid as columns, with the half-lengths below."""
     n = model.nv
     axes = equation.torque_axes * np.sign(
         equation.torque_axes[np.abs(equation.torque_axes).argmax(axis=0), range(n)])
     image = axis.imshow(axes, cmap='RdBu', vmin=-1.0, vmax=1.0, aspect='auto')
     axis.grid(False)
     axis.figure.colorbar(image, ax=axis, label='part of the direction')
-    place, force = large_unit(small_unit(model)), force_unit(small_unit(model))
-    axis.set_title(f'Torque ellipsoid: {force} for 1 {place}/s^2')
+    position, force = large_unit(small_unit(model)), force_unit(small_unit(model))
+    axis.set_title(f'Torque ellipsoid: {force} for 1 {position}/s^2')
     axis.set_xticks(range(n), [number(size) for size in equation.torque_sizes],
                     rotation=45 if n > 7 else 0)
     axis.set_xlabel(f'half-lengths ({force})')
@@ -100,5 +100,5 @@ def _draw_torques(axis, model: RobotModel, equation: Equation) -> None:
 
 
 def _labels(model: RobotModel) -> list[str]:
-    """Return what joints are called where there is little room; the number makes it unique."""
+    """Return short names of the joints, unique by their numbers."""
     return [f'{j} {shortened(name, _LETTERS)}' for j, name in enumerate(model.joint_names, 1)]

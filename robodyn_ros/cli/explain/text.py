@@ -13,33 +13,33 @@ from robodyn_ros.model import RobotModel
 
 _COLUMN = 10    # letters of a column of a matrix, with the space before it
 _LABEL = 4      # letters of its first column
-_ROOM = 19      # letters for a joint in the table of the state; longer names are told below
-_DUST = 1e-12   # of the largest element, that rounding may have left where 0 is meant
-_DOMINANT = 0.3  # part of a direction from which a joint is named
+_ROOM = 19      # letters for a joint in the table of the state; longer names are listed below
+_DUST = 1e-12   # part of the largest element below which an element counts as 0
+_DOMINANT = 0.3  # part of the largest component from which a joint is named
 
 
 def text(model: RobotModel, equation: Equation) -> list[str]:
-    """Return the lines of all tables; joints are numbered, the first one tells their names."""
-    place = large_unit(small_unit(model))
+    """Return the lines of all tables; the first one has the numbers and names of the joints."""
+    position = large_unit(small_unit(model))
     force = force_unit(small_unit(model))
     heads = [str(j) for j in range(1, model.nv + 1)]
     return [
-        *_state(model, equation, place, force), *_beyond(model, equation), '',
+        *_state(model, equation, position, force), *_beyond(model, equation), '',
         f'torque ({force}), joints as numbered above', *_terms(equation, heads), '',
-        f'M(q), mass matrix ({_of_matrix(place, "kg m^2", "kg", "kg m")})',
+        f'M(q), mass matrix ({_of_matrix(position, "kg m^2", "kg", "kg m")})',
         *matrix(heads, heads, equation.mass_matrix), '',
-        f'C(q, qd), Coriolis matrix ({_of_matrix(place, "N m s", "N s/m", "N s")})',
+        f'C(q, qd), Coriolis matrix ({_of_matrix(position, "N m s", "N s/m", "N s")})',
         *matrix(heads, heads, equation.coriolis_matrix), '',
-        *_torque_ellipsoid(equation, force, place), '',
+        *_torque_ellipsoid(equation, force, position), '',
         *_mass_ellipsoid(equation)]
 
 
-def _of_matrix(place: str, turning: str, sliding: str, both: str) -> str:
+def _of_matrix(position: str, turning: str, sliding: str, both: str) -> str:
     """Return the unit of the elements of a matrix."""
-    return {'rad': turning, 'm': sliding}.get(place, f'{turning} | {both} | {sliding}')
+    return {'rad': turning, 'm': sliding}.get(position, f'{turning} | {both} | {sliding}')
 
 
-def _state(model: RobotModel, equation: Equation, place: str, force: str) -> list[str]:
+def _state(model: RobotModel, equation: Equation, position: str, force: str) -> list[str]:
     used = np.where(model.effort_limit > 0.0, np.abs(equation.torque) / model.effort_limit, np.nan)
     columns = (equation.q, equation.qd, equation.qdd, equation.torque, model.effort_limit,
                100.0 * used)
@@ -48,7 +48,7 @@ def _state(model: RobotModel, equation: Equation, place: str, force: str) -> lis
     rows = [(name if fits else str(j + 1), *(number(column[j]) for column in columns))
             for j, name in enumerate(names)]
     legend = [line for name in names for line in paragraph('', name)]
-    lines = table(('joint', f'q ({place})', f'qd ({place}/s)', f'qdd ({place}/s^2)',
+    lines = table(('joint', f'q ({position})', f'qd ({position}/s)', f'qdd ({position}/s^2)',
                   f'torque ({force})', f'limit ({force})', '% used'), rows)
     return lines if fits else [*lines, *legend]
 
@@ -59,7 +59,7 @@ def _beyond(model: RobotModel, equation: Equation) -> list[str]:
 
 
 def beyond(model: RobotModel, equation: Equation) -> list[str]:
-    """Return which joints are explained where, or as fast as, their limits do not let them be."""
+    """Return remarks about joints beyond their position or velocity limits."""
     notes = []
     for j, name in enumerate(model.joint_names):
         unit = joint_units(model)[j][0]
@@ -80,7 +80,7 @@ def _terms(equation: Equation, heads: Sequence[str]) -> list[str]:
 
 
 def matrix(labels: Sequence[str], heads: Sequence[str], values: np.ndarray) -> list[str]:
-    """Return the table of a matrix, in several parts where it is too wide for one."""
+    """Return the table of a matrix, in several parts if it is too wide."""
     label = max(_LABEL, *map(len, labels))
     count = (WIDTH - label) // _COLUMN
     dust = _DUST * np.abs(values).max()
@@ -98,17 +98,17 @@ def _digits(value: float, dust: float) -> str:
     return f'{value:.3g}' if abs(value) > dust else '0'
 
 
-def _torque_ellipsoid(equation: Equation, force: str, place: str) -> list[str]:
-    lines = paragraph('', f'torque ellipsoid: accelerations of size 1 ({place}/s^2) at rest, '
-                          f'without gravity, take these torques ({force}) along these directions '
-                          'of the joints (parts of a unit vector, the large ones)')
+def _torque_ellipsoid(equation: Equation, force: str, position: str) -> list[str]:
+    lines = paragraph('', f'torque ellipsoid: torques ({force}) for accelerations of size 1 '
+                          f'({position}/s^2) at rest, without gravity, and their directions '
+                          '(large components of a unit vector)')
     rows = [f'{size:>9.3g}  {_direction(axis)}' for size, axis in zip(
         equation.torque_sizes, equation.torque_axes.T)]
     return lines + [line for row in rows for line in paragraph(row[:11], row[11:])]
 
 
 def _direction(axis: np.ndarray) -> str:
-    """Return the large parts of a direction, the largest positive and first."""
+    """Return the large components of a direction, the largest positive and first."""
     axis = _upright(axis)
     order = np.argsort(-np.abs(axis), kind='stable')
     return ', '.join(f'{axis[j]:+.2f} joint {j + 1}' for j in order
@@ -116,17 +116,17 @@ def _direction(axis: np.ndarray) -> str:
 
 
 def _upright(axis: np.ndarray) -> np.ndarray:
-    """Return a direction with its largest part positive, and no -0 in three digits."""
+    """Return a direction with its largest component positive, rounded, without -0."""
     return np.round(axis * np.sign(axis[np.abs(axis).argmax()]), 3) + 0.0
 
 
 def _mass_ellipsoid(equation: Equation) -> list[str]:
-    place = ', '.join(f'{x:.3f}' for x in equation.pose[:3, 3] + 0.0)
+    position = ', '.join(f'{x:.3f}' for x in equation.pose[:3, 3] + 0.0)
     if equation.masses is None:
-        return paragraph('', f"link '{equation.link}' at ({place}) m has no effective mass: some "
+        return paragraph('', f"link '{equation.link}' at ({position}) m has no effective mass: a "
                              'joint moves no mass, the mass matrix is singular')
-    lines = paragraph('', f"mass ellipsoid: what link '{equation.link}' at ({place}) m shows to "
-                          'a push (kg), along these directions of the base frame (x, y, z)')
+    lines = paragraph('', f"mass ellipsoid: effective mass (kg) of link '{equation.link}' at "
+                          f'({position}) m, and its directions in the base frame (x, y, z)')
     for mass, axis in zip(equation.masses, equation.mass_axes.T):
         axis = _upright(axis)
         what = f'{mass:.3g}' if np.isfinite(mass) else 'infinite'

@@ -1,1 +1,1 @@
-"""What a recording tells of friction, inertia and payload."""
+"""Identification of friction, inertia, payload and torque scale from a recording."""

@@ -1,9 +1,9 @@
 """
-Find the friction, inertia, payload or torque scale of an arm from a recording of its motion.
+Identify friction, inertia, payload or torque scale of an arm from a recording of its motion.
 
-The recording is a rosbag2 with joint states and efforts, of a motion that shakes all joints, such
-as `robodyn excite` makes. What is found goes into a file of parameters for the controller, and the
-inertia into a URDF. The last part of the recording is held back to judge the result.
+The recording is a rosbag2 with joint states and efforts of a motion that excites all joints, as
+from `robodyn excite`. The results are written as parameters of the controller and, for the
+inertia, as a URDF. The last part of the recording is held back to validate them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from robodyn_ros.cli.identify.output import identified_urdf, parameter_file, parameters, remarks
 from robodyn_ros.cli.identify.recordings import read_recording, Topics
-from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.identification.equations import excerpt
@@ -32,8 +32,8 @@ EXAMPLES = """examples:
   robodyn identify run2 better.urdf --payload tool0 --output tool.yaml
   robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
-_MOST = 0.3     # of the held-back torque may remain unexplained
-_EXACT = 0.01   # below it, models are equally good: the recording cannot tell them apart
+_MAX_RESIDUAL = 0.3  # largest residual of the held-back torque
+_EXACT = 0.01        # residual below which models count as equally good
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
 
@@ -44,37 +44,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('recording', type=Path, metavar='BAG', help='folder of a rosbag2, its .mcap or .db3, or a '
         '.csv with columns time, JOINT.position and JOINT.effort')
     add_robot_arguments(parser)
-    add('--topic', default='/joint_states', help='of the positions (default /joint_states)')
-    add('--effort-topic', metavar='TOPIC', help='of the efforts, JointState or Float64MultiArray '
-        '(default: in the joint states)')
-    add('--effort-joints', type=_names, default=[], metavar='JOINT,...', help='their order in a '
-        'Float64MultiArray (default: that of the URDF)')
+    add('--topic', default='/joint_states', help='topic of positions (default /joint_states)')
+    add('--effort-topic', metavar='TOPIC', help='topic of efforts, JointState or '
+        'Float64MultiArray (default: that of the positions)')
+    add('--effort-joints', type=_names, default=[], metavar='JOINT,...', help='order of joints in '
+        'a Float64MultiArray (default: that of the URDF)')
     add('--estimate', type=_names, metavar='WHAT,...', help=f'of {", ".join(GROUPS)} (default '
         'friction,inertia; friction with --payload)')
-    add('--payload', metavar='LINK', help='find the payload on this link')
-    add('--trust', type=between(0.01, 10.0), default=0.5, metavar='PART', help='by what part the '
-        'masses in the URDF may be wrong (default 0.5)')
-    add('--cutoff', type=between(0.1, 1000.0), metavar='HZ', help='of the low pass on positions '
-        "(default: ten times the motion's bandwidth)")
-    add('--delay', type=between(-1.0, 1.0), metavar='SECONDS', help='of the efforts against the '
-        'positions, where it is known (default: found, too)')
-    add('--hold-back', type=between(0.05, 0.9), default=0.25, metavar='PART', help='of the time, '
-        'at the end, to judge the result (default 0.25)')
+    add('--payload', metavar='LINK', help='identify the payload on this link')
+    add('--trust', type=between(0.01, 10.0), default=0.5, metavar='PART', help='relative '
+        'uncertainty of the masses in the URDF (default 0.5)')
+    add('--cutoff', type=between(0.1, 1000.0), metavar='HZ', help='cutoff frequency of the low '
+        'pass of positions (default: ten times the bandwidth of the motion)')
+    add('--delay', type=between(-1.0, 1.0), metavar='SECONDS', help='known delay of the efforts '
+        'relative to the positions (default: identified)')
+    add('--hold-back', type=between(0.05, 0.9), default=0.25, metavar='PART', help='part of the '
+        'time, at the end, for validation (default 0.25)')
     add('--all', action='store_true', help='also list the base parameters')
     add('--output', type=Path, metavar='FILE', help='write parameters for the controller (YAML)')
-    add('--urdf-output', type=Path, metavar='FILE', help='write a URDF with the inertia found')
+    add('--urdf-output', type=Path, metavar='FILE', help='write a URDF with the inertia')
     add('--plot', type=Path, nargs='?', const=Path('robodyn_identify.png'), metavar='FILE',
-        help='draw the efforts and what is left of them (default robodyn_identify.png)')
+        help='draw efforts and residuals (default robodyn_identify.png)')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify; return 0, or 1 if the result does not explain what was held back."""
+    """Identify; return 0, or 1 if the validation fails."""
     groups = options.estimate or (['friction'] if options.payload else ['friction', 'inertia'])
     if options.urdf_output and 'inertia' not in groups:
-        raise ParameterError('--urdf-output writes the inertia that was found: add inertia to '
+        raise ParameterError('--urdf-output writes the identified inertia: add inertia to '
                              '--estimate')
     for path in (options.output, options.urdf_output, options.plot):
-        check_place(path)
+        check_writable(path)
     steps, robot = Steps(), Robot.from_options(options)
     with steps('load the robot') as step:
         model = robot.load()
@@ -94,15 +94,15 @@ def run(options: argparse.Namespace) -> int:
                          options.hold_back, options.delay)
         step.result = f'condition number {found.condition:.3g}'
     for line in ('', *report(model, found, options.all)):
-        steps.say(line)
+        steps.write_line(line)
     for path in _write(options, robot, model, found):
-        steps.say(f'written: {path}')
+        steps.write_line(f'written: {path}')
     return 0 if not _objection(found) else 1
 
 
 def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
            found: Estimate) -> list[Path]:
-    """Write the files that were asked for."""
+    """Write the files of the options; return their paths."""
     written = []
     if options.output:
         head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
@@ -127,9 +127,9 @@ def report(model: RobotModel, found: Estimate, everything: bool = False) -> list
     rows = [(name, *(_cell(found.joints[kind][j]) for kind in kinds),
              *(f'{100.0 * share[j]:.3g}' for share in (found.fitted, found.held_back, found.urdf)))
             for j, name in enumerate(model.joint_names)]
-    rest = 'residual (%)'
+    residual = 'residual (%)'
     lines = table(('joint', *kinds, 'fitted', 'held back', 'URDF'), rows,
-                  ('', *('' for _ in kinds), rest, rest, rest))
+                  ('', *('' for _ in kinds), residual, residual, residual))
     lines += ['', 'N m, s, rad, or N, s, m; +- half of the 95 % interval; (URDF): not estimated',
               f'the efforts are {1e3 * found.delay.value:.2f} +-{1e3 * found.delay.margin:.2f} ms '
               'later than the positions']
@@ -137,23 +137,23 @@ def report(model: RobotModel, found: Estimate, everything: bool = False) -> list
         lines += ['', 'payload', *(f'  {name:<14} {_cell(value)}'
                                    for name, value in zip(_PAYLOAD, found.payload))]
         if not found.has_payload:
-            lines.append('  that is none: it weighs less than can be told, and is not written')
+            lines.append('  none: the mass is below its uncertainty, and is not written')
     if found.base:
         lines += ['', *_base_lines(found, everything)]
     for kind, j in found.unexcited:
-        lines.append(f'not excited: {kind} of {model.joint_names[j]}, left as in the URDF '
-                     f'({number(_left(found, kind, j))})')
+        lines.append(f'not excited: {kind} of {model.joint_names[j]}, kept as in the URDF '
+                     f'({number(_kept(found, kind, j))})')
     return lines + ['', _verdict(found)]
 
 
-def _left(found: Estimate, kind: str, j: int) -> float:
+def _kept(found: Estimate, kind: str, j: int) -> float:
     return found.joints[kind][j].value if kind in found.joints else float('nan')
 
 
 def _base_lines(found: Estimate, everything: bool) -> list[str]:
-    identified = sum(each.identified for each in found.base)
-    lines = [f'{identified} of {len(found.base)} base parameters are identified by the data; the '
-             'others stay near the URDF' + ('' if everything else ' (--all lists them)')]
+    count = sum(each.identified for each in found.base)
+    lines = [f'{count} of {len(found.base)} base parameters are identified; the others stay near '
+             'the URDF' + ('' if everything else ' (--all lists them)')]
     if everything:
         rows = [(each.name, f'{each.urdf:.4f}', f'{each.value:.4f}', f'{each.margin:.4f}',
                  '' if each.identified else 'not excited') for each in found.base]
@@ -162,28 +162,28 @@ def _base_lines(found: Estimate, everything: bool) -> list[str]:
 
 
 def _objection(found: Estimate) -> str:
-    """Return why the result must not be used; '' if the held-back torque is explained by it."""
-    seen = np.isfinite(found.held_back)
-    if not seen.any():
-        return 'nothing moves in the held-back part of the recording: record longer'
-    residual = np.mean(found.held_back[seen])
-    if residual > _MOST:
-        return (f'more than {100.0 * _MOST:g} % are not explained: look at the stamps of the '
-                'recording (are they even?), the unit of the efforts, and the URDF')
-    if residual > max(np.mean(found.urdf[seen]), _EXACT):
-        return 'the URDF explains more'
+    """Return the reason why the result must not be used; '' if the validation passes."""
+    valid = np.isfinite(found.held_back)
+    if not valid.any():
+        return 'no motion in the held-back part of the recording: record longer'
+    residual = np.mean(found.held_back[valid])
+    if residual > _MAX_RESIDUAL:
+        return (f'more than {100.0 * _MAX_RESIDUAL:g} %: check the stamps of the recording (are '
+                'they even?), the unit of the efforts, and the URDF')
+    if residual > max(np.mean(found.urdf[valid]), _EXACT):
+        return 'the URDF is more accurate'
     return ''
 
 
 def _verdict(found: Estimate) -> str:
-    objection, seen = _objection(found), np.isfinite(found.held_back)
-    if not seen.any():
+    objection, valid = _objection(found), np.isfinite(found.held_back)
+    if not valid.any():
         return f'FAIL  {objection}'
-    residual, urdf = np.mean(found.held_back[seen]), np.mean(found.urdf[seen])
+    residual, urdf = np.mean(found.held_back[valid]), np.mean(found.urdf[valid])
     remark = objection
     if urdf < residual <= _EXACT:
-        remark = (f'the URDF explains more, but models with less than {100.0 * _EXACT:g} % count '
-                  'as equally good')
+        remark = (f'the URDF is more accurate, but models below {100.0 * _EXACT:g} % count as '
+                  'equally good')
     return ('FAIL' if objection else 'pass') + (
         f'  held-back torque: mean residual {100.0 * residual:.3g} %, with the URDF '
         f'{100.0 * urdf:.3g} %' + (f'; {remark}' if remark else ''))

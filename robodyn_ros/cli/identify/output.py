@@ -1,4 +1,4 @@
-"""What was identified, as files: parameters for the controller, and a URDF with other inertias."""
+"""Results of an identification as files: parameters of the controller, and a URDF."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model import RobotModel
 
-_LINE = 5000  # characters of a line at most
+_LINE = 5000  # largest length of a line
 NODE = 'computed_torque_controller'
-# parameter of the controller for what is estimated of each joint; offsets and scales have none
+# parameters of the controller for estimates of each joint; offsets and scales have none
 JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb',
                     'armature': 'armature'}
 
 
 def parameters(found: Estimate) -> dict[str, list[float]]:
-    """Return the parameters of the controller by name, a number per joint."""
+    """Return the parameters of the controller by name, one number for each joint."""
     return {name: [each.value for each in found.joints[kind]]
             for kind, name in JOINT_PARAMETERS.items() if kind in found.joints}
 
 
 def remarks(found: Estimate, payload_link: str | None) -> list[str]:
-    """Return what has no parameter: the payload, as a command that tells of it, and the scale."""
+    """Return the results without a parameter: the payload, as a command, and the torque scale."""
     lines = []
     if found.has_payload:
-        lines += ['The payload; tell controller and guard of it while they run:',
+        lines += ['The payload; report it to controller and guard while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]
     if 'scale' in found.joints:
         scale = _yaml([each.value for each in found.joints['scale']])
-        lines.append(f'Recorded effort per effort at the joint, for the driver: {scale}')
+        lines.append(f'Ratio of recorded effort to joint effort, for the driver: {scale}')
     return lines
 
 
 def payload_command(link: str, numbers: Sequence[float]) -> str:
-    """Return the command that publishes a payload, ten numbers as in `Estimate.payload`."""
+    """Return the command that publishes a payload of ten numbers as in `Estimate.payload`."""
     mass, x, y, z, xx, yy, zz, xy, xz, yz = map(_yaml, numbers)
     name = json.dumps(link, ensure_ascii=False)
     message = (f'{{header: {{frame_id: {name}}}, inertia: {{m: {mass}, '
@@ -52,7 +52,7 @@ def payload_command(link: str, numbers: Sequence[float]) -> str:
 
 
 def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
-    """Return a file of parameters for ROS 2; names with dots are nested."""
+    """Return the text of a ROS 2 parameter file; names with dots are nested."""
     none = '' if values else ' {}'
     lines = [*(f'# {printable(line, _LINE)}'.rstrip() for line in head), f'/**/{NODE}:',
              f'  ros__parameters:{none}']
@@ -71,30 +71,30 @@ def _yaml(value: object) -> str:
         return f'[{", ".join(map(_yaml, value))}]'
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    # with a dot, or ROS would take it for a whole number
+    # with a dot, as ROS would read an integer otherwise
     mantissa, e, exponent = f'{value:.6g}'.partition('e')
     return (mantissa if '.' in mantissa else f'{mantissa}.0') + e + exponent
 
 
 def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
     """
-    Return a URDF whose moving links have the inertias that were found.
+    Return a URDF with the identified inertias of the moving links.
 
-    What is fixed to a moving link is part of it: its own <inertial> is left out.
+    They include the links fixed to a moving link, which have no <inertial> of their own.
 
     Parameters
     ----------
     source : Path
-        The URDF that the model was made from.
+        URDF of the model.
     model : RobotModel
-        As it was read from it.
+        Model that was read from it.
     phi : (10 nb,) array
-        As `Dynamics.parameters`.
+        Inertial parameters as in `Dynamics.parameters`.
 
     Raises
     ------
     ParameterError
-        A joint that the URDF lets move was locked.
+        A movable joint of the URDF was locked.
 
     """
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
@@ -120,13 +120,13 @@ def _check_not_locked(root: ElementTree.Element, model: RobotModel) -> None:
         if (joint.get('type') != 'fixed' and parent is not None and child is not None
                 and parent.body == child.body >= 0):
             raise ParameterError(
-                f'joint {joint.get("name")!r} was locked, so that the inertia beyond it is known '
-                'only together with that before it: a URDF can be written for the whole arm '
-                'alone, leave --urdf-output out', joint=joint.get('name'))
+                f'joint {joint.get("name")!r} was locked, so that the inertias on both sides of '
+                'it are identified only together: a URDF can be written only without locked '
+                'joints; leave out --urdf-output', joint=joint.get('name'))
 
 
 def _inertial(phi: np.ndarray) -> ElementTree.Element:
-    """Return the element of a body."""
+    """Return the <inertial> element of a body."""
     P, mass = to_matrix(phi), float(phi[0])
     com = P[:3, 3] / mass
     spread = P[:3, :3] - mass * np.outer(com, com)

@@ -1,4 +1,4 @@
-"""Pictures of an identification: recorded and predicted torque of each joint, and what is left."""
+"""The picture of an identification: recorded and predicted torque of each joint, and residual."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.model import RobotModel
 
 _STYLE = {'axes.grid': True, 'grid.alpha': 0.3}
-_RECORDED, _PREDICTED, _REST = '#7F7F7F', '#0072B2', '#D55E00'
+_RECORDED, _PREDICTED, _RESIDUAL = '#7F7F7F', '#0072B2', '#D55E00'
 
 
 def plot(model: RobotModel, found: Estimate, path: Path) -> None:
@@ -19,7 +19,7 @@ def plot(model: RobotModel, found: Estimate, path: Path) -> None:
     Raises
     ------
     ImportError
-        Without matplotlib.
+        matplotlib is not installed.
 
     """
     with picture(path, model.nv, 1, _STYLE, figsize=(14, 2.2 * model.nv + 1.0), dpi=90,
@@ -41,6 +41,6 @@ def _draw(axis, found: Estimate, j: int) -> None:
     times, measured, predicted = found.times[j], found.measured[j], found.predicted[j]
     axis.plot(times, measured, color=_RECORDED, lw=2.5, label='recorded')
     axis.plot(times, predicted, color=_PREDICTED, lw=1.0, label='predicted')
-    axis.plot(times, measured - predicted, color=_REST, lw=1.0, label='rest')
+    axis.plot(times, measured - predicted, color=_RESIDUAL, lw=1.0, label='residual')
     if len(times):
         axis.axvspan(found.split, times[-1], color='black', alpha=0.06, lw=0)

@@ -1,8 +1,8 @@
 """
-Recordings of an arm as files: bags of ROS 2, in MCAP or SQLite, and tables (CSV).
+Reader of recordings of an arm: bags of ROS 2, in MCAP or SQLite, and tables (CSV).
 
-Messages may be in any order, name the joints in any order, name other joints as well, come twice
-or not at all. Nothing here needs ROS.
+Messages and joints may have any order; other joints, repeated and missing messages are permitted.
+ROS is not needed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FLOATS = 'std_msgs/msg/Float64MultiArray'
 
 class Topics(NamedTuple):
     """
-    Where positions and efforts are.
+    Topics of positions and efforts.
 
     Attributes
     ----------
     states : str
         Topic of JointState messages with the positions.
     effort : str or None
-        Topic of JointState or Float64MultiArray messages with the efforts; None: as the positions.
+        Topic of JointState or Float64MultiArray messages with the efforts; None: as `states`.
     effort_joints : sequence of str
         Order of the efforts in a Float64MultiArray.
 
@@ -42,7 +42,7 @@ class Topics(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What a topic said: stamps and times of recording (ns), values; NaN where it did not say."""
+    """Messages of a topic: stamps and times of recording (ns), values; NaN if missing."""
 
     stamp: np.ndarray
     logged: np.ndarray
@@ -51,17 +51,17 @@ class _Rows(NamedTuple):
 
 def read_recording(path: Path, joint_names: Sequence[str], topics: Topics) -> Recording:
     """
-    Return what a file or folder says about some joints.
+    Return the recording of some joints in a file or folder.
 
     Raises
     ------
     RobodynError
-        It cannot be read, or lacks a topic, a joint or the efforts; the message says what there
-        is instead.
+        It cannot be read, or has no such topic, joint or efforts; the message lists those that
+        exist.
 
     """
     if not path.exists():
-        raise RobodynError(f'{path} does not exist: name the folder of a bag, its .mcap or .db3 '
+        raise RobodynError(f'{path} does not exist: give the folder of a bag, its .mcap or .db3 '
                            'file, or a .csv file', path=str(path))
     if path.suffix.lower() == '.csv':
         return _read_table(path, joint_names)
@@ -73,8 +73,8 @@ def read_recording(path: Path, joint_names: Sequence[str], topics: Topics) -> Re
             efforts = _array_rows(reader, topics.effort, joint_names, topics.effort_joints)
         else:
             efforts = _joint_rows(reader, topics.effort, joint_names, 'effort')
-        _check_there(reader, topics, positions, efforts)
-    # where one of them has no stamps, both are as old as when they were recorded
+        _check_complete(reader, topics, positions, efforts)
+    # if one of them has no stamps, the times of recording are used for both
     stamped = (positions.stamp > 0).all() and (efforts.stamp > 0).all()
     times = [rows.stamp if stamped else rows.logged for rows in (positions, efforts)]
     begin = min(each.min() for each in times)
@@ -88,16 +88,16 @@ def _opened(path: Path) -> Iterator:
         from rosbags.highlevel import AnyReader, AnyReaderError
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
-        raise RobodynError(f'a bag is read with the library rosbags, and {error}: '
+        raise RobodynError(f'reading a bag needs the library rosbags, and {error}: '
                            "pip install rosbags (or 'robodyn_ros[record]')") from error
-    # metadata stand beside the file
+    # the metadata are in the folder of the file
     folder = path if path.is_dir() else path.parent
     try:
         with AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
             yield reader
     except (AnyReaderError, OSError) as error:
         raise RobodynError(f'{path} cannot be read as a bag: {error}. A bag is a folder with a '
-                           'metadata.yaml; `ros2 bag reindex` makes one anew',
+                           'metadata.yaml; `ros2 bag reindex` writes a new one',
                            path=str(path)) from error
 
 
@@ -105,11 +105,11 @@ def _connections(reader, topic: str) -> list:
     name = '/' + topic.lstrip('/')
     found = [each for each in reader.connections if each.topic == name]
     if not found:
-        there = sorted({f'{each.topic} ({each.msgtype})' for each in reader.connections
+        known = sorted({f'{each.topic} ({each.msgtype})' for each in reader.connections
                         if each.msgtype in (JOINT_STATE, FLOATS)})
         names = sorted({each.topic for each in reader.connections})
-        usable = ', '.join(there) if there else 'none; ' + near_matches(name, names)
-        raise RobodynError(f'the bag has no topic {name}. Of joint states and arrays it has: '
+        usable = ', '.join(known) if known else 'none; ' + near_matches(name, names)
+        raise RobodynError(f'the bag has no topic {name}. Topics with joint states or arrays: '
                            f'{usable}', topic=name)
     return found
 
@@ -145,18 +145,18 @@ def _joint_rows(reader, topic: str, joint_names: Sequence[str], field: str) -> _
         what = (f'joint {missing[0]!r} is never named; {near_matches(missing[0], sorted(seen))}'
                 if missing else 'no message names all joints at once')
         raise RobodynError(f'topic {topic}: {sentence(what)} Lock joints that are not recorded '
-                           'with --lock, or name the topic of the arm', topic=topic,
+                           'with --lock, or give the topic of the arm', topic=topic,
                            missing=missing)
     return _Rows(np.array(stamps), np.array(logged), np.array(rows, dtype=float))
 
 
 def _array_rows(reader, topic: str, joint_names: Sequence[str],
                 order: Sequence[str]) -> _Rows:
-    """Return arrays of efforts, which have no stamps."""
+    """Return the messages of an array topic, which have no stamps."""
     order = list(order or joint_names)
     for name in joint_names:
         if name not in order:
-            raise RobodynError(f'--effort-joints does not name joint {name!r}; it names '
+            raise RobodynError(f'--effort-joints does not have joint {name!r}; it has '
                                + ', '.join(order), joint=name)
     columns = [order.index(name) for name in joint_names]
     logged, rows = [], []
@@ -164,14 +164,14 @@ def _array_rows(reader, topic: str, joint_names: Sequence[str],
         if len(message.data) != len(order):
             raise RobodynError(
                 f'topic {topic} has {len(message.data)} numbers in a message, and {len(order)} '
-                'joints are expected: name them in their order with --effort-joints', topic=topic)
+                'joints are expected: give them in their order with --effort-joints', topic=topic)
         logged.append(time)
         rows.append(message.data[columns])
     values = np.array(rows, dtype=float).reshape(-1, len(columns))
     return _Rows(np.zeros(len(logged), dtype=np.int64), np.array(logged, dtype=np.int64), values)
 
 
-def _check_there(reader, topics: Topics, positions: _Rows, efforts: _Rows) -> None:
+def _check_complete(reader, topics: Topics, positions: _Rows, efforts: _Rows) -> None:
     for what, rows, topic in (('positions', positions, topics.states),
                               ('efforts', efforts, topics.effort or topics.states)):
         if np.isfinite(rows.values).all(axis=1).any():
@@ -180,8 +180,8 @@ def _check_there(reader, topics: Topics, positions: _Rows, efforts: _Rows) -> No
                          if each.msgtype in (JOINT_STATE, FLOATS)} - {topic})
         raise RobodynError(f'topic {topic} has no {what} of all joints: '
                            + (f'record {what}' if what == 'positions' else
-                              'name the topic that has them with --effort-topic; there are '
-                              + (', '.join(others) or 'no others')), topic=topic)
+                              'give the topic that has them with --effort-topic; others are '
+                              + (', '.join(others) or 'none')), topic=topic)
 
 
 def _read_table(path: Path, joint_names: Sequence[str]) -> Recording:
@@ -200,18 +200,18 @@ def _read_table(path: Path, joint_names: Sequence[str]) -> Recording:
 
 
 def _table(path: Path) -> tuple[list[str], np.ndarray]:
-    """Return heads and rows of a CSV file; what is no number is NaN."""
+    """Return heads and rows of a CSV file; entries that are not numbers are NaN."""
     try:
         first, *others = path.read_text(encoding='utf-8-sig').splitlines() or ['']
     except UnicodeDecodeError as error:
-        raise RobodynError(f'{path} is no text ({error}): write the table as UTF-8',
+        raise RobodynError(f'{path} is not text ({error}): write the table as UTF-8',
                            path=str(path)) from error
     heads = [head.strip() for head in first.split(',')]
     lines = [(number, line) for number, line in enumerate(others, 2) if line.strip()]
     for number, line in lines:
         if line.count(',') + 1 != len(heads):
             raise RobodynError(f'{path}, line {number} has {line.count(",") + 1} columns, the '
-                               f'first one {len(heads)}: give each row as many', path=str(path))
+                               f'first one {len(heads)}: make them equal', path=str(path))
     if not lines:
         return heads, np.empty((0, len(heads)))
     return heads, np.genfromtxt([line for _, line in lines], delimiter=',', comments=None, ndmin=2)

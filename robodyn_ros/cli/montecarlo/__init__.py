@@ -1,1 +1,1 @@
-"""Many simulated arms that differ from their model."""
+"""Many simulated arms with random deviations from their model."""

@@ -1,10 +1,10 @@
 """
-Simulate many arms that differ from their model, under the control cycle that drives a real one.
+Simulate many arms with random deviations from their model, under the control cycle of a real arm.
 
-Masses, centres of mass, friction, sensor noise and the place to start from are drawn anew for each
-run; the controller models the arm of the URDF. Control cycle and arm are one compiled loop: a
-thousand runs of two seconds take about four. Tolerances and collisions end a run as they end a
-motion of a real arm. The result depends on the seed alone, not on what shares the work.
+Masses, centres of mass, friction, sensor noise and start position are random in each run; the
+controller uses the model of the URDF. Control cycle and arm are one compiled loop: a thousand runs
+of two seconds take about four. Tolerances and collisions end a run as they end a motion of a real
+arm. The result depends on the seed only, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 
 from robodyn_ros.cli.montecarlo.study import (
     DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
-from robodyn_ros.cli.places import check_place
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.robot import (
     add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
+from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError, RobodynError
@@ -37,53 +37,53 @@ EXAMPLES = """examples:
   robodyn montecarlo --law joint_impedance --tolerance 0.1 --collision 0.2
   robodyn montecarlo --runs 100000 --scheduler tcp://cluster:8786
 """
-_PART = 100  # runs that are simulated at once
-_SHOWN = 5   # runs that are named
+_PART = 100  # runs that are simulated together
+_SHOWN = 5   # largest number of listed runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_robot_arguments(parser)
     add = parser.add_argument
-    add('--runs', type=whole_number, default=1000, help='how many (default 1000)')
-    add('--seed', type=int, default=0, help='of all that is drawn (default 0)')
+    add('--runs', type=whole_number, default=1000, help='number of runs (default 1000)')
+    add('--seed', type=int, default=0, help='seed of all random values (default 0)')
     for name, unit in (('mass', 'part of the mass of each link'),
                        ('com', 'm, of each centre of mass'),
                        ('friction', 'part of the friction of each joint'),
-                       ('position-noise', 'rad or m, of what is measured'),
-                       ('velocity-noise', 'rad/s or m/s, of what is measured'),
-                       ('start', 'rad or m, of where the arm starts')):
+                       ('position-noise', 'rad or m, of measured positions'),
+                       ('velocity-noise', 'rad/s or m/s, of measured velocities'),
+                       ('start', 'rad or m, of start positions')):
         default = getattr(Spread, name.replace('-', '_'))
         add(f'--{name}', type=between(0.0, 10.0), default=default, metavar='SPREAD',
             help=f'standard deviation: {unit} (default {default:g})')
     add_motion_arguments(parser)
     add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
-        help='of control cycle and simulation (default 1000)')
+        help='rate of control cycle and simulation (default 1000)')
     add('--law', choices=tuple(TRACKING), default='computed_torque',
-        help='law that follows the motion (default computed_torque)')
+        help='tracking law (default computed_torque)')
     add('--stiffness', type=between(0.1, 500.0), default=40.0, metavar='RAD/S',
         help='natural frequency of the error (default 40)')
     add('--tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
-        help='rad or m, error that ends a run on the way (default 0: none)')
+        help='error in rad or m that ends a run during the motion (default 0: none)')
     add('--goal-tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
-        help='rad or m, error that a run must meet at the goal (default 0: none)')
+        help='largest error in rad or m at the goal (default 0: none)')
     add('--goal-time', type=between(0.001, 10.0), default=0.5, metavar='SECONDS',
-        help='time after the motion in which it must be met (default 0.5)')
+        help='time after the motion until the goal tolerance must be met (default 0.5)')
     add('--collision', type=between(0.0, 1.0), default=0.0, metavar='PART', help='part of the '
         'effort limits above which external torque is a collision (default 0: none)')
     add('--workers', type=whole_number, default=1, metavar='N', help='processes (default 1)')
-    add('--scheduler', metavar='ADDRESS', help='of a Dask scheduler, whose workers have this '
-        'package and can read the URDF')
+    add('--scheduler', metavar='ADDRESS', help='address of a Dask scheduler, whose workers have '
+        'this package and can read the URDF')
     add('--save', type=Path, metavar='FILE', help='write the figures of all runs as .npz')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the study; return 0, or 1 if a run did not come to its goal."""
+    """Run the study; return 0, or 1 if a run did not reach its goal."""
     if options.scheduler and options.workers > 1:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
     if options.save:
         options.save = options.save.with_suffix('.npz')
-        check_place(options.save)
+        check_writable(options.save)
     steps = Steps()
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)
@@ -102,16 +102,16 @@ def run(options: argparse.Namespace) -> int:
         figures = Figures(*map(np.concatenate, zip(*parts)))
         step.result = f'{figures.followed.sum() * job.rate:,.0f} steps of motion'
     for line in ('', *report(model, figures)):
-        steps.say(line)
+        steps.write_line(line)
     if options.save:
         np.savez_compressed(options.save, joint_names=np.array(model.joint_names),
                             **figures._asdict())
-        steps.say(f'written: {options.save}')
+        steps.write_line(f'written: {options.save}')
     return 0 if figures.good.all() else 1
 
 
 def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Figures]:
-    """Yield the figures of all runs, in order, wherever they are simulated."""
+    """Yield the figures of all runs, in order; workers or a scheduler simulate them."""
     parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
     jobs = [job] * len(parts)
     if scheduler:
@@ -138,7 +138,7 @@ def _dask_client(scheduler: str):
 
 
 def report(model, figures: Figures) -> list[str]:
-    """Return the table of the joints, and what became of the runs."""
+    """Return the table of the joints, and the reasons why runs ended."""
     good = figures.good
     columns = [*np.percentile(1e3 * figures.rms[good], (50, 95, 100), axis=0),
                *np.percentile(1e3 * figures.peak[good], (50, 100), axis=0),
@@ -150,7 +150,7 @@ def report(model, figures: Figures) -> list[str]:
     rms, peak = 'RMS error (mrad, mm)', 'largest (mrad, mm)'
     lines = table(('joint', 'median', '95 %', 'worst', 'median', 'worst', '% used', '% of time'),
                   rows, ('', rms, rms, rms, peak, peak, 'torque', 'limited'))
-    lines += ['', f'{good.sum()} of {len(good)} runs came to their end']
+    lines += ['', f'{good.sum()} of {len(good)} runs reached their goal']
     codes, counts = np.unique(figures.code[~good], return_counts=True)
     for code in codes[np.argsort(-counts, kind='stable')]:
         lines += _ended(model, figures, code)

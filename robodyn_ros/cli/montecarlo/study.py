@@ -1,4 +1,4 @@
-"""One study: the arm, its motion, the control cycle, and the runs of a seed."""
+"""A Monte Carlo study: arm, motion, control cycle, and the runs of a seed."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from robodyn_ros.control.settings import (
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 
-DIVERGED, NOT_ENDED = -1, -2  # besides the codes of the cycle
-_LEAD = 0.5   # s in which feedback grows; then the motion begins
-_HOLD = 0.15  # s that the cycle takes at most to bring an arm at rest to a hold
+DIVERGED, NOT_ENDED = -1, -2  # in addition to the codes of the cycle
+_LEAD = 0.5   # s in which the gains are ramped up; then the motion begins
+_HOLD = 0.15  # s after which the cycle holds an arm at rest
 
 
 @dataclass(frozen=True)
 class Job:
     """
-    All that a worker needs to know.
+    Settings of a study, for all workers.
 
     Attributes
     ----------
     robot : Robot
     duration, speed : float
-        Of the motion, see `plan_motion`.
+        Duration and speed of the motion, see `plan_motion`.
     rate : float
-        Steps per second.
+        Rate of control cycle and simulation, Hz.
     law : str
-        Law that follows references, a key of `laws.TRACKING`.
+        Tracking law, a key of `laws.TRACKING`.
     stiffness : float
         Natural frequency of the error, rad/s.
     tolerance, goal_tolerance : float
-        Error of the position that ends a run on the way, and at the goal, rad or m; 0: none does.
+        Position errors that end a run during the motion and at the goal, rad or m; 0: none.
     goal_time : float
-        Seconds after the last point within which the goal tolerance must be met.
+        Time after the last point until the goal tolerance must be met, s.
     collision : float
-        Part of the effort limits above which external torque is a collision; 0: none is.
+        Part of the effort limits above which external torque is a collision; 0: none.
     spread : Spread
     seed : int
 
@@ -67,7 +67,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What is the same for all runs: the motion, the controller, and its loop with the plant."""
+    """Motion, controller and closed loop, shared by all runs."""
 
     motion: Motion
     controller: RolloutCycle
@@ -75,7 +75,7 @@ class Study:
 
     @property
     def model(self):
-        """Return the arm as the controller models it."""
+        """Return the model of the controller."""
         return self.loop.plant.model
 
 
@@ -86,20 +86,19 @@ class Figures(NamedTuple):
     Attributes
     ----------
     rms, peak : (N, nv) array
-        Error of the position against the reference.
+        RMS and largest tracking error of the position.
     torque : (N, nv) array
         Largest torque sent.
     cut : (N, nv) array
-        Part of the time in which a limit cut the torque.
+        Part of the time in which the torque was limited.
     followed : (N,) array
-        Seconds.
+        Time in which the motion was followed, s.
     q : (N, nv) array
-        Where the arms ended.
+        Final positions.
     good : (N,) array of bool
         Whether the goal was reached.
     code, joint : (N,) array of int
-        What ended the run, and the joint that shows it: 0, a code of the cycle, `DIVERGED` or
-        `NOT_ENDED`.
+        Reason of the end and its joint: 0, a code of the cycle, `DIVERGED` or `NOT_ENDED`.
 
     """
 
@@ -116,10 +115,10 @@ class Figures(NamedTuple):
 
 @lru_cache(maxsize=1)
 def prepare(job: Job) -> Study:
-    """Return the study of a job, compiled; once in each process."""
+    """Return the study of a job, compiled and cached in each process."""
     plant = Plant(job.robot.load(), 1.0 / job.rate)
     motion = plan_motion(plant.dynamics, job.duration, job.speed)
-    # only a law that learns a payload needs room for one
+    # only an adaptive law needs a slot for a payload
     dynamics = (Dynamics(with_slots(plant.model)) if TRACKING[job.law].adapts
                 else plant.dynamics)
     controller = RolloutCycle(ArmController(dynamics, _settings(job, plant.model)))
@@ -143,14 +142,15 @@ def simulate_part(job: Job, numbers: range) -> Figures:
     """
     Return the figures of some runs.
 
-    Each arm is taken over where it is. While its feedback grows it comes to a hold and is brought
-    to the first point of the motion; from there to the last point its figures count.
+    Control starts at the initial position of each arm. While the gains are ramped up, the arm is
+    held and then moved to the first point; the figures cover the motion from there to the last
+    point.
     """
     study = prepare(job)
     loop, controller, motion = study.loop, study.controller, study.motion
     hold, lead, counted = (round(seconds * job.rate) for seconds in (
         _HOLD, _LEAD, motion.duration))
-    # steps in which a goal is reached that no tolerance, or one with so much time, is set for
+    # steps until the goal counts as reached
     rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
     runs = loop.start(motion.start, job.spread, job.seed, numbers)
     program = controller.taken_over()

@@ -1,8 +1,8 @@
 """
-Show an arm in the browser: what it does, what it is asked, and why this torque.
+Show a running arm in the browser: joint states, reference and torque terms.
 
-Listens to joint states and robot_description, of a simulator or of any arm. With --control the
-first one at the page may also command, and pull the links of a simulated arm with the mouse.
+Subscribes to joint states and robot_description of a simulator or a real arm. With --control the
+first client of the page may also send commands, and drag the links of a simulated arm.
 """
 
 from __future__ import annotations
@@ -22,56 +22,55 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.source import read_source
-from robodyn_ros.view.moves import usual_poses
+from robodyn_ros.view.moves import default_poses
 from robodyn_ros.view.visuals import read_visuals
 
 EXAMPLES = """examples:
   robodyn view                                the arm that publishes its robot_description
-  robodyn view --control                      with buttons, sliders, and a hand for a simulated arm
+  robodyn view --control                      with buttons, sliders and dragging
   robodyn view arm.urdf --namespace left
   robodyn view --control --pose home:0,0.5,0,-1,0,0.5,0
-  robodyn view --host 0.0.0.0                 other machines may look, too
+  robodyn view --host 0.0.0.0                 also for other machines
 """
 THIS_MACHINE = '127.0.0.1'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_robot_arguments(parser, 'what robot_description says')
+    add_robot_arguments(parser, 'the topic robot_description')
     add = parser.add_argument
     add('--control', action='store_true',
-        help='the first one at the page may command; all others watch')
+        help='the first client of the page may send commands; others only watch')
     add('--pose', action='append', default=[], metavar='NAME:Q1,Q2,...',
-        help='a pose to choose from, in the order of the joints; may be repeated')
+        help='a pose for the menu, in the order of the joints; may be repeated')
     page = parser.add_argument_group('the page')
     page.add_argument('--host', default=THIS_MACHINE, metavar='ADDRESS',
-                      help='to listen at; 0.0.0.0: whoever in the network has the address that is '
-                      'printed may look, and command with --control (default: this machine only)')
+                      help='address of the server; 0.0.0.0: all who have the printed address may '
+                      'watch, and with --control send commands (default: this machine only)')
     page.add_argument('--allow-host', action='append', default=[], metavar='NAME',
-                      help='with --host: a name by which others call this machine, besides its '
-                      'own; may be repeated')
+                      help='with --host: another name of this machine; may be repeated')
     page.add_argument('--port', type=int, metavar='N', help='default 8080, or the next free one')
     page.add_argument('--rate', type=between(1.0, 30.0), default=30.0, metavar='HZ',
-                      help='pictures per second; fewer for a browser that is slow (default 30)')
-    ros = parser.add_argument_group('what is looked at')
-    ros.add_argument('--namespace', default='', metavar='NAME', help='of the arm')
+                      help='frames per second; lower for a slow browser (default 30)')
+    ros = parser.add_argument_group('topics and nodes')
+    ros.add_argument('--namespace', default='', metavar='NAME', help='namespace of the arm')
     ros.add_argument('--joint-states', default='joint_states', metavar='TOPIC',
                      help='default joint_states')
     ros.add_argument('--controller', metavar='NODE', help='default computed_torque_controller')
     ros.add_argument('--simulator', metavar='NODE', help='default robot_simulator')
     add_enclave_argument(ros)
     ros.add_argument('--timeout', type=between(0.1, 3600.0), default=30.0, metavar='SECONDS',
-                     help='to wait for robot_description (default 30)')
+                     help='time to wait for robot_description (default 30)')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the page until Ctrl-C; return 0."""
+    """Serve the page until Ctrl-C; return 0."""
     from robodyn_ros.nodes.process import StopRequest  # needs ROS
     from robodyn_ros.nodes.view.live import LiveView
     from robodyn_ros.view.page import Page
     from robodyn_ros.view.server import free_port, serve
 
-    free_port(options.host, options.port)  # refused before the wait for a robot
+    free_port(options.host, options.port)  # raises before the wait for a robot
     set_priority(LAST)
     stop = StopRequest()
     stop.install()
@@ -97,7 +96,7 @@ def _names(options: argparse.Namespace):
 
 
 def _robot(options: argparse.Namespace, live) -> tuple[RobotModel, str | bytes, Path | None]:
-    """Return the model, the URDF that it was made of, and where that lies."""
+    """Return the model, its URDF, and the folder of the URDF."""
     robot = Robot.from_options(options)
     if options.urdf or options.path:
         text, folder = read_source(robot.urdf), robot.urdf.parent
@@ -109,19 +108,19 @@ def _robot(options: argparse.Namespace, live) -> tuple[RobotModel, str | bytes, 
 def _surfaces(model: RobotModel, urdf: str | bytes, folder: Path | None):
     from robodyn_ros.view.surfaces import arm_surfaces
 
-    visuals, odd = read_visuals(urdf)
+    visuals, invalid = read_visuals(urdf)
     surfaces, missing = arm_surfaces(model, visuals, folder)
-    problems = odd + missing
+    problems = invalid + missing
     if problems:
-        more = f' ({len(problems) - 1} more like that)' if len(problems) > 1 else ''
-        print(f'robodyn view: {problems[0]}{more}; capsules stand for what is missing',
+        more = f' (and {len(problems) - 1} more)' if len(problems) > 1 else ''
+        print(f'robodyn view: {problems[0]}{more}; capsules replace missing shapes',
               file=sys.stderr)
     return surfaces
 
 
 def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the usual poses and those that `--pose` names."""
-    poses = usual_poses(model)
+    """Return the default poses and those of `--pose`."""
+    poses = default_poses(model)
     for text in given:
         name, _, values = text.rpartition(':')
         try:
@@ -139,12 +138,12 @@ def _poses(model: RobotModel, given: Sequence[str]) -> dict[str, np.ndarray]:
 def _announce(server, token: str, options: argparse.Namespace) -> None:
     from robodyn_ros.view.server import LOOPBACK, url
 
-    whom = 'this machine only' if options.host in LOOPBACK else (
-        'who has this address can look'
+    access = 'this machine only' if options.host in LOOPBACK else (
+        'all who have this address can watch'
         + (', and the first one can command the arm' if options.control else ''))
-    print(f'look at {url(server, token)} ({whom}); Ctrl-C ends it', flush=True)
+    print(f'open {url(server, token)} ({access}); Ctrl-C ends it', flush=True)
     if options.host not in LOOPBACK:
         print(f'from other machines: {url(server, token, socket.gethostname())}', flush=True)
     if not options.control:
-        print('it only watches; --control gives the first one at the page buttons and a hand',
-              flush=True)
+        print('the page sends no commands; with --control the first client has buttons and '
+              'dragging', flush=True)

@@ -67,12 +67,12 @@ class Commands:
         self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
-        self._obey = {page_commands.Ask: self._ask, page_commands.Pause: self._pause,
+        self._obey = {page_commands.CallService: self._ask, page_commands.Pause: self._pause,
                       page_commands.Step: self._step, page_commands.Reset: self._reset,
                       page_commands.Move: self._move,
-                      page_commands.Wrench: self._push, page_commands.Carry: self._carry}
+                      page_commands.Wrench: self._push, page_commands.SetPayload: self._carry}
 
-    def obey(self, order: page_commands.Order) -> None:
+    def obey(self, order: page_commands.PageCommand) -> None:
         """Execute a command."""
         self._obey[type(order)](order)
 
@@ -94,7 +94,7 @@ class Commands:
         if known is not None and refusal[1]:
             self._notify('move', f'refused by the controller: {refusal[1]}', False)
 
-    def _ask(self, order: page_commands.Ask) -> None:
+    def _ask(self, order: page_commands.CallService) -> None:
         self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
 
     def _pause(self, order: page_commands.Pause) -> None:
@@ -125,8 +125,8 @@ class Commands:
             part.x, part.y, part.z = map(float, numbers)
         self._wrench.publish(message)
 
-    def _carry(self, order: page_commands.Carry) -> None:
-        payload = Payload(order.link, order.mass if order.told else 0.0, np.zeros(3),
+    def _carry(self, order: page_commands.SetPayload) -> None:
+        payload = Payload(order.link, order.mass if order.reported else 0.0, np.zeros(3),
                           np.zeros((3, 3)))
         given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
         request = SetParameters.Request(parameters=[

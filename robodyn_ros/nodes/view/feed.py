@@ -19,7 +19,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
-from robodyn_ros.view.snapshot import NOBODY, Push, Snapshot
+from robodyn_ros.view.snapshot import NO_CONTROLLER, Push, Snapshot
 
 _SILENT = 2.5    # s without diagnostics, published once a second, after which a node is gone
 _FORGET = 0.5    # s for which a reference or a torque term is shown
@@ -158,10 +158,10 @@ class Feed:
         """Return mode, fault and notes of the controller."""
         values = self._diagnostics_of(now, self._controller)
         if not values:
-            return NOBODY, {}
+            return NO_CONTROLLER, {}
         fault = values.get('fault', '')
         notes = {key: values[key] for key in _NOTES if values.get(key) not in (None, fault)}
-        return values.get('mode', NOBODY), {'fault': fault, **notes}
+        return values.get('mode', NO_CONTROLLER), {'fault': fault, **notes}
 
     def _diagnostics_of(self, now: float, node: str) -> dict[str, str]:
         """Return the values in the diagnostics of a node; empty if it is silent."""

@@ -17,7 +17,7 @@ from robodyn_ros.nodes.view.commands import Commands, Notify
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view.page import Page
-from robodyn_ros.view.page_commands import Carry, Explain, Order
+from robodyn_ros.view.page_commands import PageCommand, SetPayload, SubscribeTerms
 
 PERIOD = 1.0 / 30.0  # s
 
@@ -37,14 +37,14 @@ class LiveView:
 
     Attributes
     ----------
-    page_commands : SimpleQueue of Order
+    page_commands : SimpleQueue of PageCommand
         Commands of the page; any thread may add some.
 
     """
 
     def __init__(self, names: Names, namespace: str = '', enclave: str = ''):
         self._names = names
-        self.page_commands: SimpleQueue[Order] = SimpleQueue()
+        self.page_commands: SimpleQueue[PageCommand] = SimpleQueue()
         init_tool(enclave)
         try:
             self._node = Node('robodyn_view', namespace=namespace, use_global_arguments=False,
@@ -89,14 +89,14 @@ class LiveView:
 
         """
         feed = Feed(self._node, model, self._names)
-        commands = Commands(self._node, self._names, page.tell) if control else None
+        commands = Commands(self._node, self._names, page.notify) if control else None
         due = time.monotonic()
 
         def update() -> bool:
             nonlocal due
             if time.monotonic() >= due:
                 due = max(due + PERIOD, time.monotonic())
-                self._obey(feed, commands, page.tell)
+                self._obey(feed, commands, page.notify)
                 page.show(feed.poll())
                 if commands is not None:
                     commands.note_refusal(feed.refusal)
@@ -107,12 +107,12 @@ class LiveView:
     def _obey(self, feed: Feed, commands: Commands | None, notify: Notify) -> None:
         """Execute the commands since the last call; of payloads only the last one."""
         waiting = [self.page_commands.get() for _ in range(self.page_commands.qsize())]
-        newest = next((order for order in reversed(waiting) if isinstance(order, Carry)), None)
+        newest = next((each for each in reversed(waiting) if isinstance(each, SetPayload)), None)
         for order in waiting:
-            if isinstance(order, Carry) and order is not newest:
+            if isinstance(order, SetPayload) and order is not newest:
                 continue
             try:
-                if isinstance(order, Explain):
+                if isinstance(order, SubscribeTerms):
                     feed.explain(order.on)
                 elif commands is not None:
                     commands.obey(order)

@@ -1,26 +1,26 @@
-"""What is to happen at most so often."""
+"""Limit of the rate of an action."""
 
 from __future__ import annotations
 
 
-class Due:
+class Throttle:
     """
-    Tells when it is time again.
+    Limits an action to once per period.
 
     Parameters
     ----------
     period : float
-        Seconds.
+        Period in s.
 
     """
 
     def __init__(self, period: float):
         self._period, self._next = period, float('-inf')
 
-    def now(self, time: float) -> bool:
-        """Return whether it is time, and if so take note; what is missed is not made up for."""
+    def ready(self, time: float) -> bool:
+        """Return whether the action is due at a time in s; missed periods are not repeated."""
         if time < self._next:
             return False
-        # on the beat if possible: a caller with a period of its own would miss every other one
+        # at multiples of the period if possible, so that a periodic caller keeps the rate
         self._next = max(self._next + self._period, time + 0.5 * self._period)
         return True

@@ -1,4 +1,4 @@
-"""A recorder that also hears who commands the arm, where it truly is, and what its guard says."""
+"""A recorder of torques, true joint states and the states of guard and controller."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.campaign.fault_publisher import FaultPublisher
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.reliability.fault_publisher import FaultPublisher
 
 
 class Commanded(NamedTuple):
     """
-    Torques that were commanded, by whomever.
+    Torques that were commanded by any node.
 
     Attributes
     ----------
     sent : (N,) array of int64
-        When, in ns since the epoch.
+        Times of sending, in ns since the epoch.
     torque : (N, nv) array
-        In model order.
-    odd : int
-        Messages of another length.
+        Torques in model order.
+    wrong_length : int
+        Number of messages with another number of values.
 
     """
 
     sent: np.ndarray
     torque: np.ndarray
-    odd: int
+    wrong_length: int
 
 
 class FaultRecorder(Recorder):
     """
-    Listens to arm, controller and guard, and can do them harm.
+    Records arm, controller and guard, and publishes faulty messages.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class FaultRecorder(Recorder):
     Attributes
     ----------
     truth : JointStream
-        Where the arm is in fact.
+        True joint states of the simulated arm.
     fault_publisher : FaultPublisher
-        What is published that should not be.
+        Publishers of faulty messages.
 
     """
 
@@ -63,34 +63,34 @@ class FaultRecorder(Recorder):
         node = self._node
         self.truth = JointStream(node, f'{simulator.NAME}/ground_truth')
         self._commands = Stream(node, Float64MultiArray, 'effort_controller/commands')
-        self._words = Stream(node, Header, f'{guard.NAME}/state', latched=True)
-        self._beats = Stream(node, Header, f'{controller.NAME}/heartbeat')
-        self._streams += [self.truth, self._commands, self._words, self._beats]
+        self._guard_states = Stream(node, Header, f'{guard.NAME}/state', latched=True)
+        self._heartbeats = Stream(node, Header, f'{controller.NAME}/heartbeat')
+        self._streams += [self.truth, self._commands, self._guard_states, self._heartbeats]
         self.fault_publisher = FaultPublisher(node, controller.NAME)
 
-    def forget(self) -> None:
-        """Forget what was recorded; the newest of each topic stays."""
+    def clear(self) -> None:
+        """Delete all recorded messages except the newest of each topic."""
         for stream in self._streams:
             del stream.messages[:-1]
         self.diagnostics.clear()
 
     @property
-    def word(self) -> str:
-        """Return what the guard said last; empty if it said nothing."""
-        return _frame(self._words)
+    def guard_state(self) -> str:
+        """Return the last state of the guard; empty if none was received."""
+        return _frame(self._guard_states)
 
     @property
-    def phase(self) -> str:
-        """Return what the heartbeat said last; empty if there was none."""
-        return _frame(self._beats)
+    def controller_state(self) -> str:
+        """Return the state in the last heartbeat; empty if none was received."""
+        return _frame(self._heartbeats)
 
-    def forget_words(self) -> None:
-        """Forget what guard and controller said: the next word is of a new one."""
-        self._words.messages.clear()
-        self._beats.messages.clear()
+    def clear_node_states(self) -> None:
+        """Delete the states of guard and controller: the next ones are of a new process."""
+        self._guard_states.messages.clear()
+        self._heartbeats.messages.clear()
 
     def commanded(self, nv: int, begin: int = 0) -> Commanded:
-        """Return the torques since a time (ns since the epoch)."""
+        """Return the torques sent since a time (ns since the epoch)."""
         rows = [(sent, deserialize_message(data, Float64MultiArray).data)
                 for sent, data in self._commands.messages if sent >= begin]
         good = [(sent, torque) for sent, torque in rows if len(torque) == nv]
@@ -99,7 +99,7 @@ class FaultRecorder(Recorder):
                          len(rows) - len(good))
 
     def call(self, name: str) -> str:
-        """Call a service of any node without arguments; return what it refused, '' if nothing."""
+        """Call a Trigger service of any node; return the reason of a refusal, '' if accepted."""
         try:
             response = self._call(Trigger, name, Trigger.Request())
         except StateError as error:

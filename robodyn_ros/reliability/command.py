@@ -1,9 +1,9 @@
 """
-Hurt a simulated arm under the real controller and its guard, in every way, and judge what it does.
+Inject faults into a simulated arm under the real controller and its guard, and judge the response.
 
-Processes are killed and held up, joint states are lost, late and wrong, commands get lost, motors
-fail, requests make no sense, the network is cut: each while the arm moves at speed, many times,
-at moments and with values that a seed decides. What the arm did is measured on its topics.
+Processes are killed and paused, joint states are lost, late and wrong, commands are lost, motors
+fail, requests are invalid, the network is cut: each during fast motion, many times, at moments and
+with values drawn from a seed. The response is measured on the topics of the arm.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ import signal
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.campaign.faults import Case, CASES
-from robodyn_ros.cli.campaign.network import Network
-from robodyn_ros.cli.campaign.record import as_json, markdown, row, summary
-from robodyn_ros.cli.campaign.soak import notes, soak
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import verdict
@@ -30,9 +26,13 @@ from robodyn_ros.cli.robot import (
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.reliability.faults import Case, CASES
+from robodyn_ros.reliability.network import Network
+from robodyn_ros.reliability.soak import notes, soak
+from robodyn_ros.reliability.tables import as_json, markdown, row, summary
 
 if TYPE_CHECKING:  # the runner needs ROS
-    from robodyn_ros.cli.campaign.run import Outcome, Runner
+    from robodyn_ros.reliability.run import Outcome, Runner
 
 EXAMPLES = """examples:
   robodyn campaign --list
@@ -48,16 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     add_motion_arguments(parser)
     add = parser.add_argument
-    add('--list', action='store_true', help='only tell which faults there are')
+    add('--list', action='store_true', help='print the faults, and run none')
     add('--only', action='append', default=[], metavar='FAULT',
-        help='only this fault, or those that begin so; may be repeated')
-    add('--seeds', type=whole_number, default=10, metavar='N', help='runs of each (default 10)')
-    add('--seed', type=int, default=0, metavar='N', help='the first of them (default 0)')
-    add('--json', type=Path, metavar='FILE', help='write what was measured in every run')
+        help='run the faults whose name begins with this; may be repeated')
+    add('--seeds', type=whole_number, default=10, metavar='N',
+        help='runs of each fault (default 10)')
+    add('--seed', type=int, default=0, metavar='N', help='seed of the first run (default 0)')
+    add('--json', type=Path, metavar='FILE', help='write the figures of all runs')
     add('--markdown', type=Path, metavar='FILE', help='write the table')
     add('--soak', type=between(0.1, 1e5), nargs='?', const=20.0, metavar='MINUTES',
-        help='no faults, but a long run in all modes (default 20 minutes)')
-    add('--logs', type=Path, metavar='DIR', help='keep what the processes said in this folder')
+        help='run without faults in all modes (default 20 minutes)')
+    add('--logs', type=Path, metavar='DIR', help='keep the logs of the processes in this folder')
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps()
     if options.list:
         for case in cases:
-            steps.say(f'{case.name:<26} {case.text}')
+            steps.write_line(f'{case.name:<26} {case.description}')
         return 0
     signal.signal(signal.SIGTERM, _interrupt)
     robot = Robot.from_options(options)
@@ -74,15 +75,15 @@ def run(options: argparse.Namespace) -> int:
     motion = plan_motion(Dynamics(model), options.duration, options.speed)
     if options.soak:
         with _folder(options.logs) as logs:
-            return endure(robot, model, motion, logs, options, steps)
+            return run_soak(robot, model, motion, logs, options, steps)
     seeds = range(options.seed, options.seed + options.seeds)
     with _folder(options.logs) as logs:
         campaign = Campaign(robot, model, motion, logs, steps,
                             lambda: save(cases, campaign, options))
         try:
             campaign.run([case for case in cases if not case.network], seeds)
-            campaign.run_apart([case for case in cases if case.network], seeds)
-        except KeyboardInterrupt:  # what was run is worth to be told
+            campaign.run_in_new_process([case for case in cases if case.network], seeds)
+        except KeyboardInterrupt:
             conclude(cases, campaign, steps)
             raise
     return conclude(cases, campaign, steps)
@@ -90,12 +91,12 @@ def run(options: argparse.Namespace) -> int:
 
 def chosen(only: Sequence[str]) -> list[Case]:
     """
-    Return the faults that are asked for; all if none is.
+    Return the faults whose name begins with one of `only`; all if it is empty.
 
     Raises
     ------
     ParameterError
-        There is no such fault.
+        No fault has such a name.
 
     """
     for name in only:
@@ -108,37 +109,37 @@ def chosen(only: Sequence[str]) -> list[Case]:
 
 class Campaign:
     """
-    Runs cases; starts the processes anew when nothing else helps.
+    Runs cases; starts new processes if the arm does not recover.
 
     Parameters
     ----------
     robot, model, motion
-        What is hurt, and what it does.
+        The arm, and its motion in every run.
     logs : Path
-        Folder for what the processes say.
+        Folder of the log files.
     steps : Steps
-        Who is told.
+        Display of the progress.
     save : callable
         Called after each run.
 
     Attributes
     ----------
     outcomes : list of Outcome
-        Of all runs until now.
+        Results of all runs until now.
     skipped : dict of str to str
-        Faults that this machine does not allow, and why.
+        Faults that this machine does not permit, and the reasons.
 
     """
 
     def __init__(self, robot: Robot, model: RobotModel, motion: Motion, logs: Path,
                  steps: Steps, save: Callable[[], None]):
-        self._what = (robot, model, motion, logs)
+        self._arm = (robot, model, motion, logs)
         self._steps, self._nv, self._save = steps, model.nv, save
         self.outcomes: list[Outcome] = []
         self.skipped: dict[str, str] = {}
 
     def run(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
-        """Run all, on one host or on two."""
+        """Run cases that all need one host, or all two."""
         todo = [(case, seed) for seed in seeds for case in cases]
         while todo:
             with ExitStack() as stack:
@@ -150,52 +151,53 @@ class Campaign:
                     self.outcomes.append(outcome)
                     self._save()
                     if outcome.recording is None or not outcome.recording.recovered:
-                        break  # go on with new processes
+                        break  # continue with new processes
 
-    def run_apart(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
-        """Run all in a process of its own: DDS remembers the network that it saw first."""
+    def run_in_new_process(self, cases: Sequence[Case], seeds: Sequence[int]) -> None:
+        """Run cases in a new process, as DDS keeps the first network interfaces of a process."""
         if cases:
-            robot, _, motion, logs = self._what
+            robot, _, motion, logs = self._arm
             with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
                 outcomes, skipped = pool.submit(
-                    _apart, robot, motion, logs, [case.name for case in cases], seeds).result()
+                    _run_campaign, robot, motion, logs, [case.name for case in cases],
+                    seeds).result()
             self.outcomes += outcomes
             self.skipped.update(skipped)
             self._save()
 
     def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
-        """Return a runner with an arm that is guarded; None if there are no two hosts."""
-        from robodyn_ros.cli.campaign.run import Runner
-        from robodyn_ros.cli.campaign.testbed import Testbed
+        """Return a runner with an armed guard; None if two hosts cannot be made."""
+        from robodyn_ros.reliability.run import Runner
+        from robodyn_ros.reliability.testbed import Testbed
         network = cases[0].network
         with self._steps('start simulator, guard and controller') as step:
             try:
-                wire = stack.enter_context(Network()) if network else None
+                hosts = stack.enter_context(Network()) if network else None
             except (OSError, RobodynError) as error:
                 step.result = f'skipped: {error}'
                 self.skipped.update({case.name: str(error) for case in cases})
                 return None
-            testbed = stack.enter_context(Testbed(*self._what, network=wire))
+            testbed = stack.enter_context(Testbed(*self._arm, network=hosts))
             testbed.start()
             where = 'two hosts' if network else f'ROS_DOMAIN_ID={testbed.domain}'
             step.result = f'on {where}; {testbed.loop}'
         return Runner(testbed)
 
     def _one(self, runner: Runner, case: Case, seed: int) -> Outcome:
-        from robodyn_ros.cli.campaign.run import failed
+        from robodyn_ros.reliability.run import failed
         with self._steps(f'{case.name}, seed {seed}') as step:
             try:
                 outcome = runner.run(case, seed)
-            except Exception as error:  # a run that breaks must not end all the others
+            except Exception as error:  # one failed run must not end the campaign
                 outcome = failed(case, seed, error, self._nv)
             step.result = row(outcome)
         return outcome
 
 
-def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
-           options: argparse.Namespace, steps: Steps) -> int:
-    """Run without faults for long; return 0 if nothing wears out, else 1."""
-    from robodyn_ros.cli.campaign.testbed import Testbed
+def run_soak(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
+             options: argparse.Namespace, steps: Steps) -> int:
+    """Run without faults for a long time; return 0 if all criteria hold, else 1."""
+    from robodyn_ros.reliability.testbed import Testbed
     with Testbed(robot, model, motion, logs, settings={
             'constraints.trajectory': [0.0]}) as testbed:
         with steps('start simulator, guard and controller') as step:
@@ -206,13 +208,13 @@ def endure(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
             step.result = f'{statistics.motions} motions'
     criteria = statistics.criteria(model.effort_limit)
     for line in ('', *notes(statistics), *verdict(criteria)):
-        steps.say(line)
+        steps.write_line(line)
     return 1 if any(each.passed is False for each in criteria) else 0
 
 
-def _apart(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
-           seeds: Sequence[int]) -> tuple[list[Outcome], dict[str, str]]:
-    """Run cases in a new process; return the outcomes, and what was skipped."""
+def _run_campaign(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
+                  seeds: Sequence[int]) -> tuple[list[Outcome], dict[str, str]]:
+    """Run cases by name; return the outcomes, and the skipped faults with the reasons."""
     campaign = Campaign(robot, robot.load(), motion, logs, Steps(), lambda: None)
     campaign.run(chosen(names), seeds)
     return campaign.outcomes, campaign.skipped
@@ -221,12 +223,12 @@ def _apart(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
 def conclude(cases: Sequence[Case], campaign: Campaign, steps: Steps) -> int:
     """Print the table, and return the exit code."""
     for line in ('', *summary(cases, campaign.outcomes, campaign.skipped)):
-        steps.say(line)
+        steps.write_line(line)
     return 1 if any(outcome.passed is False for outcome in campaign.outcomes) else 0
 
 
 def save(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace) -> None:
-    """Write the files that are asked for."""
+    """Write the files of `--json` and `--markdown`."""
     outcomes, skipped = campaign.outcomes, campaign.skipped
     if options.json:
         options.json.write_text(as_json(outcomes, skipped), encoding='utf-8')
@@ -236,7 +238,7 @@ def save(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace)
 
 @contextmanager
 def _folder(path: Path | None) -> Iterator[Path]:
-    """Yield the folder for logs: one that stays if it is named, else one for the moment."""
+    """Yield the folder of the logs: a temporary one if `path` is None."""
     if path is None:
         with TemporaryDirectory() as folder:
             yield Path(folder)
@@ -246,5 +248,5 @@ def _folder(path: Path | None) -> Iterator[Path]:
 
 
 def _interrupt(_number, _frame) -> None:
-    """End as after Ctrl-C."""
+    """Raise KeyboardInterrupt, as on Ctrl-C."""
     raise KeyboardInterrupt

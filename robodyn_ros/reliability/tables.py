@@ -1,4 +1,4 @@
-"""The table of a fault campaign: on the terminal, as Markdown, and for machines."""
+"""The results of a fault campaign as a table on the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -8,100 +8,108 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.campaign.faults import Case
 from robodyn_ros.cli.report import number, table
+from robodyn_ros.reliability.faults import Case
 
 if TYPE_CHECKING:  # the runner needs ROS
-    from robodyn_ros.cli.campaign.run import Outcome
+    from robodyn_ros.reliability.run import Outcome
 
-_WORDS = {True: 'pass', False: 'FAIL', None: 'busy'}
-_HOW = ('itself', 'reset', 'restart')
+_VERDICTS = {True: 'pass', False: 'FAIL', None: 'busy'}
+_RECOVERIES = ('itself', 'reset', 'restart')
 
 
 def row(outcome: Outcome) -> str:
     """Return one line about a run."""
-    bad = [f'{each.text}: {each.measured}' for each in outcome.criteria if not each.passed]
-    figures, words = outcome.figures, _WORDS[outcome.passed]
-    if figures is None or bad:
-        return '; '.join([words, *bad])
+    figures, result = outcome.figures, _VERDICTS[outcome.passed]
+    failed = _failed(outcome)
+    if figures is None or failed:
+        return '; '.join([result, *failed])
     rest = figures.rest if math.isfinite(figures.rest) else math.nan
-    return (f'{words}  at {100 * figures.speed_at_fault:.0f} % speed, rest {number(rest)} s, '
+    return (f'{result}  at {100 * figures.speed_at_fault:.0f} % speed, rest {number(rest)} s, '
             f'drift {number(1e3 * figures.drift)} mrad, {outcome.recording.recovery}')
 
 
 def summary(cases: Sequence[Case], outcomes: Sequence[Outcome],
             skipped: dict[str, str]) -> list[str]:
-    """Return the table, a line per fault, what failed, and the verdict."""
+    """Return the lines of the table, of failed runs, and of the verdict."""
     lines = table(('fault', 'pass', 'runs', '% torque', '% step', '% speed', 'gap (s)', 'rest (s)',
                    'drift', 'recovers'),
-                  [_cells(case.name, some) for case, some in _by_case(cases, outcomes)])
+                  [_cells(case.name, runs) for case, runs in _by_case(cases, outcomes)])
     lines += [f'skipped  {name}: {reason}' for name, reason in skipped.items()]
-    lines += [f'{_WORDS[each.passed]}  {each.case}, seed {each.seed}: '
-              + '; '.join(f'{one.text}: {one.measured}' for one in each.criteria
-                          if not one.passed)
-              for each in outcomes if not each.passed]
+    lines += [f'{_VERDICTS[each.passed]}  {each.case}, seed {each.seed}: '
+              + '; '.join(_failed(each)) for each in outcomes if not each.passed]
     return [*lines, '', verdict(outcomes)]
+
+
+def _failed(outcome: Outcome) -> list[str]:
+    return [f'{each.text}: {each.measured}' for each in outcome.criteria if not each.passed]
 
 
 def verdict(outcomes: Sequence[Outcome]) -> str:
     """Return one line about all runs."""
-    bad = sum(each.passed is False for each in outcomes)
+    failed = sum(each.passed is False for each in outcomes)
     busy = sum(each.passed is None for each in outcomes)
-    text = f'{len(outcomes) - bad - busy} of {len(outcomes)} runs passed'
+    text = f'{len(outcomes) - failed - busy} of {len(outcomes)} runs passed'
     return text + (f', {busy} could not be judged: the machine was busy' if busy else '')
 
 
 def _by_case(cases: Sequence[Case], outcomes: Sequence[Outcome]
              ) -> Iterable[tuple[Case, list[Outcome]]]:
     for case in cases:
-        some = [each for each in outcomes if each.case == case.name]
-        if some:
-            yield case, some
+        runs = [each for each in outcomes if each.case == case.name]
+        if runs:
+            yield case, runs
 
 
-def _cells(name: str, some: Sequence[Outcome]) -> list[str]:
-    """Return the worst figures of a fault."""
-    measured = [each.figures for each in some if each.figures is not None]
+def _cells(name: str, runs: Sequence[Outcome]) -> list[str]:
+    """Return the worst figures of the runs of a fault."""
+    measured = [each.figures for each in runs if each.figures is not None]
 
     def worst(of: Callable) -> str:
         values = [of(each) for each in measured]
         return number(max(values)) if values else '-'
 
-    # how long after the end of the fault
+    # s after the end of the fault
     rest = [max(each.figures.rest - each.recording.lasted, 0.0)
-            for each in some if each.figures]
-    return [name, str(sum(each.passed is True for each in some)), str(len(some)),
+            for each in runs if each.figures]
+    return [name, str(sum(each.passed is True for each in runs)), str(len(runs)),
             worst(lambda each: 100.0 * each.torque), worst(lambda each: 100.0 * each.step),
             worst(lambda each: 100.0 * each.speed), worst(lambda each: each.gap),
             number(max(rest)) if rest else '-', worst(lambda each: 1e3 * each.drift),
-            recoveries(some)]
+            recoveries(runs)]
 
 
-def recoveries(some: Sequence[Outcome]) -> str:
-    """Return what it took to move again, and how often."""
-    found = [each.recording.recovery for each in some if each.recording is not None]
-    told = [f'{how} {found.count(how)}' for how in _HOW if how in found]
-    other = sum(how not in _HOW for how in found)
-    return ', '.join([*told, *([f'not {other}'] if other else [])]) or '-'
+def recoveries(runs: Sequence[Outcome]) -> str:
+    """Return how often each kind of recovery was needed."""
+    found = [each.recording.recovery for each in runs if each.recording is not None]
+    counts = [f'{how} {found.count(how)}' for how in _RECOVERIES if how in found]
+    failed = sum(how not in _RECOVERIES for how in found)
+    return ', '.join([*counts, *([f'not {failed}'] if failed else [])]) or '-'
 
 
 def markdown(cases: Sequence[Case], outcomes: Sequence[Outcome],
              skipped: dict[str, str]) -> str:
-    """Return the tables of `docs/reliability.md`: figures, then what was done and asked for."""
+    """Return the tables of `docs/reliability.md`: figures, then faults and requirements."""
     heads = ('fault', 'passed', 'torque', 'step', 'speed', 'gap', 'rest', 'drift', 'recovery')
     rows = [[cells[0], f'{cells[1]} of {cells[2]}', *cells[3:]] for cells in
-            (_cells(case.name, some) for case, some in _by_case(cases, outcomes))]
-    rules = [(case.name, case.text, case.must, case.bounds.words(), _sayings(case))
-             for case in cases]
+            (_cells(case.name, runs) for case, runs in _by_case(cases, outcomes))]
     return '\n'.join([
         *_grid(heads, rows), '', f'{verdict(outcomes)}.', '',
         *[f'Skipped: {name}, because {reason}.' for name, reason in skipped.items()],
-        *_grid(('fault', 'what is done', 'what must happen', 'criteria', 'said'), rules), ''])
+        *description(cases), ''])
 
 
-def _sayings(case: Case) -> str:
-    return '; '.join(f'`{words}`' + (f' if it lasts {least:g} s' if least else '')
-                     for least, words in case.says)
+def description(cases: Sequence[Case]) -> list[str]:
+    """Return the lines of the table of faults and requirements, as Markdown."""
+    return _grid(
+        ('fault', 'what is done', 'what must happen', 'criteria', 'logged'),
+        [(case.name, case.description, case.expected, case.requirements.words(),
+          _patterns(case)) for case in cases])
+
+
+def _patterns(case: Case) -> str:
+    return '; '.join(f'`{pattern}`' + (f' if it lasts {length:g} s' if length else '')
+                     for length, pattern in case.logged)
 
 
 def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -113,13 +121,13 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> str:
-    """Return every run as JSON; numbers that are not finite are null."""
+    """Return all runs as JSON; numbers that are not finite are null."""
     runs = [{'fault': each.case, 'seed': each.seed, 'passed': each.passed,
              'attempts': each.attempts, 'draw': asdict(each.draw),
              'figures': asdict(each.figures) if each.figures else None,
              'recovery': each.recording.recovery if each.recording else None,
-             'told': each.recording.told if each.recording else None,
-             'failed': [f'{one.text}: {one.measured}' for one in each.criteria if not one.passed]}
+             'told': each.recording.first_warning if each.recording else None,
+             'failed': _failed(each)}
             for each in outcomes]
     return json.dumps(_finite({'skipped': skipped, 'runs': runs}), indent=1) + '\n'
 

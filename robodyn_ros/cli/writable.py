@@ -1,11 +1,11 @@
-"""Places to write to: looked at before the work, not after it."""
+"""Check of an output file before the work whose result it holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-def check_place(path: Path | None) -> None:
+def check_writable(path: Path | None) -> None:
     """Make the folder of a file; raise `OSError` if the file cannot be written there."""
     if path is None:
         return

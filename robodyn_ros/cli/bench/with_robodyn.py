@@ -1,4 +1,4 @@
-"""What this package offers, as calls; what they return is the measure of the others."""
+"""Calls of this package; the results of other libraries are compared with theirs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ STEP_AWAY = 0.1  # rad, or m: how far the law's reference is from the state
 BATCH = 10_000   # states
 
 
-class Own:
-    """Our side of a robot."""
+class Robodyn:
+    """Calls of this package for a robot."""
 
     def __init__(self, robot: BenchRobot):
         self.robot, self.dynamics = robot, Dynamics(robot.model)
@@ -25,7 +25,7 @@ class Own:
         return make_gains(self.dynamics, Settings(friction_scale=0.0))
 
     def law_state(self):
-        """Return the state, reference and gains that every law is given."""
+        """Return the state, reference and gains for the laws of all libraries."""
         q, n = self.robot.state['q'], self.robot.joints
         gains = self.gains()
         return {'q': q, 'qd': self.robot.state['qd'], 'q_ref': q + STEP_AWAY,
@@ -47,7 +47,7 @@ class Own:
         }.items()} | {'computed-torque law': self.law()}
 
     def law(self):
-        """Return the call of the whole law."""
+        """Return the call of the computed-torque law."""
         state = self.law_state()
         names = {'law': ControlLaw(self.dynamics, self.gains()), 'q': state['q'],
                  'qd': state['qd'], 'ref': Reference.at_rest(state['q_ref'])}

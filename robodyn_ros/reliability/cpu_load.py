@@ -1,4 +1,4 @@
-"""A program that only wants processor time: a part of one processor, `python -m ... 0.3`."""
+"""A program that uses a share of one processor: `python -m ...cpu_load 0.3`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 _PERIOD = 0.01  # s
 
 
-def hog(share: float) -> None:
-    """Be busy for a part of the time, for ever."""
+def load(share: float) -> None:
+    """Use a share of one processor until interrupted."""
     os.setpriority(os.PRIO_PROCESS, 0, 0)
     while True:
         begin = time.monotonic()
@@ -21,6 +21,6 @@ def hog(share: float) -> None:
 
 if __name__ == '__main__':
     try:
-        hog(float(sys.argv[1]))
+        load(float(sys.argv[1]))
     except KeyboardInterrupt:
         pass

@@ -1,8 +1,9 @@
-"""Messages that nobody should send to a controller, and those that tell it of a new load."""
+"""Publishers of faulty messages, and of the load of the arm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import math
 import time
 
@@ -18,19 +19,19 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.load_messages import payload_message
 
-_SLOW = 1.0   # s that a defective trajectory takes
+_DURATION = 1.0   # s of a bad trajectory
 
 
 class FaultPublisher:
     """
-    Publishes what is wrong.
+    Publishes faulty messages, and the load of the arm.
 
     Parameters
     ----------
     node : Node
-        Of whoever publishes.
+        Node of the publishers.
     controller : str
-        Name of the node that suffers.
+        Name of the controller node.
 
     """
 
@@ -44,54 +45,59 @@ class FaultPublisher:
                                               qos.reliable(2))
 
     def send(self, trajectory: JointTrajectory) -> None:
-        """Send a trajectory as it is."""
+        """Publish a trajectory unchanged."""
         self._trajectory.publish(trajectory)
 
     def publish_payload(self, payload: Payload) -> None:
-        """Tell controller and guard what the arm carries."""
+        """Report a payload to controller and guard."""
         self._payload.publish(payload_message(payload))
 
     def publish_gravity(self, gravity: Sequence[float]) -> None:
-        """Tell controller and guard where down is."""
+        """Report gravity to controller and guard, m/s^2 in the frame of the base."""
         message = Vector3Stamped()
         message.vector.x, message.vector.y, message.vector.z = map(float, gravity)
         self._gravity.publish(message)
 
-    def describe(self, urdf: str):
-        """Publish another robot_description; return the publisher, to be destroyed."""
+    @contextmanager
+    def second_description(self, urdf: str) -> Iterator[None]:
+        """Publish another robot_description; the publisher exists in the `with` block."""
         publisher = self._node.create_publisher(String, 'robot_description', qos.latched())
-        publisher.publish(String(data=urdf))
-        return publisher
+        try:
+            publisher.publish(String(data=urdf))
+            yield
+        finally:
+            self._node.destroy_publisher(publisher)
 
-    def destroy(self, publisher) -> None:
-        """Take a publisher away."""
-        self._node.destroy_publisher(publisher)
+    @contextmanager
+    def second_joint_states(self, names: Sequence[str]) -> Iterator[Callable[[np.ndarray], None]]:
+        """Yield a function that publishes a joint state at rest, from a second publisher."""
+        publisher = self._node.create_publisher(JointState, 'joint_states', qos.reliable(5))
 
-    def imposter(self):
-        """Return a second publisher of joint states."""
-        return self._node.create_publisher(JointState, 'joint_states', qos.reliable(5))
+        def publish(position: np.ndarray) -> None:
+            message = JointState(name=list(names), position=list(position),
+                                 velocity=[0.0] * len(position))
+            set_stamp(message.header.stamp, time.time_ns())
+            publisher.publish(message)
+
+        try:
+            yield publish
+        finally:
+            self._node.destroy_publisher(publisher)
 
 
-def joint_state(names: Sequence[str], position: np.ndarray, velocity: np.ndarray) -> JointState:
-    """Return a joint state of now."""
-    message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    set_stamp(message.header.stamp, time.time_ns())
-    return message
-
-
-def defective(model: RobotModel, q: np.ndarray, joint: int
-              ) -> Iterator[tuple[str, JointTrajectory]]:
+def bad_trajectories(model: RobotModel, q: np.ndarray, joint: int
+                     ) -> Iterator[tuple[str, JointTrajectory]]:
     """
-    Yield every defect that a trajectory is refused for, with words of the refusal.
+    Yield a trajectory with each defect, and words that its refusal contains.
 
     Parameters
     ----------
     model : RobotModel
-        Of the arm.
+        Model of the arm.
     q : (nv,) array
-        A place where it can be.
+        A permitted position.
     joint : int
-        Which joint has the defect.
+        Index of the joint with the defect.
 
     """
     names, name = list(model.joint_names), model.joint_names[joint]
@@ -101,21 +107,21 @@ def defective(model: RobotModel, q: np.ndarray, joint: int
     broken[joint] = math.nan
     moving = np.zeros(model.nv)
     moving[joint] = 0.1
-    good = [(_SLOW, q)]
-    yield 'stranger', _trajectory(['stranger', *names[1:]], good)
-    yield 'names no joints', _trajectory([], [(_SLOW, [])])
+    good = [(_DURATION, q)]
+    yield 'no_such_joint', _trajectory(['no_such_joint', *names[1:]], good)
+    yield 'names no joints', _trajectory([], [(_DURATION, [])])
     yield name, _trajectory([each for each in names if each != name],
-                            [(_SLOW, np.delete(q, joint))])
+                            [(_DURATION, np.delete(q, joint))])
     yield 'named twice', _trajectory([names[0], *names[:-1]], good)
     yield 'no points', _trajectory(names, [])
-    yield 'point 1', _trajectory(names, [(_SLOW, q), (_SLOW, q)])
+    yield 'point 1', _trajectory(names, [(_DURATION, q), (_DURATION, q)])
     yield 'at time 0', _trajectory(names, [(0.0, q)])
-    yield 'ago', _dated(_trajectory(names, good), time.time_ns() - 3_000_000_000)
-    yield name, _trajectory(names, [(_SLOW, broken)])
-    yield 'positions', _trajectory(names, [(_SLOW, q[:-1])])
-    yield 'last velocity', _trajectory(names, [(_SLOW, q, moving)])
+    yield 'ago', _stamped(_trajectory(names, good), time.time_ns() - 3_000_000_000)
+    yield name, _trajectory(names, [(_DURATION, broken)])
+    yield 'positions', _trajectory(names, [(_DURATION, q[:-1])])
+    yield 'last velocity', _trajectory(names, [(_DURATION, q, moving)])
     if math.isfinite(model.upper[joint]):
-        yield 'limit', _trajectory(names, [(_SLOW, beyond)])
+        yield 'limit', _trajectory(names, [(_DURATION, beyond)])
     far = q + math.copysign(0.1, 0.5 * (model.lower[joint] + model.upper[joint]) - q[joint]) * (
         np.arange(model.nv) == joint)
     yield 'limit', _trajectory(names, [(0.004, far)])
@@ -125,7 +131,7 @@ def defective(model: RobotModel, q: np.ndarray, joint: int
 
 
 def _trajectory(names: Sequence[str], points) -> JointTrajectory:
-    """Return a message of (time, positions[, velocities]) points."""
+    """Return a trajectory of (time, positions[, velocities]) points."""
     message = JointTrajectory(joint_names=list(names))
     for t, positions, *velocities in points:
         point = JointTrajectoryPoint(positions=[float(each) for each in positions])
@@ -136,6 +142,6 @@ def _trajectory(names: Sequence[str], points) -> JointTrajectory:
     return message
 
 
-def _dated(message: JointTrajectory, stamp: int) -> JointTrajectory:
+def _stamped(message: JointTrajectory, stamp: int) -> JointTrajectory:
     set_stamp(message.header.stamp, stamp)
     return message

@@ -1,8 +1,8 @@
 """
-A long run without faults: random motions in all modes, and what wears out meanwhile.
+A long run without faults: random motions in all modes, and the growth of the processes.
 
-Every few seconds the processes are looked at: memory, threads, open files. States and torques are
-counted. In the end the arm is where it was at first, and its torque must be what it was.
+Memory, threads and open files of the processes are sampled every few seconds; states and torques
+are counted. At the end the arm returns to its start, where its torque must be the same as before.
 """
 
 from __future__ import annotations
@@ -21,45 +21,48 @@ from robodyn_ros.cli.report import Criterion, number
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.exceptions import StateError
 
-if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.testbed import Testbed
+if TYPE_CHECKING:  # the testbed needs ROS
+    from robodyn_ros.reliability.testbed import Testbed
 
 MODES = (*TRACKING, 'gravity_compensation')
-# Of the states that may stay without a torque; and how many more for each step that the simulator,
-# with the same priority and less to do, began more than a period late: others use the machine too.
+# Part of the states that may remain without a torque, and additional states for each step that the
+# simulator began more than a period late: it has the same priority and less to do, so that such
+# steps show the load of the machine.
 MISSED, EACH_LATE = 0.03, 3.0
 GROWTH = 1.0       # MB of memory that a process may gain per minute
-DRIFT = 0.01       # of the effort limits, between torques at the same place
-WARM = 0.25        # part of the run after which memory must not grow any more
-_LOOK = 5.0        # s between two looks at the processes
-_CHANGE = 0.3      # s that a mode takes to be entered
+DRIFT = 0.01       # part of the effort limits, between torques at the same position
+WARM = 0.25        # part of the run after which memory must not grow
+_SAMPLE = 5.0      # s between two samples of the processes
+_CHANGE = 0.3      # s for a change of mode
 _REST = 1.0        # s over which the torque at rest is averaged
-_MOTIONS = 4       # from one change of mode to the next
+_MOTIONS = 4       # motions in each mode
 _MARGIN = 0.2      # rad or m kept free at position limits
-_REACH = 0.8       # rad or m that a joint goes at most
-_SLOW = 4.0        # times the time that the way takes at the velocity limit
+_REACH = 0.8       # rad or m; largest motion of a joint
+_SLOW = 4.0        # ratio of duration to that at the velocity limit
 _HOME = 'computed_torque'
 
 
 @dataclass
 class SoakStatistics:
     """
-    What was seen.
+    Statistics of a run.
 
     Attributes
     ----------
     states, torques : int
+        Numbers of states and torques.
     late : list of int
-        Steps that the simulator began late until then.
+        Counts of late steps that the simulator reported, in order.
     gap : float
         Longest time between two torques, s.
     motions, refused : int
+        Numbers of motions made and of trajectories refused.
     modes : list of str
-        That were entered, one after the other.
-    looks : dict of str to list of (float, float, int, int)
-        Of each process: time (s), resident memory (MB), threads, open files.
+        Modes that were entered, in order.
+    resources : dict of str to list of (float, float, int, int)
+        Samples of each process: time (s), resident memory (MB), threads, open files.
     rest : list of (nv,) array
-        Torque at rest in the same place, at first and in the end.
+        Torque at rest at the start position, before and after.
     faults : list of str
         Errors that were logged.
 
@@ -72,20 +75,20 @@ class SoakStatistics:
     motions: int = 0
     refused: int = 0
     modes: list[str] = field(default_factory=list)
-    looks: dict[str, list[tuple[float, float, int, int]]] = field(default_factory=dict)
+    resources: dict[str, list[tuple[float, float, int, int]]] = field(default_factory=dict)
     rest: list[np.ndarray] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def slope(self, process: str) -> float:
-        """Return how fast the memory of a process grows once it is warm, in MB per minute."""
-        rows = np.array(self.looks[process], dtype=float)
+        """Return the growth of the memory of a process after its warm-up, in MB per minute."""
+        rows = np.array(self.resources[process], dtype=float)
         rows = rows[rows[:, 0] >= WARM * rows[-1, 0]]
         if len(rows) < 3:
             return 0.0
         return 60.0 * float(np.polyfit(rows[:, 0], rows[:, 1], 1)[0])
 
     def criteria(self, effort_limit: np.ndarray) -> list[Criterion]:
-        """Return what must hold."""
+        """Return the criteria of the run, with their results."""
         missed = max(self.states - self.torques, 0) / max(self.states, 1)
         late = (self.late[-1] - self.late[0]) / max(self.states, 1) if self.late else 0.0
         bound = MISSED + EACH_LATE * late
@@ -100,7 +103,7 @@ class SoakStatistics:
                       f'{number(100 * drift)} %', drift < DRIFT),
             Criterion('every mode was entered', f'{len(set(self.modes))} of {len(MODES)}',
                       set(self.modes) == set(MODES))]
-        for process, rows in self.looks.items():
+        for process, rows in self.resources.items():
             warm = [row for row in rows if row[0] >= WARM * rows[-1][0]]
             criteria += [
                 Criterion(f'{process}: memory grows by less than {GROWTH:g} MB per minute',
@@ -115,25 +118,25 @@ class SoakStatistics:
 
 def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStatistics:
     """
-    Move the arm at random for a time, and return what wore out.
+    Move the arm at random for a time, and return the statistics.
 
     Parameters
     ----------
     testbed : Testbed
-        Whose guard is armed.
+        Testbed with an armed guard.
     minutes : float
-        How long.
+        Duration.
     seed : int
-        Of motions and modes.
+        Seed of motions and modes.
     steps : Steps
-        Who is told how far it is.
+        Display of the progress.
 
     """
     statistics, random = SoakStatistics(), np.random.default_rng(seed)
     begin = time.monotonic()
     end = begin + 60.0 * minutes
     statistics.rest.append(_torque_at_rest(testbed, statistics))
-    looked = -_LOOK
+    sampled = -_SAMPLE
     modes: list[str] = []
     while time.monotonic() < end:
         modes = modes or [MODES[k] for k in random.permutation(len(MODES))]
@@ -142,20 +145,21 @@ def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStati
             _move(testbed, statistics, random)
             _count(testbed, statistics)
             now = time.monotonic() - begin
-            if now - looked >= _LOOK:
-                looked = now
-                _look(testbed.nodes, statistics, now)
+            if now - sampled >= _SAMPLE:
+                sampled = now
+                _sample(testbed.nodes, statistics, now)
             steps.tick(f'{now / 60.0:.1f} min, {statistics.motions} motions')
     _enter(testbed, statistics, _HOME)
     statistics.rest.append(_torque_at_rest(testbed, statistics))
-    _look(testbed.nodes, statistics, time.monotonic() - begin)
-    statistics.faults = [text for _, level, text in testbed.said() if level in ('ERROR', 'FATAL')
+    _sample(testbed.nodes, statistics, time.monotonic() - begin)
+    statistics.faults = [text for _, level, text in testbed.logged()
+                         if level in ('ERROR', 'FATAL')
                          and not text.startswith('trajectory refused')]
     return statistics
 
 
 def _enter(testbed: Testbed, statistics: SoakStatistics, mode: str) -> None:
-    """Change the mode; after a fault, which is told in the end, the run goes on."""
+    """Change the mode; recover from a fault, which the log holds, and continue."""
     try:
         testbed.recorder.set_parameter(testbed.name_of('controller'), 'mode', mode)
         statistics.modes.append(mode)
@@ -165,19 +169,19 @@ def _enter(testbed: Testbed, statistics: SoakStatistics, mode: str) -> None:
 
 
 def _move(testbed: Testbed, statistics: SoakStatistics, random: np.random.Generator) -> None:
-    """Go somewhere; what the motors cannot do is refused, and not done."""
-    model, (q, _) = testbed.model, testbed.where()
+    """Move to a random position, unless the trajectory is refused as beyond the motors."""
+    model, (q, _) = testbed.model, testbed.true_state()
     low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, q - _REACH),
                      testbed.motion.start - _REACH)
     high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, q + _REACH),
                       testbed.motion.start + _REACH)
     goal = random.uniform(low, np.maximum(low, high))
-    _go(testbed, statistics, goal)
+    _move_to(testbed, statistics, goal)
 
 
-def _go(testbed: Testbed, statistics: SoakStatistics, goal: np.ndarray) -> None:
-    way = np.abs(goal - testbed.where()[0]) / testbed.model.velocity_limit
-    duration = max(0.5, _SLOW * float(np.nanmax(way)))
+def _move_to(testbed: Testbed, statistics: SoakStatistics, goal: np.ndarray) -> None:
+    shortest = np.abs(goal - testbed.true_state()[0]) / testbed.model.velocity_limit
+    duration = max(0.5, _SLOW * float(np.nanmax(shortest)))
     _, answer = testbed.answered([duration], [goal], [0.0 * goal], [0.0 * goal])
     if 'accepted' in answer:
         statistics.motions += 1
@@ -187,20 +191,20 @@ def _go(testbed: Testbed, statistics: SoakStatistics, goal: np.ndarray) -> None:
 
 
 def _torque_at_rest(testbed: Testbed, statistics: SoakStatistics) -> np.ndarray:
-    """Return the mean torque at the place where the motion begins."""
-    for _ in range(2):  # once more, because dry friction holds an arm a little apart
-        _go(testbed, statistics, testbed.motion.start)
+    """Return the mean torque at the start position."""
+    for _ in range(2):  # dry friction leaves an error after the first motion
+        _move_to(testbed, statistics, testbed.motion.start)
     _count(testbed, statistics)
     testbed.wait(_REST)
     commanded = testbed.recorder.commanded(testbed.model.nv)
     if not len(commanded.sent):
-        raise StateError('nobody commands the arm')
+        raise StateError('no torques are commanded')
     _count(testbed, statistics)
     return commanded.torque.mean(axis=0)
 
 
 def _count(testbed: Testbed, statistics: SoakStatistics) -> None:
-    """Count what has come, and forget it."""
+    """Count what was recorded, and clear it."""
     sent = testbed.recorder.commanded(testbed.model.nv).sent
     states = len(testbed.recorder.truth)
     statistics.torques += max(len(sent) - 1, 0)  # the newest is counted next time
@@ -208,12 +212,12 @@ def _count(testbed: Testbed, statistics: SoakStatistics) -> None:
     statistics.gap = max(statistics.gap, 1e-9 * float(np.diff(sent).max(initial=0)))
     statistics.late += [int(values['late steps']) for name, values in testbed.recorder.diagnostics
                         if name.endswith('simulation')]
-    testbed.recorder.forget()
+    testbed.recorder.clear()
 
 
-def _look(nodes: dict[str, Child], statistics: SoakStatistics, now: float) -> None:
+def _sample(nodes: dict[str, Child], statistics: SoakStatistics, now: float) -> None:
     for name, child in nodes.items():
-        statistics.looks.setdefault(name, []).append((now, *resources(child.pid)))
+        statistics.resources.setdefault(name, []).append((now, *resources(child.pid)))
 
 
 def resources(pid: int) -> tuple[float, int, int]:
@@ -225,7 +229,7 @@ def resources(pid: int) -> tuple[float, int, int]:
 
 
 def notes(statistics: SoakStatistics) -> list[str]:
-    """Return what else should be known about a run."""
+    """Return remarks about a run."""
     return [f'{statistics.motions} motions, {statistics.refused} refused as beyond the motors or '
             f'the modes, {len(statistics.modes)} changes of mode; longest time without a torque '
             f'{1e3 * statistics.gap:.0f} ms']

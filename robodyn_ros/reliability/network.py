@@ -1,4 +1,4 @@
-"""Two hosts in one machine: Linux network namespaces on a wire that can be cut."""
+"""Two hosts on one machine: Linux network namespaces, with a link that can be cut."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NEWNET = 0x40000000
 
 class Network:
     """
-    Two hosts, connected by a switch; exists in a `with` block.
+    Two hosts connected by a switch; they exist in a `with` block.
 
     Raises
     ------
     RobodynError
-        This machine does not allow it: that takes root on Linux, and `ip`.
+        The machine does not permit it: it takes root on Linux, and `ip`.
 
     """
 
@@ -45,7 +45,7 @@ class Network:
 
     def _build(self) -> None:
         if not shutil.which('ip'):
-            raise RobodynError('no two hosts here: the command `ip` is missing')
+            raise RobodynError('two hosts cannot be made: the command `ip` is missing')
         switch = self._names['switch']
         for name in self._names.values():
             _ip('netns', 'add', name)
@@ -62,16 +62,16 @@ class Network:
             _ip('-n', switch, 'link', 'set', host, 'master', 'switch', 'up')
 
     def cut(self) -> None:
-        """Let nothing through any more."""
+        """Cut the link between the hosts."""
         _ip('-n', self._names['switch'], 'link', 'set', 'there', 'nomaster')
 
-    def heal(self) -> None:
-        """Let everything through again."""
+    def restore(self) -> None:
+        """Restore the link between the hosts."""
         _ip('-n', self._names['switch'], 'link', 'set', 'there', 'master', 'switch')
 
     @contextmanager
     def on(self, host: str) -> Iterator[None]:
-        """Let this thread, and what it starts, live on a host meanwhile."""
+        """Move this thread, and processes that it starts, to a host in the `with` block."""
         with open('/proc/thread-self/ns/net', encoding='ascii') as before, \
                 open(f'/run/netns/{self._names[host]}', encoding='ascii') as there:
             _enter(there.fileno())
@@ -91,5 +91,5 @@ def _enter(descriptor: int) -> None:
 def _ip(*arguments: str) -> None:
     done = subprocess.run(['ip', *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RobodynError(f'no two hosts here: `ip {" ".join(arguments)}` said: '
+        raise RobodynError(f'two hosts cannot be made: `ip {" ".join(arguments)}` failed: '
                            f'{done.stderr.strip()}')

@@ -1,4 +1,4 @@
-"""What is done to an arm under control: each act begins a fault, and ends when it is over."""
+"""Fault injections on an arm under control: each returns when its fault is over."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy as np
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import Payload
 
-if TYPE_CHECKING:  # the stage needs ROS
-    from robodyn_ros.cli.campaign.testbed import Testbed
+if TYPE_CHECKING:  # the testbed needs ROS
+    from robodyn_ros.reliability.testbed import Testbed
 
 _MOMENTS = (0.5, 1.3)   # s into the motion
 _POINT = np.zeros((3, 3))
@@ -26,15 +26,18 @@ _POINT = np.zeros((3, 3))
 @dataclass(frozen=True)
 class Draw:
     """
-    What a seed decides.
+    Random values of a run.
 
     Attributes
     ----------
     moment : float
-        When in the motion, s.
+        Begin of the fault, in s from the begin of the motion.
     joints : tuple of int
-        All, in random order: the first is hurt.
-    duration, amount : float
+        All joints in random order; the first ones have the fault.
+    duration : float
+        Length of the fault in s.
+    amount : float
+        Size of the fault, in its unit.
     sign : float
         1 or -1.
 
@@ -59,68 +62,83 @@ class Draw:
                    float(random.choice([-1.0, 1.0])))
 
 
-Act = Callable[['Stage', Draw], 'Sequence[str] | None']
+# Injects a fault and returns what should have happened meanwhile and did not.
+Injection = Callable[['Testbed', Draw], 'Sequence[str] | None']
 
 
 # --- processes ------------------------------------------------------------------------------
 
-def killed(name: str) -> Act:
-    """Return the act of ending a process without a word."""
-    def act(testbed: Testbed, _draw: Draw) -> None:
+def killed(name: str) -> Injection:
+    """Return the injection that kills a process."""
+    def inject(testbed: Testbed, _draw: Draw) -> None:
         testbed.end(name, signal.SIGKILL)
-        testbed.until_gone(name)
-    return act
+        testbed.wait_for_exit(name)
+    return inject
 
 
 def driver_killed(testbed: Testbed, draw: Draw) -> None:
-    """End the simulator without a word; a new one comes later."""
+    """Kill the simulator, and start a new one later."""
     killed('simulator')(testbed, draw)
     testbed.wait(draw.duration)
-    heard = len(testbed.recorder.truth)
+    count = len(testbed.recorder.truth)
     testbed.start_node('simulator')
-    testbed.recorder.wait(lambda: len(testbed.recorder.truth) > heard, 20.0)
+    testbed.recorder.wait(lambda: len(testbed.recorder.truth) > count, 20.0)
 
 
-def told_to_end(number: int) -> Act:
-    """Return the act of ending the controller by a signal that it heeds."""
-    def act(testbed: Testbed, _draw: Draw) -> Sequence[str]:
+def interrupted(number: int) -> Injection:
+    """Return the injection that ends the controller by a signal that it handles."""
+    def inject(testbed: Testbed, _draw: Draw) -> Sequence[str]:
         testbed.end('controller', number)
-        testbed.until_gone('controller')
+        testbed.wait_for_exit('controller')
         code = testbed.nodes['controller'].exit_code
         return () if code == 0 else [f'exit code 0, but {code}']
-    return act
+    return inject
 
 
-def held_up(name: str) -> Act:
-    """Return the act of stopping a process for a while."""
-    def act(testbed: Testbed, draw: Draw) -> None:
+def held_up(name: str) -> Injection:
+    """Return the injection that pauses a process."""
+    def inject(testbed: Testbed, draw: Draw) -> None:
         testbed.nodes[name].signal(signal.SIGSTOP)
         testbed.wait(draw.duration)
         testbed.nodes[name].signal(signal.SIGCONT)
-    return act
+    return inject
 
 
 def crowded(testbed: Testbed, draw: Draw) -> None:
-    """Let another program want 30 % of each processor."""
-    hogs = testbed.crowd(0.3)
+    """Use 30 % of each processor for other programs."""
+    programs = testbed.load_processors(0.3)
     testbed.wait(draw.duration)
-    for hog in hogs:
-        hog.may_end = True
-        hog.stop()
+    for program in programs:
+        program.may_end = True
+        program.stop()
 
 
-def cut_off(testbed: Testbed, draw: Draw) -> None:
-    """Cut the wire between the controller's host and the arm's."""
+def network_cut(testbed: Testbed, draw: Draw) -> None:
+    """Cut the link between the hosts of controller and arm."""
     testbed.network.cut()
     testbed.wait(draw.duration)
-    testbed.network.heal()
+    testbed.network.restore()
 
 
 # --- the arm --------------------------------------------------------------------------------
 
-def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -> Act:
-    """Return the act of a fault of the simulated arm, see `simulation.faults`."""
-    def act(testbed: Testbed, draw: Draw) -> None:
+def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -> Injection:
+    """
+    Return the injection of a fault of the simulated arm.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `simulation.faults.KINDS`.
+    joints : int
+        Number of joints that have the fault; 0: all, or none.
+    amount : str
+        'positive', 'signed', or empty for a fault without an amount.
+    timeout : float
+        Command timeout of the simulator meanwhile, s; 0: none.
+
+    """
+    def inject(testbed: Testbed, draw: Draw) -> None:
         names = [testbed.model.joint_names[j] for j in draw.joints[:joints]]
         words = ['now', kind, *names, f'{draw.duration:.4f}']
         if amount:
@@ -132,11 +150,11 @@ def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -
         _simulate(testbed, faults=[''])
         if timeout:
             _simulate(testbed, command_timeout=0.0)
-    return act
+    return inject
 
 
 def offset(testbed: Testbed, draw: Draw) -> None:
-    """Let an encoder jump, and jump back."""
+    """Offset an encoder, then remove the offset."""
     bias = np.zeros(testbed.model.nv)
     bias[draw.joints[0]] = draw.sign * draw.amount
     _simulate(testbed, **{'sensors.position_bias': bias.tolist()})
@@ -144,37 +162,37 @@ def offset(testbed: Testbed, draw: Draw) -> None:
     _simulate(testbed, **{'sensors.position_bias': [0.0]})
 
 
-def loaded(told: bool) -> Act:
-    """Return the act of giving the arm a payload, and taking it away."""
-    def act(testbed: Testbed, draw: Draw) -> None:
+def loaded(reported: bool) -> Injection:
+    """Return the injection that attaches and removes a payload, reported to the nodes or not."""
+    def inject(testbed: Testbed, draw: Draw) -> None:
         link, com = testbed.model.body_names[-1], np.array([0.0, 0.0, 0.05])
         mass = draw.amount * float(testbed.model.mass.sum())
         _simulate(testbed, **{'payload.com': com.tolist(), 'payload.mass': mass,
                               'payload.link': link})
-        if told:
+        if reported:
             testbed.recorder.fault_publisher.publish_payload(Payload(link, mass, com, _POINT))
         testbed.wait(draw.duration)
         _simulate(testbed, **{'payload.link': ''})
-        if told:
+        if reported:
             testbed.recorder.fault_publisher.publish_payload(Payload(link, 0.0, com, _POINT))
-    return act
+    return inject
 
 
-def tilted(told: bool) -> Act:
-    """Return the act of tilting the base, and putting it upright."""
-    def act(testbed: Testbed, draw: Draw) -> None:
+def tilted(reported: bool) -> Injection:
+    """Return the injection that tilts the base and back, reported to the nodes or not."""
+    def inject(testbed: Testbed, draw: Draw) -> None:
         gravity, angle = testbed.model.gravity, draw.sign * draw.amount
         cos, sin = math.cos(angle), math.sin(angle)
-        # roll: gravity as the tilted base sees it
-        seen = np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ gravity
+        # roll: gravity in the frame of the tilted base
+        tilted_gravity = np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ gravity
         _simulate(testbed, **{'mismatch.base_tilt': [angle, 0.0, 0.0]})
-        if told:
-            testbed.recorder.fault_publisher.publish_gravity(seen)
+        if reported:
+            testbed.recorder.fault_publisher.publish_gravity(tilted_gravity)
         testbed.wait(draw.duration)
         _simulate(testbed, **{'mismatch.base_tilt': [0.0, 0.0, 0.0]})
-        if told:
+        if reported:
             testbed.recorder.fault_publisher.publish_gravity(gravity)
-    return act
+    return inject
 
 
 def _simulate(testbed: Testbed, **parameters) -> None:
@@ -184,34 +202,34 @@ def _simulate(testbed: Testbed, **parameters) -> None:
 
 # --- messages -------------------------------------------------------------------------------
 
-def impersonated(testbed: Testbed, draw: Draw) -> None:
-    """Let somebody else publish joint states as well, thirty times per second."""
-    fault_publisher, names = testbed.recorder.fault_publisher, testbed.model.joint_names
-    publisher, wrong = fault_publisher.imposter(), testbed.motion.start.copy()
+def second_publisher(testbed: Testbed, draw: Draw) -> None:
+    """Publish joint states of another position from a second node, thirty times per second."""
+    wrong = testbed.motion.start.copy()
     wrong[draw.joints[0]] += draw.sign * draw.amount
     end = time.monotonic() + draw.duration
-    try:
+    fault_publisher = testbed.recorder.fault_publisher
+    with fault_publisher.second_joint_states(testbed.model.joint_names) as publish:
         while time.monotonic() < end:
-            publisher.publish(testbed.false_state(names, wrong))
+            publish(wrong)
             testbed.wait(0.03)
-    finally:
-        fault_publisher.destroy(publisher)
 
 
-def misdirected(testbed: Testbed, draw: Draw) -> Sequence[str]:
+def bad_trajectories(testbed: Testbed, draw: Draw) -> Sequence[str]:
     """Send trajectories with every defect."""
+    from robodyn_ros.reliability import fault_publisher  # needs ROS
     missing = []
-    for words, message in testbed.defective(draw.joints[0]):
-        heard = testbed.nodes['controller'].log.stat().st_size
+    for words, message in fault_publisher.bad_trajectories(
+            testbed.model, testbed.motion.start, draw.joints[0]):
+        start = testbed.nodes['controller'].log.stat().st_size
         testbed.recorder.fault_publisher.send(message)
-        answer = testbed.answer(heard)
+        answer = testbed.answer(start)
         if 'refused' not in answer or words not in answer:
             missing.append(f'trajectory refused: ... {words} ... (but: {answer or "nothing"})')
     return missing
 
 
 def bad_parameters(nv: int) -> list[tuple[str, str, object]]:
-    """Return node, name and value of what no node may take while the arm moves."""
+    """Return (node, name, value) of parameter changes that must be refused while the arm moves."""
     nan = math.nan
     return [('controller', name, value) for name, value in (
         ('natural_frequency', [-1.0]), ('natural_frequency', [1e9]), ('natural_frequency', [nan]),
@@ -224,8 +242,8 @@ def bad_parameters(nv: int) -> list[tuple[str, str, object]]:
         ('simulator', 'friction_scale', -1.0)]
 
 
-def mistuned(testbed: Testbed, _draw: Draw) -> Sequence[str]:
-    """Set parameters to what they cannot be; nothing may change."""
+def set_bad_parameters(testbed: Testbed, _draw: Draw) -> Sequence[str]:
+    """Set parameters to values that must be refused."""
     rows = bad_parameters(testbed.model.nv)
     before = testbed.parameters(rows)
     missing = []
@@ -237,15 +255,13 @@ def mistuned(testbed: Testbed, _draw: Draw) -> Sequence[str]:
             if 'refused' not in str(error):
                 missing.append(str(error))
     if testbed.parameters(rows) != before:
-        missing.append('nothing has changed')
+        missing.append('parameters unchanged')
     return missing
 
 
-def redescribed(testbed: Testbed, draw: Draw) -> None:
+def other_urdf(testbed: Testbed, draw: Draw) -> None:
     """Publish another robot_description, of an arm twice as heavy."""
     heavier = re.sub(r'(<mass\s+value=")([^"]+)"',
                      lambda match: f'{match[1]}{2.0 * float(match[2])}"', testbed.urdf)
-    fault_publisher = testbed.recorder.fault_publisher
-    publisher = fault_publisher.describe(heavier)
-    testbed.wait(draw.duration)
-    fault_publisher.destroy(publisher)
+    with testbed.recorder.fault_publisher.second_description(heavier):
+        testbed.wait(draw.duration)

@@ -1,4 +1,4 @@
-"""The processes of a fault campaign: arm, guard, controller and witness, whoever dies."""
+"""The processes of a fault campaign: simulator, guard, controller and recorder."""
 
 from __future__ import annotations
 
@@ -12,50 +12,49 @@ import time
 
 import numpy as np
 
-from robodyn_ros.cli.campaign.network import Network
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.session import Session, STIFFNESS
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.campaign.fault_publisher import defective, joint_state
-from robodyn_ros.nodes.campaign.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.reliability.fault_recorder import FaultRecorder
+from robodyn_ros.reliability.judge import STILL
+from robodyn_ros.reliability.network import Network
 
 RATE = 500.0     # Hz
-PRIORITY = 20    # of the nodes among real-time processes, where that is allowed
-# rad/s^2, with which a motor could turn its own rotor. Wrists of URDFs have next to no inertia
-# without: they would be shaken by what no real arm feels.
-SPRINT = 500.0
+PRIORITY = 20    # real-time priority of the nodes, where permitted
+# rad/s^2, acceleration of an unloaded rotor at the effort limit; it determines the armature. URDFs
+# often leave out rotors, and wrists then have next to no inertia.
+ROTOR_ACCELERATION = 500.0
 COLLISION = 0.3  # part of the effort limits: an unknown torque that ends a motion
-FOLLOWING = 0.2  # rad or m of error that end a motion
+TRACKING_ERROR = 0.2  # rad or m of error that end a motion
 _NUMBERS = count()
 NODES = ('simulator', 'guard', 'controller')
 NAMES = {'simulator': simulator.NAME, 'guard': guard.NAME, 'controller': controller.NAME}
-_START = 40.0    # s until the guard must be armed; a dead controller is remembered for 20
+_START = 40.0    # s until the guard must be armed; ROS lists a killed controller for 20 s
 _ANSWER = 1.0    # s until a trajectory is accepted or refused
 _SENDS = 5
 _NEAR = 5e-3     # rad or m
-_STILL = 0.02    # rad/s or m/s
-_SLOW = 3.0      # part of the time that a way takes at the velocity limit
-_SETTLE = 4.0    # s after a way
+_SLOW = 3.0      # ratio of duration to that at the velocity limit
+_SETTLE = 4.0    # s after a motion
 
 
 class Testbed(Session):
     """
-    Processes that can be hurt, and set up again.
+    Processes that faults are injected into, and that are restored afterwards.
 
     Parameters
     ----------
     robot, model
         As for a `Session`.
     motion : Motion
-        Where the arm begins, and what it does.
+        Motion of every run; the arm starts at its first point.
     logs : Path
-        Folder for what they say.
+        Folder of the log files.
     network : Network, optional
-        On which the controller is on a host of its own.
+        Network on which the controller has a host of its own.
     settings : mapping, optional
         Parameters of the controller.
 
@@ -70,18 +69,18 @@ class Testbed(Session):
         self.motion, self.network, self._settings = motion, network, dict(settings or {})
         self.nodes: dict[str, Child] = {}
         self.urdf = Path(robot.urdf).read_text(encoding='utf-8')
-        self._begun: list[tuple[Child, int]] = []
-        if network is not None:  # shared memory would pass by the wire
+        self._log_starts: list[tuple[Child, int]] = []
+        if network is not None:  # shared memory would bypass the network
             os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET',
                               FASTDDS_BUILTIN_TRANSPORTS='UDPv4')
 
     def start(self) -> None:
-        """Start all, and wait until the guard watches over the controller that holds the arm."""
+        """Start all nodes, and wait until the guard is armed and the controller holds the arm."""
         with self._host('simulator'):
             self.recorder = FaultRecorder(self._alive)
         for name in NODES:
             self.start_node(name)
-        self.until_armed()
+        self.wait_until_armed()
 
     def __exit__(self, *error) -> None:
         for child in self.nodes.values():
@@ -91,11 +90,12 @@ class Testbed(Session):
     # --- processes --------------------------------------------------------------------------
 
     def start_node(self, name: str) -> None:
-        """Start a node, in place of one that has ended."""
+        """Start a node; it replaces one that has ended."""
         self._number = next(_NUMBERS)
         parameters = {**self._robot.parameters(), 'realtime.priority': PRIORITY}
         if name != 'guard':
-            parameters['armature'] = (self.model.effort_limit / SPRINT).tolist()
+            parameters['armature'] = (
+                self.model.effort_limit / ROTOR_ACCELERATION).tolist()
         if name == 'simulator':
             parameters |= {'step': 1.0 / RATE, 'initial_positions': [
                 f'{joint}:{q!r}' for joint, q in zip(self.model.joint_names,
@@ -104,11 +104,11 @@ class Testbed(Session):
             del parameters['urdf_file']
         if name == 'controller':
             parameters |= {'natural_frequency': [STIFFNESS], 'guard.expected': True,
-                           'constraints.trajectory': [FOLLOWING], 'collision.threshold':
+                           'constraints.trajectory': [TRACKING_ERROR], 'collision.threshold':
                            (COLLISION * self.model.effort_limit).tolist(), **self._settings}
         with self._host(name):
             self.nodes[name] = self._child(name, parameters)
-        self._begun.append((self.nodes[name], 0))
+        self._log_starts.append((self.nodes[name], 0))
 
     def _log_of(self, name: str) -> Path:
         return self._logs / f'campaign_{name}_{self._number}.log'
@@ -119,68 +119,68 @@ class Testbed(Session):
         return self.network.on('there' if name == 'controller' else 'here')
 
     def end(self, name: str, number: int) -> None:
-        """Send a signal to a node that ends it, sooner or later."""
+        """Send a signal to a node that ends it."""
         self.nodes[name].may_end = True
         self.nodes[name].signal(number)
 
-    def until_gone(self, name: str, patience: float = 12.0) -> None:
-        """Wait for the end of a node."""
-        if not self.recorder.wait(lambda: self.nodes[name].exit_code is not None, patience):
-            raise StateError(f'the {name} has not left within {patience:g} s')
+    def wait_for_exit(self, name: str, timeout: float = 12.0) -> None:
+        """Wait until a node has exited; raise StateError after a time in s."""
+        if not self.recorder.wait(lambda: self.nodes[name].exit_code is not None, timeout):
+            raise StateError(f'the {name} has not exited within {timeout:g} s')
 
     def name_of(self, node: str) -> str:
-        """Return the name under which ROS knows a process."""
+        """Return the ROS name of a node."""
         return NAMES[node]
 
-    def crowd(self, share: float) -> list[Child]:
-        """Start a program for each processor that wants a share of it."""
-        return [self._children.start(f'hog {k}', 'robodyn_ros.cli.campaign.load', [str(share)],
-                                     self._logs / f'campaign_hog_{k}.log')
+    def load_processors(self, share: float) -> list[Child]:
+        """Start a program for each processor that uses a share of it."""
+        return [self._children.start(f'load {k}', 'robodyn_ros.reliability.cpu_load', [str(share)],
+                                     self._logs / f'campaign_load_{k}.log')
                 for k in range(os.cpu_count() or 1)]
 
     def wait(self, duration: float) -> None:
-        """Go on recording for a time in s."""
+        """Record for a time in s."""
         self.recorder.wait(timeout=duration)
 
-    # --- what was said ----------------------------------------------------------------------
+    # --- logs -------------------------------------------------------------------------------
 
-    def mark(self) -> None:
-        """Forget what was recorded and said until now."""
-        self._begun = [(child, child.log.stat().st_size) for child in self.nodes.values()]
-        self.recorder.forget()
+    def clear(self) -> None:
+        """Delete what was recorded; `logged` returns later messages only."""
+        self._log_starts = [(child, child.log.stat().st_size) for child in self.nodes.values()]
+        self.recorder.clear()
 
-    def said(self) -> list[tuple[str, str, str]]:
-        """Return (process, level, text) of what was logged since the mark."""
-        return [(child.name, level, text) for child, heard in self._begun
-                for level, text in child.messages(heard)]
+    def logged(self) -> list[tuple[str, str, str]]:
+        """Return (process, level, text) of the messages logged since `clear`."""
+        return [(child.name, level, text) for child, start in self._log_starts
+                for level, text in child.messages(start)]
 
     def remove_logs(self) -> None:
-        """Remove what the processes said."""
+        """Remove the log files."""
         for log in self._logs.glob('campaign_*_*.log'):
             log.unlink(missing_ok=True)
 
     # --- motion -----------------------------------------------------------------------------
 
     def answered(self, *rows) -> tuple[int, str]:
-        """Send points as `send` does; return when that was, in ns, and the controller's answer."""
+        """Send points as `send` does; return the time in ns and the controller's answer."""
         for _ in range(_SENDS):
-            heard = self.nodes['controller'].log.stat().st_size
+            start = self.nodes['controller'].log.stat().st_size
             sent = self.send(*rows)
-            answer = self.answer(heard)
+            answer = self.answer(start)
             if answer:
                 return sent, answer
         return sent, 'the controller does not answer a trajectory'
 
-    def answer(self, heard: int) -> str:
-        """Return what the controller logs about a trajectory; empty if nothing."""
-        def said() -> list[str]:
-            return [text for _, text in self.nodes['controller'].messages(heard)
+    def answer(self, start: int) -> str:
+        """Return the controller's log message about a trajectory, from a byte of its log on."""
+        def answers() -> list[str]:
+            return [text for _, text in self.nodes['controller'].messages(start)
                     if text.startswith('trajectory ')]
 
-        return said()[-1] if self.recorder.wait(said, _ANSWER) else ''
+        return answers()[-1] if self.recorder.wait(answers, _ANSWER) else ''
 
     def move(self) -> int:
-        """Begin the motion; return when, in ns (raises StateError if that is refused)."""
+        """Start the motion; return the time in ns (raises StateError if it is refused)."""
         motion = self.motion
         sent, answer = self.answered(motion.times, motion.positions, motion.velocities,
                                      motion.accelerations)
@@ -188,24 +188,16 @@ class Testbed(Session):
             raise StateError(answer)
         return sent
 
-    def defective(self, joint: int):
-        """Yield defective trajectories with words of their refusal."""
-        return defective(self.model, self._start, joint)
-
-    def false_state(self, names, q: np.ndarray):
-        """Return a joint state of an arm that stands still somewhere."""
-        return joint_state(names, q, 0.0 * q)
-
     def parameters(self, rows) -> list:
-        """Return the values that the parameters of (node, name, ...) rows have."""
+        """Return the values of the parameters in rows of (node, name, ...)."""
         values = []
         for node in NODES:
             names = [row[1] for row in rows if row[0] == node]
             values += self.recorder.get_parameters(NAMES[node], names)
         return values
 
-    def where(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return true position and velocity."""
+    def true_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return true position and velocity, each (nv,)."""
         newest = self.recorder.truth.newest(self.model.joint_names)
         return newest.position[-1], newest.velocity[-1]
 
@@ -213,7 +205,7 @@ class Testbed(Session):
 
     def recover_all(self) -> str:
         """
-        Bring the arm back to where it began, with what is needed for it.
+        Move the arm back to its start; restart nodes and reset faults where needed.
 
         Returns
         -------
@@ -223,16 +215,16 @@ class Testbed(Session):
         Raises
         ------
         StateError
-            It cannot be brought back.
+            The arm does not reach its start.
 
         """
         how = 'itself'
         for name in NODES:
             if self.nodes[name].exit_code is not None:
                 self.start_node(name)
-                self.recorder.forget_words()
+                self.recorder.clear_node_states()
                 how = 'restart'
-        if self.until_armed() and how == 'itself':
+        if self.wait_until_armed() and how == 'itself':
             how = 'reset'
         for _ in range(4):
             answer = self._return()
@@ -243,12 +235,13 @@ class Testbed(Session):
                 how = 'reset' if how == 'itself' else how
         raise StateError(answer)
 
-    def until_armed(self) -> bool:
-        """Wait until the guard is armed; return whether it had to be reset for that."""
-        reset, asked = False, 0.0
+    def wait_until_armed(self) -> bool:
+        """Wait until the guard is armed; return whether it was reset."""
+        reset, requested = False, 0.0
 
         def armed() -> bool:
-            return (self.recorder.word == 'armed' and self.recorder.phase == 'active'
+            return (self.recorder.guard_state == 'armed'
+                    and self.recorder.controller_state == 'active'
                     and len(self.recorder.truth) > 0)
 
         end = time.monotonic() + _START
@@ -256,39 +249,40 @@ class Testbed(Session):
             now = time.monotonic()
             if now > end:
                 raise StateError(
-                    f'within {_START:g} s the guard is {self.recorder.word!r}, the controller '
-                    f'{self.recorder.phase!r}; it said: {self._last_words()}')
-            if self.recorder.word == 'commanding' and now > asked + 1.0:
-                asked, reset = now, True
+                    f'after {_START:g} s the guard is {self.recorder.guard_state!r} and the '
+                    f'controller {self.recorder.controller_state!r}; the last line of its log: '
+                    f'{self._last_message()}')
+            if self.recorder.guard_state == 'commanding' and now > requested + 1.0:
+                requested, reset = now, True
                 self.recorder.call(f'{guard.NAME}/reset')
         return reset
 
     @property
     def loop(self) -> str:
-        """Return which loop the controller said last that it has."""
-        said = [text for _, text in self.nodes['controller'].messages()
-                if text.startswith('loop: ')]
-        return said[-1] if said else 'loop: unknown'
+        """Return the last message of the controller about its loop."""
+        messages = [text for _, text in self.nodes['controller'].messages()
+                    if text.startswith('loop: ')]
+        return messages[-1] if messages else 'loop: unknown'
 
-    def _last_words(self) -> str:
-        said = self.nodes['controller'].messages()
-        return said[-1][1] if said else 'nothing'
+    def _last_message(self) -> str:
+        messages = self.nodes['controller'].messages()
+        return messages[-1][1] if messages else 'none'
 
     def _return(self) -> str:
-        """Go to where the motion begins; return why not, empty if the arm is there."""
-        start, (q, _) = self._start, self.where()
+        """Move to the start of the motion; return the reason of a failure, else ''."""
+        start, (q, _) = self._start, self.true_state()
         with np.errstate(divide='ignore', invalid='ignore'):
-            way = np.nanmax(np.abs(q - start) / self.model.velocity_limit)
-        duration = max(0.4, _SLOW * float(way))
+            shortest = np.nanmax(np.abs(q - start) / self.model.velocity_limit)
+        duration = max(0.4, _SLOW * float(shortest))
         _, answer = self.answered([duration], [start], [0.0 * start], [0.0 * start])
         if 'accepted' not in answer:
             return answer
 
-        def there() -> bool:
-            q, qd = self.where()
-            return bool(np.abs(q - start).max() < _NEAR and np.abs(qd).max() < _STILL)
+        def arrived() -> bool:
+            q, qd = self.true_state()
+            return bool(np.abs(q - start).max() < _NEAR and np.abs(qd).max() < STILL)
 
-        if self.recorder.wait(there, duration + _SETTLE):
+        if self.recorder.wait(arrived, duration + _SETTLE):
             return ''
-        errors = [text for who, level, text in self.said() if level == 'ERROR']
-        return f'the arm does not arrive where it began; {errors[-1] if errors else "no error"}'
+        errors = [text for _, level, text in self.logged() if level == 'ERROR']
+        return f'the arm does not reach its start; {errors[-1] if errors else "no error"}'

@@ -1,1 +1,0 @@
-"""What the fault campaign does to running nodes, and what it hears of them."""

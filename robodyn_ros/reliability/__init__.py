@@ -1,0 +1,1 @@
+"""The fault campaign: injections, recording, judgement and long runs; `robodyn campaign`."""

@@ -1,8 +1,8 @@
 """
-The tables of the state machine as a diagram: `python docs/state_machine.py` prints it.
+Diagram of the state machine: `python docs/state_machine.py` prints it.
 
-The rows are read from the source of `control/steps/motion.py`, so that diagram and cycle cannot
-differ; a test compares the page `safety.md` with what is printed here.
+It is made from the tables in the source of `control/steps/motion.py`, so that diagram and cycle
+cannot differ; a test compares the page `safety.md` with the output.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from robodyn_ros.control.steps import motion
 MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
          'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
          'LINEAR': 'linear_feedback', 'CARRY': 'carrying'}
-# names of the conditions of the tables
+# labels of the conditions of the tables
 CONDITIONS = {
     'asked(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
-    'asked(TO_GIVE_UP)': 'left', 'inactive': '', 'what.fails': 'fault', 'moving': '',
-    'what.too_fast': 'too fast',
-    'what.resumes': 'found again after silence', 'asked(TO_REST)': 'hold, stop, cancel',
+    'asked(TO_GIVE_UP)': 'end of control', 'inactive': '', 'what.fails': 'fault', 'moving': '',
+    'what.too_fast': 'overspeed',
+    'what.resumes': 'states return after silence', 'asked(TO_REST)': 'hold, stop, cancel',
     'asked(TO_FLOAT)': 'float', 'what.silent': 'silent for stale.hold',
     'what.hit': 'collision', 'what.hit_floats': 'reaction float', 'asked(TO_REACH)': 'pose',
     'begins': 'trajectory begins', 'track': '', 'reach': '',
@@ -30,11 +30,11 @@ CONDITIONS = {
     'equal(outcome.kind, path.GOAL_VIOLATED)': 'goal tolerance violated',
     'equal(m.pose.outcome, pose_motion.REACHED)': 'pose reached',
     'equal(m.pose.outcome, pose_motion.OUT_OF_REACH)': 'pose out of reach',
-    'what.unattended': 'the process does not react', 'led': '', 'healthy': '',
-    'what.swings': 'swings without feedback', 'what.settled': 'shutdown, at rest',
+    'what.unattended': 'no activity of the process', 'led': '', 'healthy': '',
+    'what.swings': 'moves without feedback', 'what.settled': 'shutdown, at rest',
     'equal(m.mode, FLOAT)': '', 'equal(m.mode, CARRY)': '', 'equal(m.mode, STOP)': '',
     'rests': 'at rest'}
-# modes in which a condition can hold; all under control if it is not here
+# modes in which a condition can hold; default: all under control
 WHERE = {
     'asked(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
     'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'led': ('TRACK', 'REACH', 'LINEAR'),
@@ -46,7 +46,7 @@ WHERE = {
 
 
 def rows(table):
-    """Return the rows of a table: names of its conditions, and the next mode."""
+    """Yield the rows of a table: names of its conditions, and the next mode."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(table)))
     call = next(node for node in ast.walk(tree)
                 if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'first_of')
@@ -59,13 +59,13 @@ def rows(table):
 
 
 def edges():
-    """Return what leads from which modes to which, in the order of the tables."""
+    """Return (modes before, label, mode after) in the order of the tables."""
     result = []
     for table in (motion.decide, motion.conclude):
         for conditions, mode in rows(table):
             named = ', '.join(filter(None, (CONDITIONS[each] for each in conditions)))
             if not named:
-                continue  # nothing changes
+                continue  # the mode stays
             before = set(MODES) - {'INACTIVE'}
             for each in conditions:
                 before &= set(WHERE.get(each, before))
@@ -76,7 +76,7 @@ def edges():
 
 
 def diagram():
-    """Return the diagram as the page has it."""
+    """Return the diagram in Mermaid."""
     lines = ['```mermaid', 'stateDiagram-v2', '    [*] --> inactive']
     common = []
     for before, why, after in edges():
@@ -84,9 +84,9 @@ def diagram():
             common.append(f'    any --> {MODES[after]}: {why}')
         else:
             lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
-    # a law from outside has its turn in the law, see `steps.torque.ask_outside`
+    # external laws change the mode in the step of the law, see `steps.torque.ask_outside`
     lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
-        ('HOLD', 'LINEAR', 'messages come'), ('LINEAR', 'STOP', 'no message, or it failed'))]
+        ('HOLD', 'LINEAR', 'messages arrive'), ('LINEAR', 'STOP', 'timeout or failure'))]
     return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])
 
 

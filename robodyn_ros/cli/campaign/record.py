@@ -96,7 +96,8 @@ def markdown(cases: Sequence[Case], outcomes: Sequence[Outcome],
     return '\n'.join([
         *_grid(heads, rows), '', f'{verdict(outcomes)}.', '',
         *[f'Skipped: {name}, because {reason}.' for name, reason in skipped.items()],
-        *_grid(('fault', 'what is done', 'what must happen', 'criteria', 'said'), rules), ''])
+        *_grid(('fault', 'action', 'required behaviour', 'criteria',
+                'required log message'), rules), ''])
 
 
 def _sayings(case: Case) -> str:

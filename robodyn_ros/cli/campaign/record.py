@@ -96,8 +96,7 @@ def markdown(cases: Sequence[Case], outcomes: Sequence[Outcome],
     return '\n'.join([
         *_grid(heads, rows), '', f'{verdict(outcomes)}.', '',
         *[f'Skipped: {name}, because {reason}.' for name, reason in skipped.items()],
-        *_grid(('fault', 'action', 'required behaviour', 'criteria',
-                'required log message'), rules), ''])
+        *_grid(('fault', 'what is done', 'what must happen', 'criteria', 'said'), rules), ''])
 
 
 def _sayings(case: Case) -> str:

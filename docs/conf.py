@@ -1,5 +1,6 @@
 """How Sphinx builds these pages: `make docs`."""
 from pathlib import Path
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -13,7 +14,7 @@ author = manifest.findtext('maintainer')
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon', 'sphinx.ext.viewcode',
               'sphinxcontrib.mermaid']
 source_suffix = {'.md': 'markdown'}
-exclude_patterns = ['README.md', '_build']  # the former lists the pages for those who read here
+exclude_patterns = ['_build']
 myst_heading_anchors = 3
 myst_enable_extensions = ['colon_fence']
 myst_fence_as_directive = ['mermaid']
@@ -26,3 +27,17 @@ napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 default_role = 'literal'
+
+
+def add_contents(_app, name, source):
+    """Append a hidden table of contents of each section of the index, for the sidebar."""
+    if name == 'index':
+        for section in re.split(r'^## ', source[0], flags=re.MULTILINE)[1:]:
+            pages = re.findall(r'\]\((\w+)\.md\)', section)
+            source[0] += '\n'.join(['', ':::{toctree}', ':hidden:', ':maxdepth: 1',
+                                    f':caption: {section.splitlines()[0]}', '', *pages, ':::', ''])
+
+
+def setup(app):
+    """Let Sphinx read the index with the tables of contents."""
+    app.connect('source-read', add_contents)

@@ -1,8 +1,8 @@
 """
-The tables of the state machine as a diagram: `python docs/state_machine.py` prints it.
+Diagram of the state machine: `python docs/state_machine.py` prints it.
 
-The rows are read from the source of `control/steps/motion.py`, so that diagram and cycle cannot
-differ; a test compares the page `safety.md` with what is printed here.
+It is made from the tables in the source of `control/steps/motion.py`, so that diagram and cycle
+cannot differ; a test compares the page `safety.md` with the output.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from robodyn_ros.control.steps import motion
 MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
          'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
          'LINEAR': 'linear_feedback', 'CARRY': 'carrying'}
-# names of the conditions of the tables
+# labels of the conditions of the tables
 CONDITIONS = {
     'requested(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
-    'requested(TO_DEACTIVATE)': 'left', 'inactive': '', 'flags.fails': 'fault', 'moving': '',
-    'flags.too_fast': 'too fast',
-    'flags.resumes': 'found again after silence', 'requested(TO_REST)': 'hold, stop, cancel',
+    'requested(TO_DEACTIVATE)': 'end of control', 'inactive': '', 'flags.fails': 'fault',
+    'moving': '',
+    'flags.too_fast': 'overspeed',
+    'flags.resumes': 'states return after silence', 'requested(TO_REST)': 'hold, stop, cancel',
     'requested(TO_FLOAT)': 'float', 'flags.silent': 'silent for stale.hold',
     'flags.hit': 'collision', 'flags.hit_floats': 'reaction float', 'requested(TO_REACH)': 'pose',
     'begins': 'trajectory begins', 'track': '', 'reach': '',
@@ -30,11 +31,11 @@ CONDITIONS = {
     'equal(outcome.kind, path.GOAL_VIOLATED)': 'goal tolerance violated',
     'equal(m.pose.outcome, pose_motion.REACHED)': 'pose reached',
     'equal(m.pose.outcome, pose_motion.OUT_OF_REACH)': 'pose out of reach',
-    'flags.unattended': 'the process does not react', 'stoppable': '', 'healthy': '',
-    'flags.swings': 'swings without feedback', 'flags.settled': 'shutdown, at rest',
+    'flags.unattended': 'no activity of the process', 'stoppable': '', 'healthy': '',
+    'flags.swings': 'moves without feedback', 'flags.settled': 'shutdown, at rest',
     'floating': '', 'carrying': '', 'equal(m.mode, STOP)': '',
     'rests': 'at rest'}
-# modes in which a condition can hold; all under control if it is not here
+# modes in which a condition can hold; default: all under control
 WHERE = {
     'requested(TO_TAKE_OVER)': ('INACTIVE',), 'inactive': ('INACTIVE',), 'track': ('TRACK',),
     'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'stoppable': ('TRACK', 'REACH', 'LINEAR'),
@@ -46,7 +47,7 @@ WHERE = {
 
 
 def rows(table):
-    """Return the rows of a table: names of its conditions, and the next mode."""
+    """Yield the rows of a table: names of its conditions, and the next mode."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(table)))
     call = next(node for node in ast.walk(tree)
                 if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'first_of')
@@ -59,13 +60,13 @@ def rows(table):
 
 
 def edges():
-    """Return what leads from which modes to which, in the order of the tables."""
+    """Return (modes before, label, mode after) in the order of the tables."""
     result = []
     for table in (motion.decide, motion.conclude):
         for conditions, mode in rows(table):
             named = ', '.join(filter(None, (CONDITIONS[each] for each in conditions)))
             if not named:
-                continue  # nothing changes
+                continue  # the mode stays
             before = set(MODES) - {'INACTIVE'}
             for each in conditions:
                 before &= set(WHERE.get(each, before))
@@ -76,7 +77,7 @@ def edges():
 
 
 def diagram():
-    """Return the diagram as the page has it."""
+    """Return the diagram in Mermaid."""
     lines = ['```mermaid', 'stateDiagram-v2', '    [*] --> inactive']
     common = []
     for before, why, after in edges():
@@ -86,7 +87,7 @@ def diagram():
             lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
     # an external law takes over in the law, see `steps.torque.external_law_terms`
     lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
-        ('HOLD', 'LINEAR', 'messages come'), ('LINEAR', 'STOP', 'no message, or it failed'))]
+        ('HOLD', 'LINEAR', 'messages arrive'), ('LINEAR', 'STOP', 'timeout or failure'))]
     return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])
 
 

@@ -1,4 +1,4 @@
-"""The pages in `docs/`: their links, parameters and interfaces are there."""
+"""The pages in `docs/` and of the top level: their links, parameters and interfaces exist."""
 
 import importlib.util
 import re
@@ -13,14 +13,15 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 
 PAGES = sorted((ROOT / 'docs').glob('*.md'))
+TEXTS = [*PAGES, *sorted(ROOT.glob('*.md'))]
 URDF = str(ROOT / 'urdf' / 'robodyn7.urdf')
 # where control_msgs is installed, or a parameter asks for it
 OPTIONAL = {('out', '~/controller_state'), ('action', '~/follow_joint_trajectory'),
             ('out', 'joint_commands'), ('out', '/clock'), ('out', 'robot_description'),
             ('in', 'robot_description')}
-# those that ROS gives to every node
-FOREIGN = re.compile(r'/rosout|/parameter_events|.*/(\w*parameter\w*|get_\w+|change_state'
-                     r'|transition_event|follow_joint_trajectory/_action/\w+)')
+# interfaces of every ROS node
+COMMON = re.compile(r'/rosout|/parameter_events|.*/(\w*parameter\w*|get_\w+|change_state'
+                    r'|transition_event|follow_joint_trajectory/_action/\w+)')
 
 
 def read(page):
@@ -28,12 +29,12 @@ def read(page):
 
 
 def anchors(text):
-    """Return what GitHub makes of the headings."""
+    """Return the anchors that GitHub makes of the headings."""
     return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
             for heading in re.findall(r'^#+ (.*)$', text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize('page', TEXTS, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r'\]\(([^)]+)\)', read(page)):
         if target.startswith('http'):
@@ -44,12 +45,12 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(read(path)), target
 
 
-def test_the_index_has_all_pages():
-    assert {page.name for page in PAGES} - {'README.md'} <= set(
-        re.findall(r'\]\((\w+\.md)\)', read(ROOT / 'docs' / 'README.md')))
+def test_the_index_lists_each_page_once():
+    listed = re.findall(r'\]\((\w+\.md)\)', read(ROOT / 'docs' / 'index.md'))
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != 'index.md')
 
 
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize('page', TEXTS, ids=lambda page: page.name)
 def test_parameters_with_a_value_exist(page):
     rows = {row.name: row for _, _, table in tables().values() for row in table}
     for name, value in re.findall(r'`([a-z_.]+): ([^`\s]+)`', read(page)):
@@ -63,7 +64,7 @@ def test_parameters_with_a_value_exist(page):
 
 
 def documented(node):
-    """Return (direction, name) to (type, letter of the QoS) as the page has it."""
+    """Map (direction, name) to (type, letter of the QoS), as in the page."""
     section = read(ROOT / 'docs' / 'interfaces.md').split(f'\n## `{node}`\n')[1].split('\n## ')[0]
     rows = re.findall(r'^\| (in|out|action|service) \| `([^`]+)` \| `([^`]+)` \| (\w?)', section,
                       re.MULTILINE)
@@ -71,34 +72,34 @@ def documented(node):
 
 
 def open_interfaces(node, name):
-    """Return the same as the graph has it; for topics in both directions."""
-    def told(topic):
+    """Return the same as in the graph, for topics in both directions."""
+    def relative(topic):
         return '~' + topic[len(name) + 1:] if topic.startswith(f'/{name}/') else topic
 
-    def letter(topic, look):
-        info, = (each for each in look(topic) if each.node_name == name)
+    def letter(topic, endpoints):
+        info, = (each for each in endpoints(topic) if each.node_name == name)
         if info.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT:
             return 'b'
         lasting = info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
         return 'l' if lasting else 'r'
 
     found = {}
-    for direction, names, look in (
+    for direction, names, endpoints in (
             ('in', node.get_subscriber_names_and_types_by_node,
              node.get_subscriptions_info_by_topic),
             ('out', node.get_publisher_names_and_types_by_node,
              node.get_publishers_info_by_topic)):
         for topic, (kind,) in names(name, '/'):
-            if not FOREIGN.fullmatch(topic):
-                found[direction, told(topic)] = kind, letter(topic, look)
+            if not COMMON.fullmatch(topic):
+                found[direction, relative(topic)] = kind, letter(topic, endpoints)
     for service, (kind,) in node.get_service_names_and_types_by_node(name, '/'):
-        if not FOREIGN.fullmatch(service):
-            found['service', told(service)] = kind, ''
+        if not COMMON.fullmatch(service):
+            found['service', relative(service)] = kind, ''
     return found
 
 
 def without_namespace(interfaces):
-    """Return them with relative names; the page tells terms of the torque in one row."""
+    """Return them with relative names; the page has the terms of the torque in one row."""
     short = {}
     for (direction, name), what in interfaces.items():
         if name not in ('/diagnostics', '/clock'):

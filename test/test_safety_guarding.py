@@ -273,7 +273,8 @@ def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
         one.run(0.1, WATCHING, echo=1)
         assert not one.deference.refusal
         one.run(0.1, WATCHING)
-        assert 'no message' in one.deference.refusal, 'another guard has come, and compared nothing'
+        assert 'no message' in one.deference.refusal, (
+            'another guard has come, and compared nothing')
         one.run(0.1, WATCHING, echo=1)
         one.run(0.6)
         assert one.deference.refusal

@@ -173,7 +173,7 @@ def test_stopped_the_arm_holds_where_it_was_found_until_the_cause_is_gone():
     loop = guarded('stop')
     assert collide(loop) < 0.03
     control = loop.control
-    assert control.mode is Mode.STOP and control.fault.startswith("collision: joint 'joint")
+    assert control.mode is Mode.STOP and control.fault.startswith('collision: external')
     assert 'collision.threshold is' in control.fault
     loop.run(0.5)
     assert control.mode is Mode.HOLD

@@ -80,7 +80,7 @@ def test_a_push_is_told_and_a_hard_one_stops_the_arm():
                     f'force {SMALL}, and its torques')
         assert not said(process, 'collision')
         hand.push(HARD)
-        probe.until(lambda: said(process, 'fault: collision: joint'), 'a stop')
+        probe.until(lambda: said(process, 'fault: collision: external torque of joint'), 'a stop')
         answer = probe.call(Trigger, f'{NODE}/reset_fault')
         assert not answer.success and 'the cause is still there: joint' in answer.message
         hand.push(np.zeros(3))

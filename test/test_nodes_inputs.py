@@ -84,8 +84,8 @@ def held(probe):
     with FakeArm(probe, 'told/') as arm, fake_controller(
             'told', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
-        assert said(process, 'was not compared with the gravity torque: the joint states carry no '
-                    'effort')
+        assert said(process, 'was not compared with the gravity torque: the joint states contain '
+                    'no effort')
         yield arm, process
         assert 'Traceback' not in process.output
 

@@ -269,11 +269,12 @@ def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
     for one in (required, expected):
         assert 'no message of the guard' in Controlled(expected=True).deference.refusal
         one.run(0.1, WATCHING)
-        assert 'no word' in one.deference.refusal, 'it has not heard of this controller'
+        assert 'no message' in one.deference.refusal
         one.run(0.1, WATCHING, echo=1)
         assert not one.deference.refusal
         one.run(0.1, WATCHING)
-        assert 'no word' in one.deference.refusal, 'another guard has come, and compared nothing'
+        assert 'no message' in one.deference.refusal, (
+            'another guard has come, and compared nothing')
         one.run(0.1, WATCHING, echo=1)
         one.run(0.6)
         assert one.deference.refusal

@@ -81,7 +81,7 @@ def test_joints_that_have_changed_places_are_never_believed(order):
 
 def test_joints_that_change_places_say_so(judge):
     fed(judge, [[0.0, 0.5], [0.5, 0.0]])
-    assert 'joints had changed places' in judge.problem
+    assert 'joints seem to be exchanged' in judge.problem
     judge.reset()
     assert fed(judge, [[0.5, 0.0]], begin=1.0) == [True] and not judge.problem
 

@@ -61,7 +61,7 @@ class JumpDetector:
     @property
     def problem(self) -> str:
         """Return why the last position was rejected; empty if it was accepted."""
-        hint = '; it looks as if joints had changed places' if self._exchanged else ''
+        hint = '; joints seem to be exchanged' if self._exchanged else ''
         return self._jump and self._jump + hint
 
     def reset(self) -> None:
@@ -102,7 +102,8 @@ class JumpDetector:
         j = int(np.argmax(away / self._limit))
         if not self._jump:
             self._jump = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
-                          f'{passed:.3f} s; check encoder, names, and who else publishes')
+                          f'{passed:.3f} s; check encoder, joint names, and other publishers of '
+                          'joint states')
         return False
 
     def _joints_exchanged(self, q: np.ndarray, slack: np.ndarray) -> bool:

@@ -24,6 +24,7 @@ _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
     ('belongs to the immovable base, no joint feels it; name',
      'belongs to the immovable base; name'),
     ('times that is not taken', 'times that is rejected'),
+    ('in contact with something stiff that is', 'in contact with a stiff environment that is'),
     ('no word of the guard yet', 'no message of the guard yet'),
     ('the guard refuses to guard this controller, its log says why',
      'the guard refuses to guard this controller, see its log')))

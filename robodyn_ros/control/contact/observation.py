@@ -77,7 +77,7 @@ class ContactObserver:
 
     @property
     def collisions(self) -> int:
-        """Number of collisions since the start."""
+        """Return the number of collisions since the start."""
         return int(self._collision.count)
 
     @property

@@ -29,7 +29,7 @@ class Program:
 
 @block
 class Memory:
-    is_bending: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
+    bending: float = scalar('s', 'Time for which the joints are bent out of a singularity.')
     bent: float = scalar('', 'Flag: this was tried.')
     begin: float = scalar('s', 'Distance at the start of the interval.')
     planned: float = scalar('s', 'Planned progress since then.')
@@ -54,7 +54,7 @@ def update(body, reference, measured, p, m, reach, dt):
 
     def step(state):
         (q, qd, qdd), m = state
-        pace = [*p.pace, flag(m.is_bending), h, smoothing]
+        pace = [*p.pace, flag(m.bending), h, smoothing]
         result = body.part(
             'reach', q, qd, qdd, measured, p.target, reach,
             [robot.reach_lower, robot.reach_upper, robot.speeds, p.acceleration], pace)
@@ -77,8 +77,8 @@ def judged(m, h, qd, linear, angular, distance, speed):
     arrived = all_of([below(linear, _ARRIVED), below(angular, _ARRIVED),
                       no(any_above(magnitudes(qd), _STILL))])
     planned, since = m.planned + h * speed, m.since + h
-    is_bending = flag(m.is_bending)
-    is_bending = when(is_bending, m.is_bending - h, m.is_bending)
+    is_bending = flag(m.bending)
+    bending = when(is_bending, m.bending - h, m.bending)
     begin = when(is_bending, distance, m.begin)
     planned, since = when(is_bending, 0.0, planned), when(is_bending, 0.0, since)
     checks = no(below(since, _WINDOW))
@@ -86,8 +86,8 @@ def judged(m, h, qd, linear, angular, distance, speed):
     out_of_reach = both(stuck, flag(m.bent))
     bends = both(stuck, no(flag(m.bent)))
     outcome = when(arrived, REACHED, when(out_of_reach, OUT_OF_REACH, ON_THE_WAY))
-    after = Memory(when(bends, _WINDOW, is_bending), when(bends, 1.0, m.bent),
+    after = Memory(when(bends, _WINDOW, bending), when(bends, 1.0, m.bent),
                    when(checks, distance, begin), when(checks, 0.0, planned),
                    when(checks, 0.0, since), linear, angular, outcome)
-    return when(arrived, Memory(m.is_bending, m.bent, m.begin, m.planned, m.since, linear, angular,
+    return when(arrived, Memory(m.bending, m.bent, m.begin, m.planned, m.since, linear, angular,
                                 REACHED), after)

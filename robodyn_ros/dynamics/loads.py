@@ -118,7 +118,7 @@ class Loads:
         body = self._model.link(link).body
         if body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'its weight loads no joint; name a link that moves', link=link)
+                             'no joint feels its weight; name a link that moves', link=link)
         if body not in self._slots:
             raise ModelError(f'payload on link {link!r}: the dynamics were made without a slot '
                              'there; make them of with_slots(model)', link=link)

@@ -251,7 +251,7 @@ class RobotModel:
         """
         if self.link(link).body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'its weight loads no joint; name a link that moves', link=link)
+                             'no joint feels its weight; name a link that moves', link=link)
         load = Payload(link, mass, com, np.zeros((3, 3)) if inertia is None else inertia)
         slots = {old.link: old for old in self.payloads}
         slots[link] = load

@@ -193,7 +193,7 @@ def test_structures_of_another_size_are_refused(wires, monkeypatch, name):
     monkeypatch.setattr(rcl, name, type(name, (ctypes.Structure,), {'_fields_': fields}))
     made = rcl.Rcl()
     with pytest.raises((rcl.NativeLoopError, AttributeError),
-                       match='another structure|impl|no wait set'):
+                       match='another structure|impl|wait_set_init'):
         probe(node, made, {}, torques())
 
 

@@ -145,7 +145,7 @@ class JointStateReader:
 
     @property
     def refused(self) -> int:
-        """Number of messages that cannot be used."""
+        """Return the number of messages that cannot be used."""
         return self._next.refused
 
     def accept_next(self) -> None:

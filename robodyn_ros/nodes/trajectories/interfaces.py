@@ -57,8 +57,8 @@ class TrajectoryInterfaces:
         self._validator = TrajectoryValidator(controller, block_until_checked=values.lockstep)
         self._action = self._state = None
         if find_spec('control_msgs') is None:
-            node.get_logger().info('control_msgs is not installed: the action '
-                                   'follow_joint_trajectory and ~/controller_state are missing')
+            node.get_logger().info('control_msgs is not installed: trajectories by topic only, '
+                                   'no action and no ~/controller_state')
         else:
             self._open_optional(states, values)
         self._subscription = BackgroundSubscription(

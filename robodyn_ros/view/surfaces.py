@@ -72,7 +72,7 @@ def arm_surfaces(model: RobotModel, visuals: Sequence[Visual], folder: Path | No
                             f'{_MAX_SHAPES} shapes and {_MAX_TOTAL} triangles are drawn')
             break
         frame = model.links[visual.link]
-        pose = frame.after(visual.rotation, visual.translation)
+        pose = frame.compose(visual.rotation, visual.translation)
         try:
             for mesh, color in _meshes(visual, folder, problems):
                 surfaces.append(Surface(

@@ -198,6 +198,6 @@ def task_summary(controller: ArmController) -> dict[str, str]:
     if task is None:
         return {}
     linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))
-    return {'link': controller.task_gains.link, 'pose error (mm)': f'{1e3 * linear:.2f}',
+    return {'link': controller.design.task_gains.link, 'pose error (mm)': f'{1e3 * linear:.2f}',
             'pose error (deg)': f'{np.degrees(angular):.2f}',
             'manipulability': f'{task.manipulability:.3g}'}

@@ -106,7 +106,7 @@ class SensorsAndFaults:
 
     def update(self, time: float) -> list[Fault]:
         """Update the faults to a time (s); return those that have just begun."""
-        self._schedule.advance(time)
+        self._schedule.update(time)
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []

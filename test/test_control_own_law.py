@@ -263,8 +263,8 @@ BAD = {
     'no class': ('Law = 3', 'it has no method terms'),
     'syntax': ('class Law(:', 'its module cannot be imported: SyntaxError'),
     'import': ('import no_such_package', "there is no module 'no_such_package': install"),
-    'arguments': ('class Law:\n    def terms(self, s, r): pass', 'its constructor takes something '
-                  r'else .*write def __init__\(self, dynamics\)'),
+    'arguments': ('class Law:\n    def terms(self, s, r): pass', 'the argument of its constructor '
+                  r'is not .*write def __init__\(self, dynamics\)'),
     'constructor': (LAW.format('dynamics.nu', 'pass'),
                     r"constructor failed: AttributeError: .*'nu'"
                     r'.*law_of_test_\d+.py, line 3'),

@@ -177,7 +177,7 @@ def test_stopped_the_arm_holds_where_it_was_found_until_the_cause_is_gone():
     assert 'collision.threshold is' in control.fault
     loop.run(0.5)
     assert control.mode is Mode.HOLD
-    with pytest.raises(StateError, match="the cause is still there: joint 'joint"):
+    with pytest.raises(StateError, match='the cause is still there: external torque'):
         control.reset_fault()
     with pytest.raises(StateError, match='a fault is latched: collision'):
         loop.follow(BENT, 2.0)

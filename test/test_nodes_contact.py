@@ -82,7 +82,7 @@ def test_a_push_is_told_and_a_hard_one_stops_the_arm():
         hand.push(HARD)
         probe.until(lambda: said(process, 'fault: collision: external torque of joint'), 'a stop')
         answer = probe.call(Trigger, f'{NODE}/reset_fault')
-        assert not answer.success and 'the cause is still there: joint' in answer.message
+        assert not answer.success and 'the cause is still there: external torque' in answer.message
         hand.push(np.zeros(3))
         probe.until(lambda: probe.call(Trigger, f'{NODE}/reset_fault').success, 'no fault')
         probe.until(lambda: figures(told).get('collisions', '0') != '0', 'diagnostics')

@@ -24,11 +24,12 @@ ARROWS = {
     'control': PHYSICS | {'safety', 'trajectory'},
     'simulation': PHYSICS,
     'identification': PHYSICS,
+    'export': PHYSICS | {'', 'control'},
     'trajectory': FOUNDATION,
     'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'cli': LIBRARY | {'', 'nodes', 'view'},
+    'cli': LIBRARY | {'', 'export', 'nodes', 'view'},
     '': LIBRARY,
 }
 NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}

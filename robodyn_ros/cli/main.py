@@ -20,6 +20,7 @@ COMMANDS = {
     'check': 'preflight of an arm: what is wrong with its URDF, or with the running one',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
     'bench': 'how fast the dynamics of an arm are on this machine',
+    'export': 'dynamics and control cycle of an arm in C, or as object files',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
     'view': 'a running arm in the browser, and a hand to push a simulated one',
     'campaign': 'every fault that an arm may suffer, many times, and what becomes of it',

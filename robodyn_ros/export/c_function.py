@@ -1,0 +1,354 @@
+"""
+A traced program as a function of C99.
+
+The same graph, in the same order of evaluation, as the LLVM backend computes (`dynamics.jit`):
+branches are `if` and `switch`, loops are bounded `for` loops, functions are called by their names.
+A value is a `const` local variable of the block in which it is needed; what is used once is
+written where it is used. Arguments and results must not overlap.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+import re
+from typing import NamedTuple
+
+from robodyn_ros.dynamics.jit.graph import Symbol
+from robodyn_ros.dynamics.jit.program import Program
+from robodyn_ros.dynamics.jit.schedule import CHOICES
+from robodyn_ros.dynamics.jit.sine_order import SineOrder, SINES
+from robodyn_ros.export import c_flow, c_tables
+from robodyn_ros.export.expressions import bare, CONDITIONS, enclosed, expression, literal
+from robodyn_ros.export.places import Array, Functions, Place
+
+_LONGEST = 60    # characters of an expression that is written where it is used
+_FEWEST = 3      # neighbours that are copied by a loop
+_INDENT = '    '
+_COMPARED = ('min', 'max')  # their operands are written twice
+# nodes that are read where they are used
+_MEMORY = ('input', 'result', 'element')
+_WRITERS: dict[str, Callable] = {**c_flow.WRITERS, **c_tables.WRITERS}
+_LAST_INDEX = re.compile(r'(.*)\[(\d+)\]')
+
+
+class CFunction(NamedTuple):
+    """
+    A function of C.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    program : Program
+        What it computes.
+    inputs, outputs : tuple of Place
+        Where the numbers of each argument and each result are.
+
+    """
+
+    name: str
+    program: Program
+    inputs: tuple[Place, ...]
+    outputs: tuple[Place, ...]
+
+    def parameters(self, restrict: bool = False) -> str:
+        """Return the declarations of its parameters."""
+        return ', '.join([*(each.declaration(True, restrict) for each in self.inputs
+                            if not isinstance(each, Functions)),
+                          *(each.declaration(False, restrict) for each in self.outputs)])
+
+    def prototype(self, restrict: bool = False) -> str:
+        """Return its head, without what ends a declaration or begins a definition."""
+        return f'void {self.name}({self.parameters(restrict)})'
+
+
+class Use(NamedTuple):
+    """
+    Where a value is used.
+
+    Attributes
+    ----------
+    region : Region
+        Block of the use.
+    once : bool
+        Whether it is written once there.
+
+    """
+
+    region: object
+    once: bool
+
+
+class Writer:
+    """
+    Writes the definition of a function.
+
+    Parameters
+    ----------
+    function : CFunction
+        See there.
+
+    Attributes
+    ----------
+    helpers : set of str
+        Names of the functions of `c_support` that it calls.
+    names : dict of int to str
+        Expression of each node that has been written.
+
+    """
+
+    def __init__(self, function: CFunction):
+        self.function = function
+        self.program, self.schedule = function.program, function.program.schedule
+        self.nodes = function.program.graph.nodes
+        self.helpers: set[str] = set()
+        self.names: dict[int, str] = {}
+        self._lines: list[str] = []
+        self._depth = 1
+        self._count = 0
+        self._arrays: list[dict[tuple, str]] = []
+        self._sine_order = SineOrder(function.program)
+        self._uses = self._find_uses()
+
+    def definition(self) -> list[str]:
+        """Return its lines."""
+        unused = self._unused()
+        self._waiting: dict[int, list[tuple[str, Symbol]]] = defaultdict(list)
+        root, ready = self.program.graph.root, []
+        for target, value in zip(self._targets(), self.program.outputs):
+            if isinstance(value, Symbol) and self.nodes[value.index][0] != 'input':
+                self._waiting[value.index].append((target, value))
+            else:
+                ready.append((target, value))
+        self.block(root, lambda: self.copy(ready), self._store)
+        return [f'{self.function.prototype(True)}', '{', *(
+            f'{_INDENT}(void){name};' for name in unused), *self._lines, '}']
+
+    def operations(self) -> int:
+        """Return the number of operations and calls."""
+        return sum(self.nodes[index][0] not in _MEMORY for index in self.program.needed)
+
+    # --- lines ------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        """Write a line."""
+        self._lines.append(_INDENT * self._depth + text)
+
+    def open(self, text: str) -> None:
+        """Write a line that begins a block."""
+        self.line(f'{text} {{')
+        self._depth += 1
+
+    def close(self, text: str = '}') -> None:
+        """Write a line that ends a block."""
+        self._depth -= 1
+        self.line(text)
+
+    def otherwise(self) -> None:
+        """Write the line between the two blocks of an `if`."""
+        self.close('} else {')
+        self._depth += 1
+
+    def new(self, letter: str) -> str:
+        """Return a fresh name."""
+        self._count += 1
+        return f'{letter}{self._count}'
+
+    def constant(self, kind: str, text: str) -> str:
+        """Write a local constant; return its name."""
+        name = self.new('b' if kind == 'bool' else 't')
+        self.line(f'const {kind} {name} = {bare(text)};')
+        return name
+
+    def copy(self, pairs: Sequence[tuple[str, object]]) -> None:
+        """Write assignments of values to places; neighbours are copied by loops."""
+        self.copy_texts([(target, self.operand(value)) for target, value in pairs])
+
+    def copy_texts(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Write assignments, each of a place and what it gets; see `copy`."""
+        begin = 0
+        while begin < len(texts):
+            end = begin + 1
+            while end < len(texts) and _follows(texts[begin], texts[end], end - begin):
+                end += 1
+            if end - begin < _FEWEST:
+                end = begin + 1
+                self.line(f'{texts[begin][0]} = {bare(texts[begin][1])};')
+            else:
+                self._copy_loop(*texts[begin], end - begin)
+            begin = end
+
+    def _copy_loop(self, target: str, source: str, count: int) -> None:
+        i = self.new('i')
+        self.open(f'for (int32_t {i} = 0; {i} < {count}; ++{i})')
+        self.line(f'{_indexed(target, i)} = {_indexed(source, i)};')
+        self.close()
+
+    def address(self, values: Sequence, kind: str = 'i') -> str:
+        """Return an array with these values: where they are, or a new one."""
+        nodes = [self.nodes[each.index] if isinstance(each, Symbol) else () for each in values]
+        if nodes and nodes[0][:1] == ('input',):
+            argument, begin = nodes[0][1:]
+            if nodes == [('input', argument, begin + k) for k in range(len(nodes))]:
+                found = self.function.inputs[argument].run(begin, len(nodes))
+                if found is not None:
+                    return found
+        return self.array(values, kind)
+
+    def array(self, values: Sequence, kind: str = 'i') -> str:
+        """Write an array with these values, unless there is one; return its name."""
+        key = tuple(each.index if isinstance(each, Symbol) else repr(each) for each in values)
+        for scope in self._arrays:
+            if key in scope:
+                return scope[key]
+        name = self._arrays[-1][key] = self.new(kind)
+        self.line(f'double {name}[{len(values)}];')
+        self.copy([(f'{name}[{k}]', value) for k, value in enumerate(values)])
+        return name
+
+    # --- regions and nodes ------------------------------------------------------------------
+
+    def block(self, region, first: Callable[[], None] = lambda: None,
+              after: Callable[[int], None] = lambda index: None) -> None:
+        """
+        Write all that is computed in a region.
+
+        Parameters
+        ----------
+        region : Region
+            See `graph`.
+        first : callable
+            Writes what comes before.
+        after : callable
+            Called after each node with its number.
+
+        """
+        self._arrays.append({})
+        first()
+        for before, level in self._sine_order.levels(region):
+            for index in before:
+                self._node(index)
+                after(index)
+            self._sines(level)
+        for index in self.schedule.inside[region]:
+            self._node(index)
+            after(index)
+
+    def leave(self) -> None:
+        """End a region: its arrays are not known any more."""
+        self._arrays.pop()
+
+    def operand(self, value) -> str:
+        """Return a value as an operand."""
+        if not isinstance(value, Symbol):
+            return literal(value)
+        operation, *operands = self.nodes[value.index]
+        if operation == 'input':
+            return self.function.inputs[operands[0]].element(operands[1])
+        return self.names[value.index]
+
+    def _node(self, index: int) -> None:
+        operation, *operands = self.nodes[index]
+        if index in self.names or operation == 'input':
+            return
+        if operation in _WRITERS:
+            self.names[index] = ''  # a choice has no value, but is written once
+            _WRITERS[operation](self, index, *operands)
+        elif operation not in SINES:
+            text = expression(operation, [self.operand(each) for each in operands])
+            self.names[index] = enclosed(text) if self._is_inline(index, text) else (
+                self.constant('bool' if operation in CONDITIONS else 'double', text))
+
+    def _is_inline(self, index: int, text: str) -> bool:
+        uses = self._uses[index]
+        return (len(text) < _LONGEST and len(uses) == 1 and uses[0].once
+                and uses[0].region is self.schedule.region[index])
+
+    def _store(self, index: int) -> None:
+        found = self._waiting.pop(index, None)
+        if found:
+            self.copy(found)
+
+    def _sines(self, angles: dict[int, list[int]]) -> None:
+        self.helpers.add('sines')
+        given = self.address([Symbol(self.program.graph, index) for index in angles], 'x')
+        sine, cosine = self.new('s'), self.new('c')
+        for name in (sine, cosine):
+            self.line(f'double {name}[{len(angles)}];')
+        self.line(f'sines({given}, {sine}, {cosine}, {len(angles)});')
+        for k, nodes in enumerate(angles.values()):
+            for index in nodes:
+                name = sine if self.nodes[index][0] == 'sin' else cosine
+                self.names[index] = f'{name}[{k}]'
+
+    # --- the whole --------------------------------------------------------------------------
+
+    def _targets(self) -> list[str]:
+        return [place.element(k) for place, size in zip(
+            self.function.outputs, self.program.results) for k in range(size)]
+
+    def _unused(self) -> list[str]:
+        """Return the names of parameters that the function does not use."""
+        used = set()
+        for index in self.program.needed:
+            operation, *operands = self.nodes[index]
+            if operation in ('input', 'row', 'search', 'rows'):
+                used.add(operands[0])
+        unused = []
+        for number, place in enumerate(self.function.inputs):
+            if number not in used and not isinstance(place, Functions):
+                unused += [place.name] if not hasattr(place, 'count') else [
+                    place.name, place.count]
+        return unused
+
+    def _find_uses(self) -> dict[int, list[Use]]:
+        """Return where each node is used."""
+        uses: dict[int, list[Use]] = defaultdict(list)
+
+        def use(value, region, once=True):
+            if isinstance(value, Symbol):
+                uses[value.index].append(Use(region, once))
+
+        for index in self.program.needed:
+            operation, *operands = self.nodes[index]
+            here = self.schedule.region[index]
+            if operation == 'chosen':
+                choice = self.nodes[operands[0].index]
+                for region, value in zip(choice[2], operands[1:]):
+                    use(value, region)
+            elif operation in CHOICES:
+                use(operands[0], here, operation == 'branch')
+            elif operation == 'iterate':
+                count, _, body, *values = operands
+                use(count, here, False)
+                size = len(body.variables)
+                for k, value in enumerate(values):
+                    use(value, here if k < size else body)
+            elif operation not in ('result', 'element', 'iterated'):
+                for value in operands:
+                    # a row that names a function is looked at several times
+                    use(value, here, operation not in (*_COMPARED, 'call'))
+        for value in self.program.outputs:
+            use(value, self.program.graph.root)
+        return uses
+
+
+def _follows(first: tuple[str, str], other: tuple[str, str], distance: int) -> bool:
+    """Return whether a copy is the neighbour of another one, at a distance."""
+    return _is_at(*(each[0] for each in (first, other)), distance) and (
+        _is_at(first[1], other[1], distance)
+        or first[1] == other[1] and _LAST_INDEX.fullmatch(first[1]) is None)
+
+
+def _is_at(first: str, other: str, distance: int) -> bool:
+    a, b = _LAST_INDEX.fullmatch(first), _LAST_INDEX.fullmatch(other)
+    return (a is not None and b is not None and a[1] == b[1]
+            and int(b[2]) - int(a[2]) == distance)
+
+
+def _indexed(text: str, i: str) -> str:
+    found = _LAST_INDEX.fullmatch(text)
+    if found is None:
+        return bare(text)
+    return f'{found[1]}[{i}]' if found[2] == '0' else f'{found[1]}[{i} + {found[2]}]'

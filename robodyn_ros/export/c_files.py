@@ -10,7 +10,8 @@ from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, motion
 from robodyn_ros.export import c_support
-from robodyn_ros.export.c_function import CFunction, Writer
+from robodyn_ros.export.c_function import CFunction
+from robodyn_ros.export.c_packs import writer_of
 from robodyn_ros.export.control_cycle import ExportedCycle
 from robodyn_ros.export.dynamics_functions import Documented, LOADS
 from robodyn_ros.export.expressions import literal
@@ -50,7 +51,7 @@ def source(prefix: str, about: str, functions: Sequence[CFunction]) -> str:
     needed: set[str] = set()
     bodies: list[str] = []
     for function in functions:
-        writer = Writer(function)
+        writer = writer_of(function)
         bodies += [*writer.definition(), '']
         needed |= writer.helpers
     return _text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',

@@ -9,40 +9,40 @@ from robodyn_ros.export.expressions import bare
 
 def _branch(writer, index, condition, regions):
     names = _declared(writer, index)
-    writer.open(f'if ({bare(writer.operand(condition))})')
+    writer.begin(f'if ({bare(writer.operand(condition))})')
     _case(writer, index, regions, 1, names)
     writer.otherwise()
     _case(writer, index, regions, 0, names)
-    writer.close()
+    writer.end()
 
 
 def _switch(writer, index, number, regions):
     names, number = _declared(writer, index), writer.operand(number)
     last = len(regions) - 1
     if last == 1:
-        writer.open(f'if (({number} >= 0.0) && ({number} < 1.0))')
+        writer.begin(f'if (({number} >= 0.0) && ({number} < 1.0))')
         _case(writer, index, regions, 0, names)
         writer.otherwise()
         _case(writer, index, regions, 1, names)
-        writer.close()
+        writer.end()
         return
     begin_switch(writer, number, last)
     for k, _ in enumerate(regions):
-        writer.open('default:' if k == last else f'case {k}:')
+        writer.begin('default:' if k == last else f'case {k}:')
         _case(writer, index, regions, k, names)
         writer.line('break;')
-        writer.close()
-    writer.close()
+        writer.end()
+    writer.end()
 
 
 def begin_switch(writer, number: str, count: int) -> None:
     """Write the head of a `switch` over a number cut off behind the point; others: `count`."""
     k = writer.new('k')
     writer.line(f'int32_t {k} = {count};')
-    writer.open(f'if (({number} >= 0.0) && ({number} < {count}.0))')
+    writer.begin(f'if (({number} >= 0.0) && ({number} < {count}.0))')
     writer.line(f'{k} = (int32_t){number};')
-    writer.close()
-    writer.open(f'switch ({k})')
+    writer.end()
+    writer.begin(f'switch ({k})')
 
 
 def _declared(writer, index) -> list[tuple[int, str]]:
@@ -83,14 +83,14 @@ def _iterate(writer, index, count, limit, region, *values):
     for name, (variable, _, _) in zip(names, carried):
         writer.names[variable.index] = name
     k = writer.new('k')
-    writer.open(f'for (int32_t {k} = 0; ({k} < {int(limit)}) && ((double){k} < {count}); ++{k})')
+    writer.begin(f'for (int32_t {k} = 0; ({k} < {int(limit)}) && ((double){k} < {count}); ++{k})')
     writer.block(region)
     # all of them before the first variable changes
     after = _variables(writer, 'n', len(carried))
     writer.copy([(name, following) for name, (_, _, following) in zip(after, carried)])
     writer.copy_texts(list(zip(names, after)))
     writer.leave()
-    writer.close()
+    writer.end()
 
 
 def _iterated(writer, index, loop, number):

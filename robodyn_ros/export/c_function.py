@@ -15,20 +15,20 @@ import re
 from typing import NamedTuple
 
 from robodyn_ros.dynamics.jit.graph import Symbol
+from robodyn_ros.dynamics.jit.packs import MEMORY
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.schedule import CHOICES
 from robodyn_ros.dynamics.jit.sine_order import SineOrder, SINES
 from robodyn_ros.export import c_flow, c_tables
 from robodyn_ros.export.expressions import bare, CONDITIONS, enclosed, expression, literal
-from robodyn_ros.export.places import Array, Functions, Place
+from robodyn_ros.export.places import Functions, Place
 
-_LONGEST = 60    # characters of an expression that is written where it is used
+LONGEST = 60    # characters of an expression that is written where it is used
 _FEWEST = 3      # neighbours that are copied by a loop
 _INDENT = '    '
 _COMPARED = ('min', 'max')  # their operands are written twice
-# nodes that are read where they are used
-_MEMORY = ('input', 'result', 'element')
 _WRITERS: dict[str, Callable] = {**c_flow.WRITERS, **c_tables.WRITERS}
+_NAME = re.compile(r'[A-Za-z_][\w.]*(->[\w.]+)?')
 _LAST_INDEX = re.compile(r'(.*)\[(\d+)\]')
 
 
@@ -69,6 +69,8 @@ class Use(NamedTuple):
 
     Attributes
     ----------
+    user : int or None
+        Node; None for a result.
     region : Region
         Block of the use.
     once : bool
@@ -76,6 +78,7 @@ class Use(NamedTuple):
 
     """
 
+    user: int | None
     region: object
     once: bool
 
@@ -95,6 +98,12 @@ class Writer:
         Names of the functions of `c_support` that it calls.
     names : dict of int to str
         Expression of each node that has been written.
+    uses : dict of int to list of Use
+        Where each node is used.
+    arrays : list of dict
+        Names of arrays that have been written in the regions around this place, by their values.
+    waiting : dict of int to list
+        Places of the results, with their values, by node; those that are not stored yet.
 
     """
 
@@ -107,27 +116,23 @@ class Writer:
         self._lines: list[str] = []
         self._depth = 1
         self._count = 0
-        self._arrays: list[dict[tuple, str]] = []
+        self.arrays: list[dict[tuple, str]] = []
         self._sine_order = SineOrder(function.program)
-        self._uses = self._find_uses()
+        self.uses = self._find_uses()
+        self.waiting: dict[int, list[tuple[str, Symbol]]] = defaultdict(list)
 
     def definition(self) -> list[str]:
         """Return its lines."""
         unused = self._unused()
-        self._waiting: dict[int, list[tuple[str, Symbol]]] = defaultdict(list)
         root, ready = self.program.graph.root, []
         for target, value in zip(self._targets(), self.program.outputs):
             if isinstance(value, Symbol) and self.nodes[value.index][0] != 'input':
-                self._waiting[value.index].append((target, value))
+                self.waiting[value.index].append((target, value))
             else:
                 ready.append((target, value))
-        self.block(root, lambda: self.copy(ready), self._store)
+        self.block(root, lambda: self.copy(ready), self.store)
         return [f'{self.function.prototype(True)}', '{', *(
             f'{_INDENT}(void){name};' for name in unused), *self._lines, '}']
-
-    def operations(self) -> int:
-        """Return the number of operations and calls."""
-        return sum(self.nodes[index][0] not in _MEMORY for index in self.program.needed)
 
     # --- lines ------------------------------------------------------------------------------
 
@@ -135,19 +140,19 @@ class Writer:
         """Write a line."""
         self._lines.append(_INDENT * self._depth + text)
 
-    def open(self, text: str) -> None:
+    def begin(self, text: str) -> None:
         """Write a line that begins a block."""
         self.line(f'{text} {{')
         self._depth += 1
 
-    def close(self, text: str = '}') -> None:
+    def end(self, text: str = '}') -> None:
         """Write a line that ends a block."""
         self._depth -= 1
         self.line(text)
 
     def otherwise(self) -> None:
         """Write the line between the two blocks of an `if`."""
-        self.close('} else {')
+        self.end('} else {')
         self._depth += 1
 
     def new(self, letter: str) -> str:
@@ -180,29 +185,44 @@ class Writer:
             begin = end
 
     def _copy_loop(self, target: str, source: str, count: int) -> None:
+        i = self.begin_loop(count)
+        self.line(f'{indexed(target, i)} = {indexed(source, i)};')
+        self.end()
+
+    @staticmethod
+    def order(text: str) -> tuple[str, int]:
+        """Return a key that sorts elements of an array one behind the other."""
+        found = _LAST_INDEX.fullmatch(text)
+        return (text, 0) if found is None else (found[1], int(found[2]))
+
+    def begin_loop(self, count: int) -> str:
+        """Write the head of a loop; return the name of its variable."""
         i = self.new('i')
-        self.open(f'for (int32_t {i} = 0; {i} < {count}; ++{i})')
-        self.line(f'{_indexed(target, i)} = {_indexed(source, i)};')
-        self.close()
+        self.begin(f'for (int32_t {i} = 0; {i} < {count}; ++{i})')
+        return i
+
+    @staticmethod
+    def is_arithmetic(operation: str) -> bool:
+        """Return whether a node is one operation, without branches, calls and tables."""
+        return operation not in _WRITERS
 
     def address(self, values: Sequence, kind: str = 'i') -> str:
         """Return an array with these values: where they are, or a new one."""
-        nodes = [self.nodes[each.index] if isinstance(each, Symbol) else () for each in values]
-        if nodes and nodes[0][:1] == ('input',):
-            argument, begin = nodes[0][1:]
-            if nodes == [('input', argument, begin + k) for k in range(len(nodes))]:
-                found = self.function.inputs[argument].run(begin, len(nodes))
-                if found is not None:
-                    return found
+        texts = [self.operand(each) for each in values]
+        found = _LAST_INDEX.fullmatch(texts[0]) if texts else None
+        if found is not None and all(is_at(texts[0], text, k) for k, text in enumerate(texts)):
+            return found[1] if found[2] == '0' else f'&{texts[0]}'
+        if len(texts) == 1 and _NAME.fullmatch(texts[0]):
+            return f'&{texts[0]}'
         return self.array(values, kind)
 
     def array(self, values: Sequence, kind: str = 'i') -> str:
         """Write an array with these values, unless there is one; return its name."""
         key = tuple(each.index if isinstance(each, Symbol) else repr(each) for each in values)
-        for scope in self._arrays:
+        for scope in self.arrays:
             if key in scope:
                 return scope[key]
-        name = self._arrays[-1][key] = self.new(kind)
+        name = self.arrays[-1][key] = self.new(kind)
         self.line(f'double {name}[{len(values)}];')
         self.copy([(f'{name}[{k}]', value) for k, value in enumerate(values)])
         return name
@@ -210,7 +230,7 @@ class Writer:
     # --- regions and nodes ------------------------------------------------------------------
 
     def block(self, region, first: Callable[[], None] = lambda: None,
-              after: Callable[[int], None] = lambda index: None) -> None:
+              after: Callable[[Sequence[int]], None] = lambda nodes: None) -> None:
         """
         Write all that is computed in a region.
 
@@ -221,23 +241,23 @@ class Writer:
         first : callable
             Writes what comes before.
         after : callable
-            Called after each node with its number.
+            Called with the numbers of nodes that have been written.
 
         """
-        self._arrays.append({})
+        self.arrays.append({})
         first()
         for before, level in self._sine_order.levels(region):
             for index in before:
-                self._node(index)
-                after(index)
+                self.node(index)
+                after([index])
             self._sines(level)
         for index in self.schedule.inside[region]:
-            self._node(index)
-            after(index)
+            self.node(index)
+            after([index])
 
     def leave(self) -> None:
         """End a region: its arrays are not known any more."""
-        self._arrays.pop()
+        self.arrays.pop()
 
     def operand(self, value) -> str:
         """Return a value as an operand."""
@@ -246,29 +266,34 @@ class Writer:
         operation, *operands = self.nodes[value.index]
         if operation == 'input':
             return self.function.inputs[operands[0]].element(operands[1])
+        if operation in MEMORY:
+            return f'{self.names[operands[0].index]}[{operands[1]}]'
         return self.names[value.index]
 
-    def _node(self, index: int) -> None:
+    def node(self, index: int) -> None:
+        """Write a node, unless it has been written."""
         operation, *operands = self.nodes[index]
-        if index in self.names or operation == 'input':
+        if index in self.names or operation in MEMORY:
             return
         if operation in _WRITERS:
             self.names[index] = ''  # a choice has no value, but is written once
             _WRITERS[operation](self, index, *operands)
         elif operation not in SINES:
             text = expression(operation, [self.operand(each) for each in operands])
-            self.names[index] = enclosed(text) if self._is_inline(index, text) else (
+            self.names[index] = enclosed(text) if self.is_inline(index, text) else (
                 self.constant('bool' if operation in CONDITIONS else 'double', text))
 
-    def _is_inline(self, index: int, text: str) -> bool:
-        uses = self._uses[index]
-        return (len(text) < _LONGEST and len(uses) == 1 and uses[0].once
+    def is_inline(self, index: int, text: str) -> bool:
+        """Return whether the expression of a node is written where it is used."""
+        uses = self.uses[index]
+        return (len(text) < LONGEST and len(uses) == 1 and uses[0].once
                 and uses[0].region is self.schedule.region[index])
 
-    def _store(self, index: int) -> None:
-        found = self._waiting.pop(index, None)
-        if found:
-            self.copy(found)
+    def store(self, nodes: Sequence[int]) -> None:
+        """Store the results that nodes are."""
+        found = [each for index in nodes for each in self.waiting.pop(index, ())]
+        # targets with the same name side by side
+        self.copy(sorted(found, key=lambda each: self.order(each[0])))
 
     def _sines(self, angles: dict[int, list[int]]) -> None:
         self.helpers.add('sines')
@@ -306,10 +331,14 @@ class Writer:
         """Return where each node is used."""
         uses: dict[int, list[Use]] = defaultdict(list)
 
+        index = None
+
         def use(value, region, once=True):
             if isinstance(value, Symbol):
-                uses[value.index].append(Use(region, once))
+                uses[value.index].append(Use(index, region, once))
 
+        for value in self.program.outputs:
+            use(value, self.program.graph.root)
         for index in self.program.needed:
             operation, *operands = self.nodes[index]
             here = self.schedule.region[index]
@@ -329,25 +358,30 @@ class Writer:
                 for value in operands:
                     # a row that names a function is looked at several times
                     use(value, here, operation not in (*_COMPARED, 'call'))
-        for value in self.program.outputs:
-            use(value, self.program.graph.root)
         return uses
+
+
+def operation_count(program: Program) -> int:
+    """Return the number of operations and calls of a program."""
+    return sum(program.graph.nodes[index][0] not in MEMORY for index in program.needed)
 
 
 def _follows(first: tuple[str, str], other: tuple[str, str], distance: int) -> bool:
     """Return whether a copy is the neighbour of another one, at a distance."""
-    return _is_at(*(each[0] for each in (first, other)), distance) and (
-        _is_at(first[1], other[1], distance)
+    return is_at(*(each[0] for each in (first, other)), distance) and (
+        is_at(first[1], other[1], distance)
         or first[1] == other[1] and _LAST_INDEX.fullmatch(first[1]) is None)
 
 
-def _is_at(first: str, other: str, distance: int) -> bool:
+def is_at(first: str, other: str, distance: int) -> bool:
+    """Return whether a text is an element of the same array as another, at a distance."""
     a, b = _LAST_INDEX.fullmatch(first), _LAST_INDEX.fullmatch(other)
     return (a is not None and b is not None and a[1] == b[1]
             and int(b[2]) - int(a[2]) == distance)
 
 
-def _indexed(text: str, i: str) -> str:
+def indexed(text: str, i: str) -> str:
+    """Return an element of an array with an index `i` more; other texts as they are."""
     found = _LAST_INDEX.fullmatch(text)
     if found is None:
         return bare(text)

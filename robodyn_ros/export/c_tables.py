@@ -24,15 +24,15 @@ def _call(writer, index, argument, row, *inputs):
     begin_switch(writer, writer.operand(row), len(names))
     for k, name in enumerate(names):
         if name is not None:
-            writer.open(f'case {k}:')
+            writer.begin(f'case {k}:')
             _invoke(writer, name, given, out, kind)
             writer.line('break;')
-            writer.close()
-    writer.open('default:')
+            writer.end()
+    writer.begin('default:')
     _invoke(writer, None, given, out, kind)
     writer.line('break;')
-    writer.close()
-    writer.close()
+    writer.end()
+    writer.end()
 
 
 def _invoke(writer, name, given, out, kind) -> None:
@@ -44,10 +44,6 @@ def _invoke(writer, name, given, out, kind) -> None:
         writer.line(f'{name}({", ".join([*given, out])});')
 
 
-def _result(writer, index, made, number):
-    writer.names[index] = f'{writer.names[made.index]}[{number}]'
-
-
 # --- tables ---------------------------------------------------------------------------------
 
 def _row(writer, index, argument, row):
@@ -57,16 +53,12 @@ def _row(writer, index, argument, row):
     writer.names[index] = name
     writer.line(f'double {nothing}[{rows.columns}];')
     writer.line(f'const double *{name} = {nothing};')
-    writer.open(f'if ({rows.count} > 0)')
+    writer.begin(f'if ({rows.count} > 0)')
     writer.line(f'{name} = &{rows.name}[row_at({rows.count}, {bare(writer.operand(row))}) * '
                 f'{rows.columns}];')
     writer.otherwise()
     writer.line(f'no_numbers({nothing}, {rows.columns});')
-    writer.close()
-
-
-def _element(writer, index, row, column):
-    writer.names[index] = f'{writer.names[row.index]}[{column}]'
+    writer.end()
 
 
 def _rows(writer, index, argument):
@@ -81,5 +73,4 @@ def _search(writer, index, argument, value, first, count, column):
         'double', f'last_not_after({rows.name}, {rows.count}, {rows.columns}, {column}, {given})')
 
 
-WRITERS = {'call': _call, 'result': _result, 'row': _row, 'element': _element, 'rows': _rows,
-           'search': _search}
+WRITERS = {'call': _call, 'row': _row, 'rows': _rows, 'search': _search}

@@ -10,7 +10,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.compiled import METHODS, METHODS_OF_LINK
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.export.c_function import CFunction
-from robodyn_ros.export.names import identifier
+from robodyn_ros.export.names import comment, identifier
 from robodyn_ros.export.places import Array
 
 LOADS = 'loads'  # name of the argument with gravity and payloads
@@ -44,10 +44,16 @@ def dynamics_functions(dynamics: Dynamics, names: Sequence[str], prefix: str) ->
     Raises
     ------
     ParameterError
-        No method, or no link, has such a name.
+        No method, or no link, has such a name; or two of them have the same name in C.
 
     """
-    return [_function(dynamics, *_split(dynamics, name), prefix) for name in dict.fromkeys(names)]
+    found = [_function(dynamics, *_split(dynamics, name), prefix) for name in dict.fromkeys(names)]
+    taken = [each.function.name for each in found]
+    for name in taken:
+        if taken.count(name) > 1:
+            raise ParameterError(f'two functions would be called {name} in C: leave one out',
+                                 value=name)
+    return found
 
 
 def _split(dynamics: Dynamics, text: str) -> tuple[str, str | None]:
@@ -74,7 +80,7 @@ def _function(dynamics: Dynamics, name: str, link: str | None, prefix: str) -> D
         (Array(result, len(program.outputs)),))
     text = getattr(Dynamics, name).__doc__.strip()
     summary = text.splitlines()[0].partition(';')[0].rstrip('.') + '.'
-    of_link = [f'Link: {link}.'] if link else []
+    of_link = [f'Link: {comment(link)}.'] if link else []
     units = [f'{each}: {_UNITS.get(each, "SI units, shape " + str(kernel.shape))}.'
              for each in (*kernel.names, result)]
     return Documented(function, [summary, *of_link, *units])

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robodyn_ros import __version__
-from robodyn_ros.control import with_slots
+from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.export import c_files
-from robodyn_ros.export.c_function import CFunction, Writer
+from robodyn_ros.export.c_function import CFunction, operation_count
 from robodyn_ros.export.c_support import LIBM
 from robodyn_ros.export.control_cycle import default_controller, ExportedCycle
 from robodyn_ros.export.dynamics_functions import dynamics_functions
 from robodyn_ros.export.example import example
-from robodyn_ros.export.names import identifier
+from robodyn_ros.export.names import comment, identifier
 from robodyn_ros.export.objects import object_file
 from robodyn_ros.model import RobotModel
 
@@ -39,6 +39,8 @@ class Export:
         Laws of the cycle, besides gravity compensation and computed torque.
     prefix : str
         Begins all names in C; '': the robot's name.
+    controller : ArmController, optional
+        Of this robot; its gains and settings become those of the first program.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class Export:
     functions: Sequence[str] = DEFAULT_FUNCTIONS
     laws: Sequence[str] = ()
     prefix: str = ''
+    controller: ArmController | None = None
 
     @cached_property
     def name(self) -> str:
@@ -59,8 +62,9 @@ class Export:
 
     @cached_property
     def arm(self) -> Dynamics:
-        """Return the dynamics, with room for payloads."""
-        return Dynamics(with_slots(self.model))
+        """Return the dynamics, with room for payloads if they are made here."""
+        return (Dynamics(with_slots(self.model)) if self.controller is None
+                else self.controller.dynamics)
 
     @cached_property
     def dynamics(self):
@@ -73,7 +77,8 @@ class Export:
         """Return the control cycle; None if it is not exported."""
         if CYCLE not in self.functions:
             return None
-        return ExportedCycle.of(default_controller(self.arm), self.laws, self.name)
+        return ExportedCycle.of(self.controller or default_controller(self.arm), self.laws,
+                                self.name)
 
     def groups(self) -> dict[str, list[CFunction]]:
         """Return the functions of each source file, by what its name ends with."""
@@ -85,19 +90,19 @@ class Export:
 
     def operations(self) -> dict[str, int]:
         """Return the number of operations of each function."""
-        return {function.name: Writer(function).operations()
+        return {function.name: operation_count(function.program)
                 for functions in self.groups().values() for function in functions}
 
     def header_files(self) -> dict[str, str]:
         """Return the header, and the file with the constants, as texts by name."""
         name, model = self.name, self.model
-        about = [f'{_one_line(model.name)}: written by robodyn export {__version__}; do not '
+        about = [f'{comment(model.name)}: written by robodyn export {__version__}; do not '
                  'edit.', 'SI units; arrays in the order of the joints, matrices row by row.',
                  'Nothing here allocates memory, keeps a state of its own or calls itself; of '
                  'the C library', f'it takes {", ".join(LIBM)}.']
         inner = [] if self.cycle is None else [*self.cycle.laws, *self.cycle.parts]
         return {
-            f'{name}.h': c_files.header(name, about, list(map(_one_line, model.joint_names)),
+            f'{name}.h': c_files.header(name, about, list(map(comment, model.joint_names)),
                                         self.arm.runtime.size, self.dynamics, self.cycle),
             f'{name}_internal.h': c_files.internal_header(name, inner),
             f'{name}_data.c': c_files.data(name, self.arm.runtime.tolist(), self.cycle)}
@@ -126,7 +131,3 @@ class Export:
 _ABOUT = {'dynamics': 'Dynamics.', 'laws': 'Laws of the control cycle: terms of the torque.',
           'parts': 'Parts of the control cycle.', 'cycle': 'The control cycle.'}
 
-
-def _one_line(text: str) -> str:
-    """Return a text of a URDF as part of a comment."""
-    return ''.join(each if each.isascii() and each.isprintable() and each not in '*\\?' else '_' for each in text)

@@ -69,7 +69,8 @@ def measure(files: Mapping[str, str], cc: str, flags: Sequence[str] = FLAGS) -> 
         for name, text in files.items():
             (place / name).write_text(text)
         sources = sorted(name for name in files if name.endswith('.c'))
-        reports = ['-fstack-usage'] if 'stack-usage' in _output([cc, '--help=common'], place) else []
+        reports = ['-fstack-usage'] if '-fstack-usage' in _output(
+            [cc, '--help=common'], place) else []
         for name in sources:
             _run([cc, *flags, *reports, '-c', name], place)
         objects = [f'{name[:-2]}.o' for name in sources]

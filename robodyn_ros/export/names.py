@@ -31,3 +31,9 @@ def identifier(text: str) -> str:
 def macro(prefix: str, text: str) -> str:
     """Return the name of a macro of a robot."""
     return identifier(f'{prefix}_{text}').upper()
+
+
+def comment(text: str) -> str:
+    """Return a text of unknown origin as part of a comment of C."""
+    return ''.join(each if each.isascii() and each.isprintable() and each not in '*\\?' else '_'
+                   for each in text)

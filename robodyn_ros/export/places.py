@@ -30,10 +30,6 @@ class Array:
         """Return number `k`."""
         return f'{self.name}[{k}]'
 
-    def run(self, k: int, _count: int) -> str | None:
-        """Return the address of neighbours from `k` on; None if they are not neighbours."""
-        return f'&{self.name}[{k}]' if k else self.name
-
     def declaration(self, constant: bool, restrict: bool) -> str:
         """Return the declaration of it as a parameter."""
         size = f'restrict {self.size}' if restrict else f'{self.size}'
@@ -64,14 +60,6 @@ class Struct:
         """Return number `k`."""
         entry, name = self._at(k)
         return name if entry.scalar else f'{name}[{k - entry.begin}]'
-
-    def run(self, k: int, count: int) -> str | None:
-        """Return the address of neighbours from `k` on; None if they are not in one field."""
-        entry, name = self._at(k)
-        if k + count > entry.begin + entry.size:
-            return None
-        return f'&{name}' if entry.scalar else name if k == entry.begin else (
-            f'&{name}[{k - entry.begin}]')
 
     def declaration(self, constant: bool, restrict: bool) -> str:
         """Return the declaration of it as a parameter."""

@@ -65,7 +65,8 @@ def internal_header(prefix: str, functions: Iterable[CFunction]) -> str:
         '/* Not for others: see the header without `internal`. */', f'#ifndef {guard}',
         f'#define {guard}', '', '#include <float.h>',
         *(f'#include <{each}>' for each in c_support.INCLUDES), '', f'#include "{prefix}.h"', '',
-        *_GUARD.splitlines(), '', *(f'{each.prototype()};' for each in functions), '', '#endif'])
+        *_GUARD.splitlines(), '', *(line for each in functions for line in each.head(';')),
+        '', '#endif'])
 
 
 def header(prefix: str, about: Sequence[str], joints: Sequence[str], loads: int,
@@ -102,7 +103,7 @@ def header(prefix: str, about: Sequence[str], joints: Sequence[str], loads: int,
                         'kg, m. These are those of the model.']),
              f'extern const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}];', '']
     for each in functions:
-        lines += [*_comment(each.comment), f'{each.function.prototype()};', '']
+        lines += [*_comment(each.comment), *each.function.head(';'), '']
     if cycle is not None:
         lines += _cycle_lines(prefix, cycle)
     return _text([*lines, '#ifdef __cplusplus', '}', '#endif', '', '#endif'])
@@ -133,7 +134,7 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
             'memory of the next cycle. No two arguments may overlap.',
             'path: segments of the trajectories, path_rows rows of '
             f'{macro(prefix, "SEGMENT")} numbers, as', 'program.motion says; may have no rows.']),
-        f'{cycle.cycle.prototype()};', '']
+        *cycle.cycle.head(';'), '']
 
 
 def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> str:

@@ -88,7 +88,7 @@ def _iterate(writer, index, count, limit, region, *values):
     # all of them before the first variable changes
     after = _variables(writer, 'n', len(carried))
     writer.copy([(name, following) for name, (_, _, following) in zip(after, carried)])
-    writer.copy_texts(list(zip(names, after)))
+    writer.assign(list(zip(names, after)))
     writer.leave()
     writer.end()
 

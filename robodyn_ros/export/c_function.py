@@ -20,16 +20,16 @@ from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.schedule import CHOICES
 from robodyn_ros.dynamics.jit.sine_order import SineOrder, SINES
 from robodyn_ros.export import c_flow, c_tables
+from robodyn_ros.export.c_text import address, order, Text
 from robodyn_ros.export.expressions import bare, CONDITIONS, enclosed, expression, literal
+from robodyn_ros.export.lines import INDENT, wrapped
 from robodyn_ros.export.places import Functions, Place
 
 LONGEST = 60    # characters of an expression that is written where it is used
-_FEWEST = 3      # neighbours that are copied by a loop
-_INDENT = '    '
 _COMPARED = ('min', 'max')  # their operands are written twice
 _WRITERS: dict[str, Callable] = {**c_flow.WRITERS, **c_tables.WRITERS}
+_GLUE = '~'
 _NAME = re.compile(r'[A-Za-z_][\w.]*(->[\w.]+)?')
-_LAST_INDEX = re.compile(r'(.*)\[(\d+)\]')
 
 
 class CFunction(NamedTuple):
@@ -52,15 +52,25 @@ class CFunction(NamedTuple):
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
 
-    def parameters(self, restrict: bool = False) -> str:
-        """Return the declarations of its parameters."""
-        return ', '.join([*(each.declaration(True, restrict) for each in self.inputs
-                            if not isinstance(each, Functions)),
-                          *(each.declaration(False, restrict) for each in self.outputs)])
+    def head(self, end: str = '', restrict: bool = False) -> list[str]:
+        """
+        Return the lines of its head: a declaration, or what begins a definition.
 
-    def prototype(self, restrict: bool = False) -> str:
-        """Return its head, without what ends a declaration or begins a definition."""
-        return f'void {self.name}({self.parameters(restrict)})'
+        Parameters
+        ----------
+        end : str
+            What ends it.
+        restrict : bool
+            Whether it says that arrays do not overlap.
+
+        """
+        parameters = [*(each.declaration(True, restrict) for each in self.inputs
+                        if not isinstance(each, Functions)),
+                      *(each.declaration(False, restrict) for each in self.outputs)]
+        # lines end between parameters
+        glued = [each.replace(' ', _GLUE) for each in ', '.join(parameters).split(', ')]
+        text = f'void{_GLUE}{self.name}({", ".join(glued)}){end}'
+        return [line.replace(_GLUE, ' ') for line in wrapped(text)]
 
 
 class Use(NamedTuple):
@@ -83,7 +93,7 @@ class Use(NamedTuple):
     once: bool
 
 
-class Writer:
+class Writer(Text):
     """
     Writes the definition of a function.
 
@@ -108,14 +118,12 @@ class Writer:
     """
 
     def __init__(self, function: CFunction):
+        super().__init__()
         self.function = function
         self.program, self.schedule = function.program, function.program.schedule
         self.nodes = function.program.graph.nodes
         self.helpers: set[str] = set()
         self.names: dict[int, str] = {}
-        self._lines: list[str] = []
-        self._depth = 1
-        self._count = 0
         self.arrays: list[dict[tuple, str]] = []
         self._sine_order = SineOrder(function.program)
         self.uses = self._find_uses()
@@ -130,35 +138,11 @@ class Writer:
                 self.waiting[value.index].append((target, value))
             else:
                 ready.append((target, value))
-        self.block(root, lambda: self.copy(ready), self.store)
-        return [f'{self.function.prototype(True)}', '{', *(
-            f'{_INDENT}(void){name};' for name in unused), *self._lines, '}']
+        self.block(root, lambda: self.copy(ready))
+        return [*self.function.head(restrict=True), '{', *(
+            f'{INDENT}(void){name};' for name in unused), *self.lines, '}']
 
-    # --- lines ------------------------------------------------------------------------------
-
-    def line(self, text: str) -> None:
-        """Write a line."""
-        self._lines.append(_INDENT * self._depth + text)
-
-    def begin(self, text: str) -> None:
-        """Write a line that begins a block."""
-        self.line(f'{text} {{')
-        self._depth += 1
-
-    def end(self, text: str = '}') -> None:
-        """Write a line that ends a block."""
-        self._depth -= 1
-        self.line(text)
-
-    def otherwise(self) -> None:
-        """Write the line between the two blocks of an `if`."""
-        self.end('} else {')
-        self._depth += 1
-
-    def new(self, letter: str) -> str:
-        """Return a fresh name."""
-        self._count += 1
-        return f'{letter}{self._count}'
+    # --- values -----------------------------------------------------------------------------
 
     def constant(self, kind: str, text: str) -> str:
         """Write a local constant; return its name."""
@@ -168,38 +152,7 @@ class Writer:
 
     def copy(self, pairs: Sequence[tuple[str, object]]) -> None:
         """Write assignments of values to places; neighbours are copied by loops."""
-        self.copy_texts([(target, self.operand(value)) for target, value in pairs])
-
-    def copy_texts(self, texts: Sequence[tuple[str, str]]) -> None:
-        """Write assignments, each of a place and what it gets; see `copy`."""
-        begin = 0
-        while begin < len(texts):
-            end = begin + 1
-            while end < len(texts) and _follows(texts[begin], texts[end], end - begin):
-                end += 1
-            if end - begin < _FEWEST:
-                end = begin + 1
-                self.line(f'{texts[begin][0]} = {bare(texts[begin][1])};')
-            else:
-                self._copy_loop(*texts[begin], end - begin)
-            begin = end
-
-    def _copy_loop(self, target: str, source: str, count: int) -> None:
-        i = self.begin_loop(count)
-        self.line(f'{indexed(target, i)} = {indexed(source, i)};')
-        self.end()
-
-    @staticmethod
-    def order(text: str) -> tuple[str, int]:
-        """Return a key that sorts elements of an array one behind the other."""
-        found = _LAST_INDEX.fullmatch(text)
-        return (text, 0) if found is None else (found[1], int(found[2]))
-
-    def begin_loop(self, count: int) -> str:
-        """Write the head of a loop; return the name of its variable."""
-        i = self.new('i')
-        self.begin(f'for (int32_t {i} = 0; {i} < {count}; ++{i})')
-        return i
+        self.assign([(target, self.operand(value)) for target, value in pairs])
 
     @staticmethod
     def is_arithmetic(operation: str) -> bool:
@@ -209,9 +162,9 @@ class Writer:
     def address(self, values: Sequence, kind: str = 'i') -> str:
         """Return an array with these values: where they are, or a new one."""
         texts = [self.operand(each) for each in values]
-        found = _LAST_INDEX.fullmatch(texts[0]) if texts else None
-        if found is not None and all(is_at(texts[0], text, k) for k, text in enumerate(texts)):
-            return found[1] if found[2] == '0' else f'&{texts[0]}'
+        found = address(texts)
+        if found is not None:
+            return found
         if len(texts) == 1 and _NAME.fullmatch(texts[0]):
             return f'&{texts[0]}'
         return self.array(values, kind)
@@ -229,8 +182,7 @@ class Writer:
 
     # --- regions and nodes ------------------------------------------------------------------
 
-    def block(self, region, first: Callable[[], None] = lambda: None,
-              after: Callable[[Sequence[int]], None] = lambda nodes: None) -> None:
+    def block(self, region, first: Callable[[], None] = lambda: None) -> None:
         """
         Write all that is computed in a region.
 
@@ -240,20 +192,20 @@ class Writer:
             See `graph`.
         first : callable
             Writes what comes before.
-        after : callable
-            Called with the numbers of nodes that have been written.
 
         """
         self.arrays.append({})
         first()
         for before, level in self._sine_order.levels(region):
             for index in before:
-                self.node(index)
-                after([index])
+                self._write(index)
             self._sines(level)
         for index in self.schedule.inside[region]:
-            self.node(index)
-            after([index])
+            self._write(index)
+
+    def _write(self, index: int) -> None:
+        self.node(index)
+        self.store([index])
 
     def leave(self) -> None:
         """End a region: its arrays are not known any more."""
@@ -293,7 +245,7 @@ class Writer:
         """Store the results that nodes are."""
         found = [each for index in nodes for each in self.waiting.pop(index, ())]
         # targets with the same name side by side
-        self.copy(sorted(found, key=lambda each: self.order(each[0])))
+        self.copy(sorted(found, key=lambda each: order(each[0])))
 
     def _sines(self, angles: dict[int, list[int]]) -> None:
         self.helpers.add('sines')
@@ -364,25 +316,3 @@ class Writer:
 def operation_count(program: Program) -> int:
     """Return the number of operations and calls of a program."""
     return sum(program.graph.nodes[index][0] not in MEMORY for index in program.needed)
-
-
-def _follows(first: tuple[str, str], other: tuple[str, str], distance: int) -> bool:
-    """Return whether a copy is the neighbour of another one, at a distance."""
-    return is_at(*(each[0] for each in (first, other)), distance) and (
-        is_at(first[1], other[1], distance)
-        or first[1] == other[1] and _LAST_INDEX.fullmatch(first[1]) is None)
-
-
-def is_at(first: str, other: str, distance: int) -> bool:
-    """Return whether a text is an element of the same array as another, at a distance."""
-    a, b = _LAST_INDEX.fullmatch(first), _LAST_INDEX.fullmatch(other)
-    return (a is not None and b is not None and a[1] == b[1]
-            and int(b[2]) - int(a[2]) == distance)
-
-
-def indexed(text: str, i: str) -> str:
-    """Return an element of an array with an index `i` more; other texts as they are."""
-    found = _LAST_INDEX.fullmatch(text)
-    if found is None:
-        return bare(text)
-    return f'{found[1]}[{i}]' if found[2] == '0' else f'{found[1]}[{i} + {found[2]}]'

@@ -16,10 +16,10 @@ from robodyn_ros.dynamics.jit.graph import Symbol
 from robodyn_ros.dynamics.jit.lists import Span
 from robodyn_ros.dynamics.jit.packs import CONDITIONS, Pack, Packs
 from robodyn_ros.dynamics.jit.program import Program
-from robodyn_ros.export.c_function import CFunction, indexed, is_at, LONGEST, Writer
+from robodyn_ros.export.c_function import CFunction, LONGEST, Writer
+from robodyn_ros.export.c_text import FEWEST, indexed, is_at, order, runs
 from robodyn_ros.export.expressions import bare, enclosed, expression
 
-_FEWEST = 3  # lanes for which a loop is written
 _LANE = '@'  # in a text, what the number of the lane takes the place of
 _TWICE = ('min', 'max')
 _NAMED = ('variable', 'chosen', 'iterated')  # have their names from elsewhere
@@ -61,8 +61,7 @@ class ListWriter(Writer):
         self._inlined: dict[tuple, str] = {}
         self._inner: dict[tuple, set[int]] = {}
 
-    def block(self, region, first: Callable[[], None] = lambda: None,
-              after: Callable[[Sequence[int]], None] = lambda nodes: None) -> None:
+    def block(self, region, first: Callable[[], None] = lambda: None) -> None:
         """Write all that is computed in a region, as `Writer.block`."""
         self.arrays.append({})
         first()
@@ -88,21 +87,14 @@ class ListWriter(Writer):
     def _joined(self, index: int) -> None:
         """Write whether all, or any, of several conditions hold."""
         word = _LOGICAL[self.nodes[index][0]]
-        texts = sorted(map(self.operand, self.packs.leaves[index]), key=self.order)
-        single, runs, begin = [], [], 0
-        while begin < len(texts):
-            end = begin + 1
-            while end < len(texts) and is_at(texts[begin], texts[end], end - begin):
-                end += 1
-            if end - begin < _FEWEST:
-                single += texts[begin:end]
-            else:
-                runs.append((texts[begin], end - begin))
-            begin = end
+        texts = sorted(map(self.operand, self.packs.leaves[index]), key=order)
+        parts = runs(texts, is_at)
+        single = [texts[k] for part in parts if len(part) < FEWEST for k in part]
+        lists = [(texts[part[0]], len(part)) for part in parts if len(part) >= FEWEST]
         name = self.names[index] = self.new('b')
         value = f' {word} '.join(single) or ('true' if word == '&&' else 'false')
-        self.line(f'{"bool" if runs else "const bool"} {name} = {bare(value)};')
-        for text, count in runs:
+        self.line(f'{"bool" if lists else "const bool"} {name} = {bare(value)};')
+        for text, count in lists:
             i = self.begin_loop(count)
             self.line(f'{name} = {name} {word} {indexed(text, i)};')
             self.end()
@@ -118,7 +110,7 @@ class ListWriter(Writer):
             self.store(nodes)
             return
         for lanes in _runs(pack):
-            if len(lanes) < _FEWEST:
+            if len(lanes) < FEWEST:
                 for lane in lanes:
                     self._single(pack.lanes[lane])
             else:
@@ -236,9 +228,8 @@ def _nodes(values: Sequence) -> tuple:
 def _runs(pack: Pack) -> list[range]:
     """Return the lanes of a pack, neighbours together."""
     lanes = sorted(pack.lanes)
-    begins = [k for k, lane in enumerate(lanes) if k == 0 or lane != lanes[k - 1] + 1]
-    return [range(lanes[begin], lanes[end - 1] + 1)
-            for begin, end in zip(begins, [*begins[1:], len(lanes)])]
+    return [range(lanes[run[0]], lanes[run[-1]] + 1)
+            for run in runs(lanes, lambda first, lane, distance: lane - first == distance)]
 
 
 def packs_of(program: Program) -> Packs:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from robodyn_ros.dynamics.jit import sines
 from robodyn_ros.export.expressions import literal
+from robodyn_ros.export.lines import INDENT, wrapped
 
 # macros and types that exported files use
 INCLUDES = ('math.h', 'stdbool.h', 'stdint.h')
@@ -21,7 +22,8 @@ LIBM = ('cos', 'fabs', 'floor', 'rint', 'sin', 'sqrt')
 
 def helpers(names: Iterable[str]) -> list[str]:
     """Return the definitions of helpers, by name."""
-    return [line for name in sorted(names) for line in (*_TEXTS[name].splitlines(), '')]
+    return [line for name in sorted(names) for text in (*_TEXTS[name].splitlines(), '')
+            for line in wrapped(text.lstrip(), (len(text) - len(text.lstrip())) // len(INDENT))]
 
 
 def _horner(coefficients: Iterable[float]) -> str:

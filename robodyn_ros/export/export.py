@@ -130,4 +130,3 @@ class Export:
 
 _ABOUT = {'dynamics': 'Dynamics.', 'laws': 'Laws of the control cycle: terms of the torque.',
           'parts': 'Parts of the control cycle.', 'cycle': 'The control cycle.'}
-

@@ -9,9 +9,8 @@ import textwrap
 import numpy as np
 
 from robodyn_ros.export.expressions import bare, literal
+from robodyn_ros.export.lines import INDENT, WIDTH, wrapped
 from robodyn_ros.export.names import identifier
-
-_WIDTH = 99
 
 
 def struct_lines(name: str, cls: type, dimensions: Mapping[str, int]) -> list[str]:
@@ -47,7 +46,7 @@ def _members(cls: type, dimensions, begin: int, depth: int) -> tuple[list[str], 
         if count:
             size = f'[{count}]' if dimension else ''
             comment = f'{begin}: {unit}{"; " if unit else ""}{each.metadata["meaning"]}'
-            lines += [*textwrap.wrap(f'/* {comment} */', _WIDTH, initial_indent=indent,
+            lines += [*textwrap.wrap(f'/* {comment} */', WIDTH, initial_indent=indent,
                                      subsequent_indent=f'{indent}   '),
                       f'{indent}double {name}{size};']
         begin += count
@@ -70,23 +69,18 @@ def _values(cls: type, rest: Iterator[float], dimensions, indent: str) -> list[s
         dimension = each.metadata['dimension']
         numbers = [next(rest) for _ in range(dimensions[dimension] if dimension else 1)]
         if numbers:
-            lines += _assigned(f'{deeper}.{name} = ', numbers, bool(dimension))
+            begin = f'{deeper}.{name} = '
+            lines += _listed(begin, numbers, ',') if dimension else [
+                f'{begin}{bare(literal(numbers[0]))},']
     return [*lines, f'{indent}}}']
 
 
-def _assigned(begin: str, numbers: Sequence[float], is_list: bool) -> list[str]:
-    if not is_list:
-        return [f'{begin}{bare(literal(numbers[0]))},']
-    return [*_wrapped(begin, numbers)[:-1], f'{_wrapped(begin, numbers)[-1]},']
-
-
-def _wrapped(begin: str, numbers: Sequence[float]) -> list[str]:
+def _listed(begin: str, numbers: Sequence[float], end: str) -> list[str]:
     """Return a list of numbers; one of zeros is short."""
     shown = numbers if any(map(_is_some, numbers)) else numbers[:1]
     text = ', '.join(bare(literal(x)) for x in shown)
-    return textwrap.wrap(f'{begin}{{{text}}}', _WIDTH, drop_whitespace=True,
-                         subsequent_indent=' ' * (len(begin) - len(begin.lstrip()) + 4),
-                         break_long_words=False, break_on_hyphens=False)
+    depth = (len(begin) - len(begin.lstrip())) // len(INDENT)
+    return wrapped(f'{begin.lstrip()}{{{text}}}{end}', depth)
 
 
 def _is_some(x: float) -> bool:
@@ -95,5 +89,4 @@ def _is_some(x: float) -> bool:
 
 def array_lines(head: str, numbers: Sequence[float]) -> list[str]:
     """Return the definition of an array of numbers."""
-    lines = _wrapped(f'{head} = ', numbers)
-    return [*lines[:-1], f'{lines[-1]};']
+    return _listed(f'{head} = ', numbers, ';')

@@ -31,7 +31,7 @@ ALL_DYNAMICS = [*DYNAMICS, 'bias', 'center_of_mass', 'coriolis_matrix', 'jacobia
                 'forward_dynamics_derivatives', 'kinetic_energy', 'potential_energy',
                 'velocity_forces']
 OFF, FAST = ('-O2', '-ffp-contract=off'), ('-O3', '-ffp-contract=fast', '-march=native')
-SANITIZED = ('-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
+SANITIZED = ('-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
 STATES = int(os.environ.get('ROBODYN_EXPORT_STATES', '2000'))
 needs_compiler = pytest.mark.skipif(bool(NATIVE.missing()), reason='there is no C compiler')
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from robodyn_ros import __version__
 from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
@@ -40,7 +42,7 @@ class Export:
     prefix : str
         Begins all names in C; '': the robot's name.
     controller : ArmController, optional
-        Of this robot; its gains and settings become those of the first program.
+        Of this robot, not used yet; its gains and settings become those of the first program.
 
     Raises
     ------
@@ -65,6 +67,12 @@ class Export:
         """Return the dynamics, with room for payloads if they are made here."""
         return (Dynamics(with_slots(self.model)) if self.controller is None
                 else self.controller.dynamics)
+
+    @property
+    def loads(self) -> list[float]:
+        """Return gravity and payloads of the model, as the functions take them."""
+        model = self.arm.model
+        return [*model.gravity.tolist(), *np.ravel(model.payload_parameters).tolist()]
 
     @cached_property
     def dynamics(self):
@@ -103,9 +111,9 @@ class Export:
         inner = [] if self.cycle is None else [*self.cycle.laws, *self.cycle.parts]
         return {
             f'{name}.h': c_files.header(name, about, list(map(comment, model.joint_names)),
-                                        self.arm.runtime.size, self.dynamics, self.cycle),
+                                        len(self.loads), self.dynamics, self.cycle),
             f'{name}_internal.h': c_files.internal_header(name, inner),
-            f'{name}_data.c': c_files.data(name, self.arm.runtime.tolist(), self.cycle)}
+            f'{name}_data.c': c_files.data(name, self.loads, self.cycle)}
 
     def public(self) -> list[str]:
         """Return the names of the functions of the header."""

@@ -159,7 +159,11 @@ def cmake(prefix: str, sources: Sequence[str], objects: Sequence[str], example: 
         f'add_library({prefix} STATIC {" ".join([*sources, *objects])})',
         f'target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})',
         f'set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON',
-        '  C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)', 'if(UNIX)',
+        '  C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)',
+        '# results do not depend on errno and traps: without them choices need no branches',
+        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")',
+        f'  target_compile_options({prefix} PRIVATE -fno-math-errno -fno-trapping-math)', 'endif()',
+        'if(UNIX)',
         f'  target_link_libraries({prefix} PUBLIC m)', 'endif()']
     if example:
         lines += ['', f'add_executable({prefix}_example main.c)',

@@ -13,7 +13,8 @@ import tempfile
 
 from robodyn_ros.exceptions import KernelError
 
-FLAGS = ('-std=c99', '-O2')
+# results do not depend on errno and traps: without them choices need no branches
+FLAGS = ('-std=c99', '-O3', '-fno-math-errno', '-fno-trapping-math')
 _LINE = re.compile(r'(\w+): ([0-9.]+) us')
 _STACK = re.compile(r'\S+:(\w+)\t(\d+)\t\w+')
 

@@ -173,7 +173,7 @@ def test_the_example_holds_and_follows(tmp_path):
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     for what in ('hold', 'follow'):
         line = next(each for each in said.splitlines() if each.startswith(what))
-        assert 'mode 1, fault 0' in line and float(line.split()[-1]) < 2e-3, line
+        assert 'mode 1, fault 0' in line and float(line.split()[-1]) < 1e-3, line
     assert f'{export.name}_cycle: ' in said
 
 

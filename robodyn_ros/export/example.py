@@ -118,7 +118,7 @@ static void ask(double kind)
 """
 
 _MOVE = """\
-/* The simulated arm: semi-implicit Euler steps, no friction. */
+/* The simulated arm: semi-implicit Euler steps. */
 static void move(void)
 {
     @NAME@_forward_dynamics(@NAME@_loads, q, qd, tau, qdd);
@@ -208,6 +208,12 @@ static void demonstrate(void)
 {
     memory = @NAME@_initial_memory;
     program = @NAME@_initial_program;
+    for (int32_t i = 0; i < @JOINTS@; ++i) {
+        program.gains.viscous[i] = 0.0; /* the simulated arm has no friction and no rotors */
+        program.gains.coulomb[i] = 0.0;
+        program.gains.stiction[i] = 0.0;
+        program.gains.armature[i] = 0.0;
+    }
     /* take over the arm where it is, then hold it */
     state.kind = @PREFIX@KIND_REQUESTS;
     ask(@PREFIX@TO_TAKE_OVER);

@@ -162,7 +162,8 @@ def cmake(prefix: str, sources: Sequence[str], objects: Sequence[str], example: 
         '  C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)',
         '# results do not depend on errno and traps: without them choices need no branches',
         'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")',
-        f'  target_compile_options({prefix} PRIVATE -fno-math-errno -fno-trapping-math)', 'endif()',
+        f'  target_compile_options({prefix} PRIVATE -fno-math-errno -fno-trapping-math)',
+        'endif()',
         'if(UNIX)',
         f'  target_link_libraries({prefix} PUBLIC m)', 'endif()']
     if example:

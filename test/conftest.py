@@ -18,7 +18,8 @@ pytest_plugins = 'required'
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 LOW_PRIORITY = 5
 # files of few tests that take long
-LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py')
+LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py',
+        'test_export.py')
 
 
 def pytest_addoption(parser):

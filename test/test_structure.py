@@ -25,11 +25,12 @@ ARROWS = {
     'control': PHYSICS | {'safety', 'trajectory'},
     'simulation': PHYSICS,
     'identification': PHYSICS,
+    'export': PHYSICS | {'', 'control'},
     'trajectory': FOUNDATION,
     'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'cli': LIBRARY | {'', 'nodes', 'view'},
+    'cli': LIBRARY | {'', 'export', 'nodes', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,
 }

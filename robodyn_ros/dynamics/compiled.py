@@ -57,6 +57,7 @@ _UNPACKED = {
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
 }
 _METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
+METHODS, METHODS_OF_LINK = tuple(_METHODS), tuple(_OF_LINK)
 # checks of results that are not finite
 _REVIEWS = {'forward_dynamics': '_review_acceleration',
             'forward_dynamics_derivatives': '_review_acceleration',
@@ -290,7 +291,7 @@ class CompiledMethods:
         return function(*arrays) if out is None else function(*arrays, out=out)
 
     def _find(self, name: str, link: str | None = None) -> Callable:
-        kernel = self._kernel_of(name, link)
+        kernel = self.kernel_of(name, link)
         self._calls[name, link] = kernel.builtin(name, getattr(type(self), name).__doc__)
         self._kernels[name, link] = kernel
         self._bind(name)
@@ -303,7 +304,8 @@ class CompiledMethods:
         return algorithm, dict.fromkeys(taken, self.nv), tuple(
             sizes.get(size, size) for size in shape)
 
-    def _kernel_of(self, name: str, link: str | None) -> Kernel:
+    def kernel_of(self, name: str, link: str | None = None) -> Kernel:
+        """Return a new kernel of a method, not compiled; link: of methods of a link."""
         algorithm, arguments, shape = self._form(name)
         checks = {'finite': True, 'review': self._review_of(name)}
         if name not in _OF_LINK:

@@ -9,6 +9,7 @@ from robodyn_ros.dynamics.jit import codegen_flow, codegen_tables
 from robodyn_ros.dynamics.jit.graph import Symbol
 from robodyn_ros.dynamics.jit.instructions import instruction, Kind, SCALAR
 from robodyn_ros.dynamics.jit.program import Program
+from robodyn_ros.dynamics.jit.sine_order import SineOrder
 from robodyn_ros.dynamics.jit.sines import constant, splat, VECTOR, WIDTH
 
 # nodes per block of a long program
@@ -71,7 +72,7 @@ class Body:
         self.names: dict[int, str] = {}
         self.block, self.active = 'start', ''
         self._count = 0
-        self._depths = self._sine_depths()
+        self._sine_order = SineOrder(program)
         self._waiting: dict[int, list[int]] = {}
         self._places = [(k, offset) for k, size in enumerate(program.results)
                         for offset in range(size)]
@@ -191,32 +192,11 @@ class Body:
 
     # --- sines: four at a time, therefore grouped and before other nodes --------------------
 
-    def _sine_depths(self) -> dict[int, int]:
-        """Return the number of dependent sines before each node."""
-        nodes, needed = self.program.graph.nodes, self.program.needed
-        if not self.program.has_sines:
-            return {}
-        depths: dict[int, int] = {}
-        for index in needed:
-            depth = max((depths[each] for each in self.schedule.operands(index)), default=0)
-            depths[index] = depth + (nodes[index][0] in ('sin', 'cos'))
-        return depths
-
     def _sines_first(self, region) -> None:
         """Write the sines of a region, with the nodes of their angles."""
-        if not self._depths:
-            return
-        nodes, order = self.program.graph.nodes, self.schedule.inside[region]
-        levels: dict[int, dict[int, list[int]]] = {}
-        for index in order:
-            if nodes[index][0] in ('sin', 'cos'):
-                level = levels.setdefault(self._depths[index], {})
-                level.setdefault(nodes[index][1].index, []).append(index)
-        for _, level in sorted(levels.items()):
-            before = self.schedule.ancestors(level)
-            for index in order:
-                if index in before:
-                    self._node(index)
+        for before, level in self._sine_order.levels(region):
+            for index in before:
+                self._node(index)
             self._sines(level)
 
     def _sines(self, angles: dict[int, list[int]]) -> None:

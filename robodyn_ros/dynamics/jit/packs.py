@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+import itertools
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ class Pack:
 
     Attributes
     ----------
+    number : int
+        Of the pack in its program.
     operation : str
         Operation of its nodes.
     count, width : int
@@ -49,10 +52,10 @@ class Pack:
 
     """
 
-    __slots__ = ('operation', 'count', 'width', 'lanes', 'operands', 'of_conditions')
+    __slots__ = ('number', 'operation', 'count', 'width', 'lanes', 'operands', 'of_conditions')
 
-    def __init__(self, operation: str, count: int):
-        self.operation, self.count = operation, count
+    def __init__(self, number: int, operation: str, count: int):
+        self.number, self.operation, self.count = number, operation, count
         self.width = width_of(count)
         self.lanes: dict[int, int] = {}
         self.operands: dict[int, tuple] = {}
@@ -98,6 +101,7 @@ class Packs:
         self._spans = {key: {k: span for span in several
                              for k in range(span.begin, span.begin + span.count)}
                        for key, several in spans_of.items()}
+        self._numbers = itertools.count()
         self.of: dict[int, Place] = {}
         self.leaves: dict[int, list[Symbol]] = {}
         self._loops = {graph.nodes[index][3]: index for index in needed
@@ -145,7 +149,7 @@ class Packs:
                 key, lane, count, operands = found
                 pack = self._free(packs[key], lane, operands)
                 if pack is None:
-                    pack = Pack(nodes[index][0], count)
+                    pack = Pack(next(self._numbers), nodes[index][0], count)
                     packs[key].append(pack)
                 pack.lanes[lane], pack.operands[lane] = index, operands
                 self.of[index] = Place(pack, lane)
@@ -200,7 +204,7 @@ class Packs:
         """Return key and lane of a node that has the lane of another value."""
         place = self.of.get(value.index) if isinstance(value, Symbol) else None
         return None if place is None else (
-            (*key, id(place.pack)), place.lane, place.pack.count, operands)
+            (*key, place.pack.number), place.lane, place.pack.count, operands)
 
     def _of_operands(self, key: tuple, operands: list, commutes: bool) -> tuple | None:
         of, lane, places = self.of, None, []
@@ -219,7 +223,7 @@ class Packs:
         parts = []
         for each, place in zip(operands, places):
             if place is not None:
-                parts.append((2, id(place.pack)))
+                parts.append((2, place.pack.number))
             # all values of the cases come before the choice, whatever they depend on
             elif each.__class__ is not Symbol or key[0] == 'chosen':
                 parts.append((0, 0))

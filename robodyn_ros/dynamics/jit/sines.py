@@ -14,14 +14,15 @@ VECTOR = f'<{WIDTH} x double>'
 
 # sin(r) = r + r^3 (S1 + r^2 (S2 + ...)), cos(r) = 1 - r^2/2 + r^4 (C1 + ...) on [-pi/4, pi/4],
 # coefficients of fdlibm's k_sin.c and k_cos.c
-_SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
-         -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01)
-_COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
-           2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
+        -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01)
+COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
+          2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
 # pi/2 in three parts of 33 bits: k times a part is exact for |k| < 2^20
-_HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-_ROUND = 1.5 * 2.0 ** 52  # adding it rounds to an integer, which is then in the low bits
-_LARGEST = 1.0e6
+HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+ROUND = 1.5 * 2.0 ** 52  # adding it rounds to an integer and leaves that in the low bits
+LARGEST = 1.0e6
+TWO_OVER_PI = 0.63661977236758134308
 
 
 def constant(value: float) -> str:
@@ -52,23 +53,23 @@ def sincos_ir() -> list[str]:
                 lines.append(f'  %{name}{2 * k + 2} = fmul contract {v} %{name}{2 * k + 1}, %z')
         return lines, f'%{name}{2 * len(coefficients) - 3}'
 
-    sine, sine_name = polynomial('s', _SINE)
-    cosine, cosine_name = polynomial('c', _COSINE)
+    sine, sine_name = polynomial('s', SINE)
+    cosine, cosine_name = polynomial('c', COSINE)
     lines = [
         f'define internal {pair} @sincos({v} %x) noinline {{', 'start:',
         f'  %size = call {v} @llvm.fabs.v{WIDTH}f64({v} %x)',
-        f'  %small = fcmp olt {v} %size, {splat(_LARGEST)}',
+        f'  %small = fcmp olt {v} %size, {splat(LARGEST)}',
         f'  %bits = bitcast {mask} %small to i{WIDTH}',
         f'  %all = icmp eq i{WIDTH} %bits, -1',
         # nearest multiple of pi/2, and the remainder
-        f'  %scaled = fmul {v} %x, {splat(0.63661977236758134308)}',
-        f'  %rounded = fadd {v} %scaled, {splat(_ROUND)}',
-        f'  %k = fsub {v} %rounded, {splat(_ROUND)}',
-        f'  %k1 = fmul contract {v} %k, {splat(_HALF_PI[0])}',
+        f'  %scaled = fmul {v} %x, {splat(TWO_OVER_PI)}',
+        f'  %rounded = fadd {v} %scaled, {splat(ROUND)}',
+        f'  %k = fsub {v} %rounded, {splat(ROUND)}',
+        f'  %k1 = fmul contract {v} %k, {splat(HALF_PI[0])}',
         f'  %r1 = fsub contract {v} %x, %k1',
-        f'  %k2 = fmul contract {v} %k, {splat(_HALF_PI[1])}',
+        f'  %k2 = fmul contract {v} %k, {splat(HALF_PI[1])}',
         f'  %r2 = fsub contract {v} %r1, %k2',
-        f'  %k3 = fmul contract {v} %k, {splat(_HALF_PI[2])}',
+        f'  %k3 = fmul contract {v} %k, {splat(HALF_PI[2])}',
         f'  %r = fsub contract {v} %r2, %k3',
         f'  %z = fmul {v} %r, %r', *sine, *cosine,
         f'  %rz = fmul {v} %r, %z',

@@ -1,0 +1,5 @@
+"""Export of a robot's dynamics and control cycle: C, and object files."""
+
+from robodyn_ros.export.export import DEFAULT_FUNCTIONS, Export
+
+__all__ = ['DEFAULT_FUNCTIONS', 'Export']

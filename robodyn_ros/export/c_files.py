@@ -1,0 +1,184 @@
+"""The files of an exported robot, as texts by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from robodyn_ros.control.blocks import size
+from robodyn_ros.control.compiled import BLOCKS
+from robodyn_ros.control.state import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
+from robodyn_ros.control.steps import external_law, laws, motion
+from robodyn_ros.export import c_support
+from robodyn_ros.export.c_function import CFunction
+from robodyn_ros.export.c_packs import writer_of
+from robodyn_ros.export.control_cycle import ExportedCycle
+from robodyn_ros.export.dynamics_functions import Documented, LOADS
+from robodyn_ros.export.expressions import literal
+from robodyn_ros.export.layout import array_lines, initialiser, struct_lines
+from robodyn_ros.export.names import macro
+
+_CONSTANTS = {
+    'kinds of a call, for state.kind': {
+        'KIND_FROM_STATE': FROM_STATE, 'KIND_BETWEEN': BETWEEN, 'KIND_SILENT': SILENT,
+        'KIND_REQUESTS': REQUESTS, 'KIND_RECEIVED': RECEIVED, 'KIND_WAITING': WAITING,
+        'KIND_DUE': DUE},
+    'requests, for program.motion.kind': {
+        'TO_REST': motion.TO_REST, 'TO_FLOAT': motion.TO_FLOAT, 'TO_FOLLOW': motion.TO_FOLLOW,
+        'TO_TAKE_OVER': motion.TO_TAKE_OVER, 'TO_GIVE_UP': motion.TO_GIVE_UP,
+        'TO_RESUME': motion.TO_RESUME, 'TO_REACH': motion.TO_REACH},
+    'modes, in memory.motion.mode': {
+        'INACTIVE': motion.INACTIVE, 'HOLD': motion.HOLD, 'FLOAT': motion.FLOAT,
+        'TRACK': motion.TRACK, 'STOP': motion.STOP, 'REACH': motion.REACH,
+        'LINEAR': motion.LINEAR, 'CARRY': motion.CARRY},
+    'external laws, for program.external_law.choice': {
+        'NO_EXTERNAL_LAW': external_law.NONE, 'LINEAR_FEEDBACK': external_law.LINEAR},
+}
+_GUARD = """\
+#if DBL_MANT_DIG != 53
+#error "double must be the 64-bit type of IEEE 754"
+#endif
+#if (FLT_EVAL_METHOD < 0) || (FLT_EVAL_METHOD == 2)
+#error "double arithmetic must be rounded to double: on 32-bit x86 use -msse2 -mfpmath=sse"
+#endif
+#ifdef __FAST_MATH__
+#error "-ffast-math changes what happens to numbers that are not finite: leave it out"
+#endif"""
+
+
+def source(prefix: str, about: str, functions: Sequence[CFunction]) -> str:
+    """Return a file with the definitions of functions."""
+    needed: set[str] = set()
+    bodies: list[str] = []
+    for function in functions:
+        writer = writer_of(function)
+        bodies += [*writer.definition(), '']
+        needed |= writer.helpers
+    return _text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',
+                  *c_support.helpers(needed), *bodies])
+
+
+def internal_header(prefix: str, functions: Iterable[CFunction]) -> str:
+    """Return the header that the files of the robot share, with functions of no other use."""
+    guard = macro(prefix, 'INTERNAL_H')
+    return _text([
+        '/* Not for others: see the header without `internal`. */', f'#ifndef {guard}',
+        f'#define {guard}', '', '#include <float.h>',
+        *(f'#include <{each}>' for each in c_support.INCLUDES), '', f'#include "{prefix}.h"', '',
+        *_GUARD.splitlines(), '', *(line for each in functions for line in each.head(';')),
+        '', '#endif'])
+
+
+def header(prefix: str, about: Sequence[str], joints: Sequence[str], loads: int,
+           functions: Sequence[Documented], cycle: ExportedCycle | None) -> str:
+    """
+    Return the header.
+
+    Parameters
+    ----------
+    prefix : str
+        Begins all names.
+    about : sequence of str
+        Lines of its comment.
+    joints : sequence of str
+        Names of the joints, in order.
+    loads : int
+        Length of gravity and payload parameters.
+    functions : sequence of Documented
+        Of the dynamics.
+    cycle : ExportedCycle or None
+        See there.
+
+    """
+    guard = macro(prefix, 'H')
+    lines = [*_comment(about), f'#ifndef {guard}', f'#define {guard}', '', '#include <stdint.h>',
+             '', '#ifdef __cplusplus', 'extern "C" {', '#endif', '',
+             f'#define {macro(prefix, "JOINTS")} {len(joints)}',
+             f'#define {macro(prefix, "LOADS")} {loads}', '',
+             '/* Joints, in the order of all arrays:',
+             *(f' *   {k} {name}' for k, name in enumerate(joints)), ' */', '',
+             *_comment(['Gravity (3 numbers, m/s^2, base frame), then for each link that moves '
+                        'what it', 'carries: mass, mass times centre (3), inertia about the '
+                        "origin of the joint's frame", '(xx, yy, zz, xy, xz, yz), in its axes; '
+                        'kg, m. These are those of the model.']),
+             f'extern const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}];', '']
+    for each in functions:
+        lines += [*_comment(each.comment), *each.function.head(';'), '']
+    if cycle is not None:
+        lines += _cycle_lines(prefix, cycle)
+    return _text([*lines, '#ifdef __cplusplus', '}', '#endif', '', '#endif'])
+
+
+def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
+    lines = []
+    for meaning, constants in _CONSTANTS.items():
+        lines += [f'/* {meaning[0].upper()}{meaning[1:]}. */', *(
+            f'#define {macro(prefix, name)} {literal(value)}'
+            for name, value in constants.items()), '']
+    exported = {each.name.removeprefix(f'{prefix}_law_') for each in cycle.laws}
+    lines += ['/* Laws, for program.law. */', *(
+        f'#define {macro(prefix, f"LAW_{name}")} {literal(row)}'
+        for name, row in laws.ROWS.items() if name in exported), '',
+        f'#define {macro(prefix, "SEGMENT")} {cycle.segment}', '']
+    dimensions = cycle.made.dimensions
+    for name, cls in BLOCKS.items():
+        lines += [*struct_lines(f'{prefix}_{name}', cls, dimensions), '']
+    return [
+        *lines, *_comment([
+            'Memory and program of an arm that was never under control, with the gains, limits '
+            'and', 'settings of the export.']),
+        *(f'extern const struct {prefix}_{name} {prefix}_initial_{name};'
+          for name in cycle.initial), '',
+        *_comment([
+            'One control cycle: from a state, or its absence, to the torque (N m or N), and the',
+            'memory of the next cycle. No two arguments may overlap.',
+            'path: segments of the trajectories, path_rows rows of '
+            f'{macro(prefix, "SEGMENT")} numbers, as', 'program.motion says; may have no rows.']),
+        *cycle.cycle.head(';'), '']
+
+
+def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> str:
+    """Return the file with the constants."""
+    lines = ['/* Numbers of the robot and of its controller. */',
+             f'#include "{prefix}_internal.h"', '', *array_lines(
+                 f'const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}]', list(loads)), '']
+    for name, values in () if cycle is None else cycle.initial.items():
+        assert size(BLOCKS[name], cycle.made.dimensions) == len(values)
+        first, *rest = initialiser(BLOCKS[name], values, cycle.made.dimensions)
+        lines += [f'const struct {prefix}_{name} {prefix}_initial_{name} = {first}', *rest[:-1],
+                  f'{rest[-1]};', '']
+    return _text(lines)
+
+
+def cmake(prefix: str, sources: Sequence[str], objects: Sequence[str], example: bool) -> str:
+    """Return the CMake file of a library, and of the example."""
+    lines = [
+        'cmake_minimum_required(VERSION 3.10)', f'project({prefix} C)',
+        'if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)',
+        '  set(CMAKE_BUILD_TYPE Release)', 'endif()', '',
+        f'add_library({prefix} STATIC {" ".join([*sources, *objects])})',
+        f'target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})',
+        f'set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON',
+        '  C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)',
+        '# results do not depend on errno and traps: without them choices need no branches',
+        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")',
+        f'  target_compile_options({prefix} PRIVATE -fno-math-errno -fno-trapping-math)',
+        'endif()',
+        'if(UNIX)',
+        f'  target_link_libraries({prefix} PUBLIC m)', 'endif()']
+    if example:
+        lines += ['', f'add_executable({prefix}_example main.c)',
+                  f'target_link_libraries({prefix}_example PRIVATE {prefix})',
+                  f'set_target_properties({prefix}_example PROPERTIES C_STANDARD 99 '
+                  'C_EXTENSIONS OFF)']
+    return _text(lines)
+
+
+def _comment(lines: Sequence[str]) -> list[str]:
+    first, *rest = lines
+    return [f'/* {first} */'] if not rest else [f'/* {first}', *(f' * {each}' for each in rest),
+                                                ' */']
+
+
+def _text(lines: Iterable[str]) -> str:
+    return '\n'.join(lines).rstrip('\n') + '\n'

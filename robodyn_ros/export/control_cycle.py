@@ -1,0 +1,116 @@
+"""The control cycle of a robot, with all functions that it calls, as functions of C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_ros.control import ArmController, blocks, make_gains
+from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, NEEDED
+from robodyn_ros.control.steps import laws
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.export.c_function import CFunction
+from robodyn_ros.export.places import Array, Functions, Rows, Struct
+
+_LAWS = 'laws'
+_PATH = 'path'
+_LOADS = 'loads'
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedCycle:
+    """
+    The cycle of one robot in C.
+
+    Attributes
+    ----------
+    made : CompiledCycle
+        Where it comes from.
+    cycle : CFunction
+        The cycle.
+    laws, parts : list of CFunction
+        What it calls.
+    segment : int
+        Length of a row of the table of segments.
+    initial : dict of str to array
+        Numbers of 'memory' and 'program' of an arm that was never under control.
+
+    """
+
+    made: CompiledCycle
+    cycle: CFunction
+    laws: list[CFunction]
+    parts: list[CFunction]
+    segment: int
+    initial: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, controller: ArmController, names: Sequence[str], prefix: str) -> ExportedCycle:
+        """
+        Return the cycle of a controller.
+
+        Parameters
+        ----------
+        controller : ArmController
+            Its gains and settings are those of the first program.
+        names : sequence of str
+            Laws to export, besides those without which there is no cycle.
+        prefix : str
+            Begins all names.
+
+        Raises
+        ------
+        ParameterError
+            No law has such a name.
+
+        """
+        made = controller.host.made
+        for name in names:
+            if name not in laws.NAMES:
+                raise ParameterError(f'no law is called {name!r}; '
+                                     f'{near_matches(name, laws.NAMES)}', value=name)
+        wanted = {*NEEDED, *names}
+        of_laws = [_function(f'{prefix}_law_{name}', function, laws.INPUTS)
+                   for name, function in zip(laws.NAMES, made.laws) if name in wanted]
+        rows = tuple(f'{prefix}_law_{name}' if name in wanted else None for name in laws.NAMES)
+        parts = [_function(f'{prefix}_part_{name}', several[0], _names(name, several[0]))
+                 for name, several in made.functions.items() if name != _LAWS]
+        tables = {name: Functions((*rows, None) if name == _LAWS else (f'{prefix}_part_{name}',))
+                  for name in made.tables}
+        arguments = made.function.arguments
+        segment = int(arguments[_PATH].columns)
+        structs = {name: Struct(name, f'{prefix}_{name}', blocks.entries(block, made.dimensions))
+                   for name, block in BLOCKS.items()}
+        places = {**tables, _PATH: Rows(_PATH, segment), **structs}
+        after = Struct('next', f'{prefix}_memory', blocks.entries(
+            BLOCKS['memory'], made.dimensions))
+        cycle = CFunction(f'{prefix}_cycle', made.function.program(),
+                          tuple(places[name] for name in arguments),
+                          (Array('torque', made.dimensions['joints']), after))
+        initial = {name: controller.host.values[name].copy() for name in ('memory', 'program')}
+        return cls(made, cycle, of_laws, parts, segment, initial)
+
+
+def default_controller(dynamics: Dynamics) -> ArmController:
+    """Return the controller of an arm with usual gains and settings."""
+    return ArmController(dynamics, make_gains(dynamics))
+
+
+def _function(name: str, function: Function, names: Sequence[str]) -> CFunction:
+    """Return a function of the cycle, with these names of its arguments."""
+    return CFunction(name, function.program(), tuple(
+        Array(_LOADS if each == 'runtime' else each, int(size))
+        for each, size in zip(names, function.arguments.values(), strict=True)),
+        tuple(Array(each, int(size)) for each, size in function.outputs.items()))
+
+
+def _names(name: str, function: Function) -> list[str]:
+    """Return names for the arguments of a part; those of most begin with gravity and payloads."""
+    count = len(function.arguments)
+    if name == 'accept':
+        return ['state', 'memory', 'program', 'other']
+    return [_LOADS, *(f'input{k}' for k in range(1, count))]

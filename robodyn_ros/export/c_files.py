@@ -25,7 +25,7 @@ _CONSTANTS = {
         'KIND_DUE': DUE},
     'requests, for program.motion.kind': {
         'TO_REST': motion.TO_REST, 'TO_FLOAT': motion.TO_FLOAT, 'TO_FOLLOW': motion.TO_FOLLOW,
-        'TO_TAKE_OVER': motion.TO_TAKE_OVER, 'TO_GIVE_UP': motion.TO_GIVE_UP,
+        'TO_TAKE_OVER': motion.TO_TAKE_OVER, 'TO_DEACTIVATE': motion.TO_DEACTIVATE,
         'TO_RESUME': motion.TO_RESUME, 'TO_REACH': motion.TO_REACH},
     'modes, in memory.motion.mode': {
         'INACTIVE': motion.INACTIVE, 'HOLD': motion.HOLD, 'FLOAT': motion.FLOAT,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control import ArmController, blocks, make_gains
-from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, NEEDED
+from robodyn_ros.control import ArmController, blocks
+from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, REQUIRED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit.function import Function
@@ -73,7 +73,7 @@ class ExportedCycle:
             if name not in laws.NAMES:
                 raise ParameterError(f'no law is called {name!r}; '
                                      f'{near_matches(name, laws.NAMES)}', value=name)
-        wanted = {*NEEDED, *names}
+        wanted = {*REQUIRED, *names}
         of_laws = [_function(f'{prefix}_law_{name}', function, laws.INPUTS)
                    for name, function in zip(laws.NAMES, made.laws) if name in wanted]
         rows = tuple(f'{prefix}_law_{name}' if name in wanted else None for name in laws.NAMES)
@@ -97,7 +97,7 @@ class ExportedCycle:
 
 def default_controller(dynamics: Dynamics) -> ArmController:
     """Return the controller of an arm with usual gains and settings."""
-    return ArmController(dynamics, make_gains(dynamics))
+    return ArmController(dynamics)
 
 
 def _function(name: str, function: Function, names: Sequence[str]) -> CFunction:

@@ -75,9 +75,9 @@ def run(options: argparse.Namespace) -> int:
         with steps(f'compile and time: {cc} {" ".join(FLAGS)}'):
             found = measure(files, cc)
         for line in _report(export, operations, found):
-            steps.say(line)
+            steps.write_line(line)
     elif as_c and not cc:
-        steps.say('not measured: there is no C compiler `cc`; name one by CC=...')
+        steps.write_line('not measured: there is no C compiler `cc`; name one by CC=...')
     return 0
 
 

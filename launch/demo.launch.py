@@ -34,6 +34,8 @@ hold the arm where it is:
   ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
 show mode, faults and timing:
   ros2 topic echo /diagnostics
+move again after a fault, once its cause is gone:
+  ros2 service call {space}/computed_torque_controller/reset_fault std_srvs/srv/Trigger
 """
 
 

@@ -69,7 +69,7 @@ class Loop:
         self.log = []
         self.control.change(replace(self.settings, mode=self.control.settings.mode))
         self.control.activate(self.now, self.plant.q, self.plant.qd)
-        self.torque = self.control.weight()
+        self.torque = self.control.gravity_torque()
 
     @property
     def gains(self):

@@ -108,7 +108,7 @@ class LyingArm:
         seen = self.control.states
         self.control.activate(self.now - float(seen.offset), np.array(seen.q), np.array(seen.qd),
                               self.now)
-        self.torque = self.control.weight()
+        self.torque = self.control.gravity_torque()
         self.plant.release()
 
     @property

@@ -13,21 +13,21 @@ WIDTH = 99
 HEAD = """\
 # Parameters of {node}, with their defaults. Use a changed copy with
 #     ros2 launch robodyn_ros {launch} params_file:=my.yaml
-# What is "per joint" is one number for all joints, or one for each in the model's order. What is
-# "live" can be changed while the node runs: ros2 param set /{node} NAME VALUE
+# "per joint": one number for all joints, or one for each in the order of the model.
+# "live": can be changed while the node runs: ros2 param set /{node} NAME VALUE
 """
 PAGE_HEAD = """\
 # Parameters of the nodes
 
-Made from their declarations by `python test/parameter_file.py`; the same tables are what the nodes
-check values with, and what `ros2 param describe` tells. As files to copy:
+Generated from the settings by `python test/parameter_file.py`, as are validation and
+`ros2 param describe`. As files to copy:
 [`config/controller.yaml`](../config/controller.yaml),
 [`config/guard.yaml`](../config/guard.yaml) and
 [`config/simulator.yaml`](../config/simulator.yaml).
 
 **Per joint** is one number for all joints, or one for each in the model's order. **Live** can be
-changed while the node runs, with `ros2 param set /NODE NAME VALUE`: a change that makes no sense
-is refused with the reason, and changes nothing. All else is read at the start.
+changed while the node runs, with `ros2 param set /NODE NAME VALUE`: an invalid change is refused
+with the reason, and changes nothing. All other parameters are read at the start.
 """
 TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'string': 'text',
          'int_array': 'whole numbers', 'double_array': 'numbers', 'string_array': 'texts'}
@@ -124,7 +124,7 @@ def parameter_page():
     for launch, node, table in tables().values():
         rows = '\n'.join(map(table_row, table))
         text += (f'\n## `{node}`, started by `{launch}`\n'
-                 '| parameter | default | value | live | what it does |\n|---|---|---|---|---|\n'
+                 '| parameter | default | value | live | description |\n|---|---|---|---|---|\n'
                  f'{rows}\n')
     return text
 

@@ -61,7 +61,7 @@ def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
         code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '4')
         thread.join()
         assert code == USER_MISTAKE
-        assert 'the motion is not complete; hold was asked for' in output
+        assert 'the motion is not complete; hold was requested' in output
         assert (tmp_path / 'part' / 'metadata.yaml').exists()
 
         assert probe.call(SetBool, 'robot_simulator/pause', data=True).success

@@ -329,7 +329,7 @@ class Simulated:
         self.plant.reset(BENT)
         self.arrival = self.stamp = 100.0
         self.control.activate(self.stamp, self.plant.q, self.plant.qd, self.arrival)
-        self.torque = self.control.weight().copy()
+        self.torque = self.control.gravity_torque().copy()
 
     def run(self, seconds):
         state = self.control.host.state

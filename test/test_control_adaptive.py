@@ -73,13 +73,13 @@ def test_an_unknown_payload_leaves_no_offset(mass):
     assert np.abs(loop.error[-1]).max() < 0.01
     # of 15 N m per kg at the second joint
     weight = Dynamics(carrying(mass)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.3)
+    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.3)
 
 
 def test_without_a_dead_zone_the_weight_is_found():
     loop = learned(2.0, PRECISE, 6.0)
     weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.02)
+    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.02)
     assert np.abs(loop.error[-1]).max() < 5e-4
 
 
@@ -147,7 +147,7 @@ def test_persistent_contact_leads_to_the_bound_and_back():
     loop.plant.push('tool0', None)
     loop.run(5.0)
     weight = Dynamics(carrying(0.5)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.5)
+    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
 
 
 def test_smaller_bounds_count_at_once_and_step_no_torque():
@@ -272,7 +272,7 @@ def test_it_stays_when_the_mode_is_left():
     assert np.abs(loop.error[-1]).max() < 0.02
     loop.control.deactivate()
     weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.weight(), weight, atol=0.5)
+    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
 
 
 def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
@@ -281,11 +281,11 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     # no more is learned, and the arm comes to rest
     change_settings(control, adaptive__rate=0.0)
     loop.run(2.0)
-    told, before, begin = control.adaptation.payload, control.weight(), len(loop.log) - 1
+    told, before, begin = control.adaptation.payload, control.gravity_torque(), len(loop.log) - 1
     control.set_payload(told)
     loop.run(1.5)
     assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3
-    np.testing.assert_allclose(control.weight(), before, atol=1e-3)
+    np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-3)
     assert control.loads.payloads['tool0'].mass == pytest.approx(told.mass)
     # what would be learned now comes on top again
     assert control.adaptation.payload.mass == pytest.approx(told.mass)
@@ -296,23 +296,24 @@ def test_no_payload_on_its_link_forgets_it_and_another_link_does_not():
     loop = learned(2.0)
     control = loop.control
     control.enter('gravity_compensation')
-    before = control.weight()
+    before = control.gravity_torque()
     control.set_payload(Payload('link4', 0.3, (0.0, 0.0, 0.0), NOTHING))
     control.set_payload(Payload('link4', 0.0, (0.0, 0.0, 0.0), NOTHING))
     control.deactivate()
-    np.testing.assert_allclose(control.weight(), before, atol=1e-9)
+    np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-9)
     control.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
     # where it was seen a cycle ago
-    np.testing.assert_allclose(control.weight(), Dynamics(MODEL).gravity(loop.plant.q), atol=1e-3)
+    np.testing.assert_allclose(control.gravity_torque(), Dynamics(MODEL).gravity(loop.plant.q),
+                               atol=1e-3)
     assert control.adaptation.payload.mass == 0.0
 
 
 def test_a_payload_that_is_refused_changes_nothing():
     loop = learned(2.0)
-    before, estimate = loop.control.weight(), loop.control.adaptation.payload.mass
+    before, estimate = loop.control.gravity_torque(), loop.control.adaptation.payload.mass
     with pytest.raises(ModelError, match='its motor may give'):
         loop.control.set_payload(Payload('tool0', 500.0, (0.0, 0.0, 0.0), NOTHING))
-    np.testing.assert_array_equal(loop.control.weight(), before)
+    np.testing.assert_array_equal(loop.control.gravity_torque(), before)
     assert loop.control.adaptation.payload.mass == estimate
 
 

@@ -38,7 +38,7 @@ def test_a_payload_is_blended_in_and_held():
     assert np.abs(loop.error[-1]).max() < 1e-5
     weight = Dynamics(LOADED).gravity(loop.q[-1])
     np.testing.assert_allclose(loop.torque, weight, atol=1e-3)
-    np.testing.assert_allclose(loop.control.weight(), weight, **ROUNDING)
+    np.testing.assert_allclose(loop.control.gravity_torque(), weight, **ROUNDING)
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 1e-3
 
@@ -73,10 +73,10 @@ def test_payloads_on_links_of_one_body_add_up_and_go():
     control.set_payload(LOAD)
     control.set_payload(Payload('link7', 0.5, (0.1, 0.0, 0.0), np.zeros((3, 3))))
     both = LOADED.with_payload('link7', 0.5, (0.1, 0.0, 0.0))
-    np.testing.assert_allclose(control.weight(), Dynamics(both).gravity(BENT), **ROUNDING)
+    np.testing.assert_allclose(control.gravity_torque(), Dynamics(both).gravity(BENT), **ROUNDING)
     control.set_payload(Payload('tool0', 0.0, (0, 0, 0), np.zeros((3, 3))))
     control.set_payload(Payload('link7', 0.0, (0, 0, 0), np.zeros((3, 3))))
-    np.testing.assert_allclose(control.weight(), Dynamics(MODEL).gravity(BENT), **ROUNDING)
+    np.testing.assert_allclose(control.gravity_torque(), Dynamics(MODEL).gravity(BENT), **ROUNDING)
     assert not control.loads.payloads
 
 
@@ -220,7 +220,7 @@ def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
     np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(loop.control.reference.q),
                                rtol=1e-5, atol=1e-5)
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
-    np.testing.assert_allclose(loop.control.weight(), loop.dynamics.gravity(loop.plant.q),
+    np.testing.assert_allclose(loop.control.gravity_torque(), loop.dynamics.gravity(loop.plant.q),
                                **ROUNDING)
 
 
@@ -276,11 +276,11 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
         return control
 
     first, second = activated(), activated()
-    weight = first.weight().copy()
+    weight = first.gravity_torque().copy()
     first.set_payload(LOAD)
     for k in range(11):
         first.update(0.1 * k, BENT, np.zeros(7))
-    assert np.abs(first.weight() - weight).max() > 1.0
+    assert np.abs(first.gravity_torque() - weight).max() > 1.0
     for each in (second, activated()):
         assert not each.loads.payloads
-        np.testing.assert_array_equal(each.weight(), weight)
+        np.testing.assert_array_equal(each.gravity_torque(), weight)

@@ -220,10 +220,10 @@ def test_stop_is_the_built_in_law_and_hold_is_not(loop):
     loop.control.hold()
     loop.run(0.3)
     assert loop.control.law_at_work == 'own_law'
-    loop.control.stop('stop was asked for')
+    loop.control.stop('stop was requested')
     loop.run(0.3)
     assert loop.control.law_at_work == 'computed_torque'
-    assert loop.control.message == 'stop was asked for'
+    assert loop.control.message == 'stop was requested'
 
 
 def test_a_fault_of_somebody_else_takes_the_arm_away_as_well(loop):

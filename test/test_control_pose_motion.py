@@ -255,7 +255,7 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
 
 def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
     control, target = loop.control, pose_of(dyn, near(2))
-    for end, words in ((control.hold, 'hold was asked for'), (lambda: control.stop('x'), 'x'),
+    for end, words in ((control.hold, 'hold was requested'), (lambda: control.stop('x'), 'x'),
                        (lambda: control.fail('broken'), 'broken'),
                        (lambda: loop.coast(0.02), 'the joint states are silent')):
         loop.start(BENT)

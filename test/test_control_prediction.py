@@ -91,7 +91,7 @@ def test_the_weight_of_a_silent_arm_is_that_of_where_it_should_be():
     loop.moving(share=0.8)
     seen = loop.plant.q.copy()
     loop.coast(2.0)
-    np.testing.assert_allclose(loop.control.weight(), loop.torque, atol=1e-3)
+    np.testing.assert_allclose(loop.control.gravity_torque(), loop.torque, atol=1e-3)
     assert np.abs(loop.dynamics.gravity(seen) - loop.torque).max() > 0.1
 
 
@@ -104,7 +104,7 @@ def test_a_joint_that_moves_no_mass_takes_nothing_from_the_others():
     loop.moving()
     loop.coast(1.0)
     assert not loop.control.fault
-    assert np.isfinite(loop.torques).all() and np.isfinite(loop.control.weight()).all()
+    assert np.isfinite(loop.torques).all() and np.isfinite(loop.control.gravity_torque()).all()
     assert not loop.control.reference.qd.any()
 
 

@@ -84,7 +84,7 @@ def test_a_torque_that_may_change_slowly_has_its_time():
     shut_down(loop)
     changes = np.abs(np.diff(loop.torques, axis=0)) / loop.period
     assert (changes[-500:-1] <= 0.3 * MODEL.effort_limit + 1e-6).all()
-    np.testing.assert_allclose(loop.torque, loop.control.weight(), atol=1e-9)
+    np.testing.assert_allclose(loop.torque, loop.control.gravity_torque(), atol=1e-9)
 
 
 def test_states_that_return_while_the_weight_is_carried_end_nothing():
@@ -121,13 +121,13 @@ def test_it_ends_for_any_arm_that_is_shaken():
         loop.plant.qd += random.normal(0.0, 0.05, 7)
         loop.cycle()
     assert loop.control.shutdown_over
-    np.testing.assert_allclose(loop.torque, loop.control.weight(), atol=1.0)
+    np.testing.assert_allclose(loop.torque, loop.control.gravity_torque(), atol=1.0)
 
 
 def test_a_release_is_no_faster_than_the_torque_may_change():
     rate = 0.3 * MODEL.effort_limit
     loop = Loop(MODEL, settings_of(torque_rate_limit=rate), q=BENT)
-    weight = loop.control.weight().copy()
+    weight = loop.control.gravity_torque().copy()
     assert (np.abs(weight) / rate).max() > 0.4
     loop.plant.step = lambda torque: None  # something supports it
     loop.run(1.0)
@@ -145,7 +145,7 @@ def test_it_ends_where_each_state_is_followed_by_silence(period):
     control, state, plant = loop.control, loop.control.host.state, loop.plant
     control.deactivate()
     control.activate(0.0, plant.q, plant.qd, 0.0)
-    came, torque, step = 0.0, control.weight().copy(), 0
+    came, torque, step = 0.0, control.gravity_torque().copy(), 0
     while not control.shutdown_over:
         now = 5e-3 * (step := step + 1)
         assert now < 3.0, 'no end of the shutdown'

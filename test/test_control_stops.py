@@ -49,7 +49,7 @@ def leave(loop):
     loop.settle()
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.coast(0.3)
-    weight = loop.control.weight()
+    weight = loop.control.gravity_torque()
     loop.control.deactivate()
     loop.send(weight)
 

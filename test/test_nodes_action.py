@@ -275,7 +275,7 @@ def test_a_motion_that_somebody_else_stops_is_aborted(probe, arm, client, home):
     arm.moving()
     assert probe.call(Trigger, f'{NODE}/hold').success
     assert client.end(result) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL,
-                                  'hold was asked for')
+                                  'hold was requested')
     held_still(arm)
 
 

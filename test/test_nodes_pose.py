@@ -171,5 +171,5 @@ def test_a_target_wrench_counts_in_cartesian_modes_until_it_times_out(probe, arm
     set_mode(probe, 'computed_torque')
     since = len(arm.process.lines)
     say(message)
-    probe.until(lambda: said(arm.process, 'counts in the Cartesian modes only', since),
+    probe.until(lambda: said(arm.process, 'is used in the Cartesian modes only', since),
                 'the refusal')

@@ -94,7 +94,7 @@ def test_what_was_asked_for_is_none(desk):
     desk.run(0.5)
     desk.loop.control.hold()
     desk.run(0.5)
-    assert desk.logged() == [('INFO', 'hold was asked for')]
+    assert desk.logged() == [('INFO', 'hold was requested')]
     desk.loop.control.fail('broken')
     desk.run(0.1)
     assert desk.logged() == [('ERROR', 'fault: broken')]

@@ -114,7 +114,7 @@ def test_a_floating_arm_is_held_before_a_long_one_begins():
 
 
 @pytest.mark.parametrize('end, words', [
-    (lambda control: control.hold(), 'hold was asked for, while 2000 points were checked'),
+    (lambda control: control.hold(), 'hold was requested, while 2000 points were checked'),
     (lambda control: control.fail('broken'), 'broken'),
     (lambda control: control.deactivate(), 'not active|while 2000')])
 def test_what_is_being_checked_when_the_arm_is_stopped_never_begins(desk, end, words):
@@ -196,7 +196,7 @@ def test_a_trajectory_that_is_refused_replaces_nothing(desk):
 
 
 @pytest.mark.parametrize('end, reason', [
-    (lambda control: control.hold(), 'hold was asked for'),
+    (lambda control: control.hold(), 'hold was requested'),
     (lambda control: control.fail('broken'), 'broken'),
     (lambda control: control.deactivate(), 'the controller is not active any more'),
     (lambda control: control.reach([0.5, 0.0, 0.5], [0.0, 0.0, 0.0, 1.0]),

@@ -1,4 +1,8 @@
-"""What may be asked of an arm under control. Requests raise, and change nothing when they do."""
+"""
+Controller of one arm: requests to its control cycle, and its state.
+
+A request that is refused raises, and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +51,11 @@ from robodyn_ros.trajectory import (
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
           Mode.LINEAR_FEEDBACK, Mode.CARRY)  # in the order of `steps.motion`
-_SAME = 1e-6       # rad or m that the reference may be beside a departure
-_LEAD = 0.02       # s from a request to the begin of a motion in a loop elsewhere,
-_CLOSE = 5e-4      # rad or m that its reference may be beside what was expected,
-_LATE, _NEAR = 0.05, 5e-3  # s and rad or m that such a loop may have gone on meanwhile
-_NOTICED = 0.05    # part of the gains that is worth a line
+_SAME = 1e-6       # rad or m, difference of the reference from a start state
+_LEAD = 0.02       # s from a request to the start of a motion in the native loop,
+_CLOSE = 5e-4      # rad or m, difference of its reference from the expected one,
+_LATE, _NEAR = 0.05, 5e-3  # s and rad or m by which it may have advanced meanwhile
+_NOTICED = 0.05    # reduction of gains that is reported
 _LINEAR = Mode.LINEAR_FEEDBACK.value
 _USUAL_LAW = 'computed_torque'
 
@@ -59,17 +63,17 @@ _USUAL_LAW = 'computed_torque'
 @dataclass(frozen=True, eq=False)
 class StartState:
     """
-    Where a motion leaves from.
+    Start of a motion.
 
     Attributes
     ----------
     moment : float
-        Time of the cycle at which it begins.
+        Time of the cycle at which the motion starts, in s.
     reference : Reference
-        What is asked of the joints then.
+        Reference at that time.
     here : (2, nv) array
-        Lower and upper bounds of where the joints are: beyond their limits at most as far as
-        they are now.
+        Lower and upper bounds of the position: beyond the position limits at most as far as the
+        joints are now.
     side : (nv,) array
         1 for a joint in recovery beyond its upper limit, -1 below its lower limit, else 0.
 
@@ -88,7 +92,7 @@ class ArmController:
     Parameters
     ----------
     dynamics : Dynamics
-        The arm; of `with_slots(model)` if it is to take payloads on all of its links.
+        Dynamics of the arm; of `with_slots(model)` for payloads on any link.
     settings : Settings, optional
         Settings of the cycle; default the usual ones.
     own_law : CompiledLaw or OwnLawRunner, optional
@@ -105,19 +109,19 @@ class ArmController:
     host : Host
         Memory and program of the cycle.
     loads : Loads
-        What the arm is known to carry.
+        Known payloads.
     adaptation : Adaptation
-        What is learned about that by the adaptive law.
+        Payload estimated by the adaptive law.
     wrenches, target : ExternalWrenches
-        What is known to push the arm, and what a link is to press, turned round.
+        Known external wrenches, and the negative of the wrench that a link is to apply.
     observation : ContactObserver
         External torque and collisions.
     reference : Reference
-        What is asked of the joints now.
+        Present reference of the joints.
     terms : (12, nv) array
-        Terms of the last torque, rows as in `Term`. TOTAL is what was sent; LIMIT is all that
-        keeps it from being what the law says: saturation, brakes in front of position limits,
-        transitions, and the limits of rate and effort.
+        Terms of the last torque, rows as in `Term`. TOTAL is the torque sent; LIMIT its difference
+        from that of the law: saturation, brakes at position limits, transitions, and the limits of
+        rate and effort.
 
     """
 
@@ -187,7 +191,7 @@ class ArmController:
 
     def compile_others(self, done: Callable[[], None]) -> list[str]:
         """
-        Return the laws that are not compiled yet, and compile them meanwhile, see `close`.
+        Return the laws that are not compiled yet, and compile them in the background.
 
         Without this each is compiled when its mode is entered, which takes up to some seconds.
         `done` is called at the end, maybe by a thread.
@@ -199,7 +203,7 @@ class ArmController:
         self.host.made.prepare(*TRACKING)
 
     def close(self) -> None:
-        """End what `compile_others` has begun."""
+        """Stop the compilation that `compile_others` started."""
         self.host.made.stop()
 
     # --- the cycle --------------------------------------------------------------------------
@@ -257,7 +261,7 @@ class ArmController:
     def wait(self, arrival: float, permitted: bool = True, due: bool = False,
              problem: str = '') -> np.ndarray | None:
         """
-        Return the torque that is due although no state has come, or None.
+        Return the torque that is due without a new state, or None.
 
         Parameters
         ----------
@@ -266,7 +270,7 @@ class ArmController:
         due : bool
             Whether a torque is due between two states.
         problem : str
-            Why states that came could not be read, for the message of a silence.
+            Reason why received states could not be read, for the message of a silence.
 
         """
         self._state.cause[()] = self.cause(problem)
@@ -280,13 +284,13 @@ class ArmController:
         return None if self._m.acceptance.kind == REQUESTS else torque
 
     def check_time(self) -> None:
-        """Drop what was announced if a simulation has set its clock back; after each cycle."""
+        """Drop timed inputs if a simulation has set its clock back; after each cycle."""
         before, self._latest = self._latest, float(self._m.before)
         if self._latest < before - self.settings.external_wrench.timeout:
             self._drop_announced()
 
     def lose(self) -> None:
-        """Take note that another commander has the arm: it is found anew with the next state."""
+        """Record that another node commands the arm: the next state starts control anew."""
         self._p.acceptance.lost += 1.0
 
     def between(self, now: float) -> tuple[np.ndarray, Verdict]:
@@ -303,7 +307,7 @@ class ArmController:
         Return the torque while no state can be used.
 
         The reference comes to rest, and the law brings there an arm that the model predicts from
-        the last state seen and the torques since. What remains at rest is the weight. A motion
+        the last state used and the torques since. At rest the gravity torque remains. A motion
         ends with the `reason` as its message.
         """
         self._state.cause[()] = self.cause(reason)
@@ -320,18 +324,18 @@ class ArmController:
         return self._messages.problem(self._m.acceptance.problem)
 
     def silence(self, age: float) -> str:
-        """Return why there is no state that counts; age: of the newest one that did, in s."""
+        """Return why no state is used; age: of the newest one that was, in s."""
         m = self._m.acceptance
         why = {**vars(m.problem if m.problem.code else m.remark), 'time': age}
         if not m.problem.code:
             why['bound'] = self._state.cause
         return self._messages.text(SimpleNamespace(**why))
 
-    # --- taking over, and leaving -----------------------------------------------------------
+    # --- activation and deactivation --------------------------------------------------------
 
     def activate(self, now: float, q: np.ndarray, qd: np.ndarray, arrival: float = 0.0) -> None:
         """
-        Take over the arm where it is: the first torque is its weight, and nothing jumps.
+        Activate at the measured position: the first torque is the gravity torque.
 
         `arrival` is the time of the steady clock of `receive`.
 
@@ -350,29 +354,29 @@ class ArmController:
         self._locate(motion.TO_TAKE_OVER, now, q, qd)
 
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Raise `StateError` if the arm cannot be taken over in this state."""
+        """Raise `StateError` if control cannot be activated in this state."""
         check_state(self.model, q, qd, self.settings.position_limits)
-        problem = self._unbearable(self._weight(q), self.bounds)
+        problem = self._overload(self._gravity_torque(q), self.bounds)
         if problem:
-            raise StateError(f'{problem}; bring the arm to where it weighs less, or raise '
-                             'effort_margin or effort_limit')
+            raise StateError(f'{problem}; move the arm to a pose with less gravity torque, or '
+                             'raise effort_margin or effort_limit')
         for name, ratio in self.contradicted_velocities.items():
             if not -SMALL < ratio < WRONG:
                 reason = self._messages.text(SimpleNamespace(
                     code=CONTRADICTED, joint=self.model.joint_names.index(name), value=ratio,
                     bound=0.0, time=0.0))
-                raise StateError(f'{reason}; mend the driver and start it anew, or move the arm '
-                                 'by hand until they agree', joint=name, value=ratio)
+                raise StateError(f'{reason}; correct and restart the driver, or move the arm by '
+                                 'hand until they agree', joint=name, value=ratio)
 
     def check_effort(self, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
                      driver_compensates_gravity: bool = False) -> str:
         """
-        Compare the effort of the resting arm, (nv,), with its weight, see `takeover`.
+        Compare the effort of the resting arm, (nv,), with its gravity torque, see `takeover`.
 
         Returns
         -------
         notice : str
-            Why there was nothing to compare, or only a part; '' if all was.
+            Reason why all or some joints were not compared; '' if all were.
 
         Raises
         ------
@@ -386,22 +390,22 @@ class ArmController:
                             driver_compensates_gravity)
 
     def deactivate(self) -> None:
-        """Drop all motion; the torque to leave behind is `weight`."""
+        """End all motion; the last torque to be sent is `gravity_torque`."""
         self._ask(motion.TO_DEACTIVATE)
 
     def shut_down(self, message: str, release: float | None = None) -> None:
         """
         End control within some seconds: see `shutdown_over`, then deactivate. Never raises.
 
-        The arm comes to rest by the built-in law; then feedback gives way to the weight. An arm
-        that swings without feedback is brought to rest once more.
+        The built-in law brings the arm to rest; then feedback fades to the gravity torque. An arm
+        that swings without feedback is stopped again.
 
         Parameters
         ----------
         message : str
             How a motion under way ends.
         release : float, optional
-            Time in s in which the weight fades away at the end; by default it is the last torque.
+            Time in s of a ramp to zero at the end; by default the gravity torque is the last one.
 
         """
         if self.mode is Mode.INACTIVE:
@@ -419,15 +423,15 @@ class ArmController:
 
     def resume(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """
-        Hold where the arm is found after silence; feedback grows from nothing.
+        Hold at the measured position after silence; feedback grows from zero.
 
-        Also after a pause without calls of `coast`; an arm that floats then goes on.
+        Also after a pause without calls of `coast`; an arm that floats continues to float.
         """
         if self.mode is not Mode.INACTIVE:
             self._locate(motion.TO_RESUME, now, q, qd)
 
     def start_from(self, torque: np.ndarray) -> None:
-        """Go on from a torque, (nv,), that another commander has sent."""
+        """Start from the last torque, (nv,), of another commander."""
         self._p.start_torque[:] = torque
         self._p.start += 1.0
         self.host.apply()
@@ -435,9 +439,9 @@ class ArmController:
     # --- motion -----------------------------------------------------------------------------
 
     def hold(self) -> None:
-        """Come to rest and stay."""
+        """Decelerate and hold."""
         self._require_ready()
-        self._ask(motion.TO_REST, 'hold was asked for', disables=1.0)
+        self._ask(motion.TO_REST, 'hold was requested', disables=1.0)
 
     def stop(self, message: str) -> None:
         """Decelerate from the present motion, then hold, by the built-in law; never raises."""
@@ -450,9 +454,9 @@ class ArmController:
             self._ask(motion.TO_REST, message)
 
     def compensate_gravity(self) -> None:
-        """Carry the weight and follow the hand: the arm floats."""
+        """Compensate gravity without position feedback: the arm floats."""
         self._require_ready()
-        self._ask(motion.TO_FLOAT, 'float was asked for', disables=1.0)
+        self._ask(motion.TO_FLOAT, 'float was requested', disables=1.0)
 
     def fail(self, fault: str) -> None:
         """Latch a fault and stop; the first fault stays."""
@@ -478,7 +482,7 @@ class ArmController:
 
     def reach(self, position, quaternion) -> None:
         """
-        Bring the link to a pose, in place of what runs; in any mode that follows references.
+        Move the link to a pose, in place of the present motion; in any mode with references.
 
         Parameters
         ----------
@@ -504,7 +508,7 @@ class ArmController:
     def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
         """
-        Follow a trajectory from now on, in place of what runs.
+        Follow a trajectory from now on, in place of the present motion.
 
         Parameters
         ----------
@@ -525,7 +529,7 @@ class ArmController:
         Raises
         ------
         TrajectoryError, StateError
-            Why it is not followed; what ran before goes on.
+            The trajectory is rejected; the present motion continues.
 
         """
         start_state = self.start_state()
@@ -536,7 +540,7 @@ class ArmController:
 
     def start_state(self, lead: float = 0.0) -> StartState:
         """
-        Return where a motion may leave from, now or in `lead` seconds.
+        Return the start state of a motion, now or in `lead` seconds.
 
         Raises
         ------
@@ -548,7 +552,7 @@ class ArmController:
         self._load_dynamics()  # for `plan`
         # time goes on from the reference of the last cycle
         if self.host.remote is not None and self.mode not in (Mode.FLOAT, Mode.REACH):
-            lead = max(lead, _LEAD)  # a loop elsewhere goes on meanwhile
+            lead = max(lead, _LEAD)  # the native loop continues meanwhile
         model, walls = self.model, self._m.walls
         tolerance, side = self.settings.position_limits.tolerance, self._recovering
         seen = np.clip(self._m.q, model.lower - tolerance, model.upper + tolerance)
@@ -559,7 +563,7 @@ class ArmController:
     def plan(self, start_state: StartState, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
         """
-        Return the motion along the points, or raise why there is none; in any thread.
+        Return the trajectory along the points, checked; may be called in any thread.
 
         Parameters
         ----------
@@ -568,7 +572,7 @@ class ArmController:
         joint_names, points
             As received.
         zero : float, optional
-            Time of the cycle from which the points count; default the departure.
+            Time of the cycle from which the points count; default the start state.
 
         Raises
         ------
@@ -586,13 +590,13 @@ class ArmController:
                        limits.recovery_speed)
         check_feasibility(trajectory, self._needed, bounds.usable, model.joint_names,
                           units=model.effort_units, margin=bounds.margin)
-        trajectory.table  # made here, beside the cycle
+        trajectory.table  # computed here, not in the cycle
         return trajectory
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
               tolerances: Tolerances | None = None) -> bool:
         """
-        Follow a planned trajectory from its start state on, in place of what runs.
+        Follow a planned trajectory from its start state on, in place of the present motion.
 
         Parameters
         ----------
@@ -604,8 +608,8 @@ class ArmController:
         Returns
         -------
         bool
-            False, and nothing has changed, if the start state has passed or is not on the way any
-            more: plan again.
+            False, without any change, if the start state has passed or differs from the reference
+            by now: plan again.
 
         Raises
         ------
@@ -620,8 +624,8 @@ class ArmController:
         lead = start_state.moment - float(self._m.before)
         away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
         if self.mode in (Mode.FLOAT, Mode.REACH):
-            # where a hand moves the arm its place at a later time is not known; a loop elsewhere
-            # has gone on meanwhile
+            # the later position of an arm moved by hand is not known; the native loop has
+            # continued meanwhile
             late, near = (_LATE, _NEAR) if elsewhere else (0.0, _SAME)
             good = -late <= lead <= 0.0 and away < near
         else:
@@ -675,10 +679,10 @@ class ArmController:
         """
         Use other settings from the next cycle on; the torque goes over smoothly.
 
-        The integral of a joint whose `ki` is 0 is zero from then on. Its torque, for example
-        the weight of an unknown load, fades within `transition_time` (at once, but for the torque
-        rate limit, where that is 0), and the joint then settles beside its reference. A change
-        from one `ki` above 0 to another keeps the integral, and with it the torque.
+        The integral of a joint whose `ki` is 0 is zero from then on. Its torque, for example the
+        gravity torque of an unknown load, fades within `transition_time` (at once, but for the
+        torque rate limit, where that is 0), and the joint then settles beside its reference. A
+        change from one `ki` above 0 to another keeps the integral, and with it the torque.
 
         Raises as `check_change`, and changes nothing then.
         """
@@ -711,7 +715,7 @@ class ArmController:
         self._schedule.check(design.gains)
         if self.mode is not Mode.INACTIVE and design.bounds.usable.tolist() != (
                 self.bounds.usable.tolist()):
-            problem = self._unbearable(self._weight(self._m.q), design.bounds)
+            problem = self._overload(self._gravity_torque(self._m.q), design.bounds)
             if problem:
                 raise ParameterError(f'{problem}: the arm would fall')
         if enters or settings.mode != before.mode:
@@ -747,7 +751,7 @@ class ArmController:
             self._enter(design.settings.mode)
 
     def _enter(self, mode: str) -> None:
-        """Let the mode of a controller that is active begin."""
+        """Start a mode of an active controller."""
         if mode == Mode.FLOAT.value:
             self.compensate_gravity()
         elif self.mode is Mode.FLOAT or (mode == _LINEAR and not self._expects_linear):
@@ -769,7 +773,7 @@ class ArmController:
         made = self.host.made
         if not made.ready(mode):
             if made.compiling:  # a control thread does not wait for that
-                raise StateError(f'law {mode} is still being compiled; ask again in a few '
+                raise StateError(f'law {mode} is still being compiled; try again in a few '
                                  'seconds')
             made.prepare(mode)
 
@@ -786,14 +790,14 @@ class ArmController:
         self.reflection.change(design.bounds.usable, design.settings.reflection)
         self.observation.change(design.settings, design.bounds.usable)
 
-    # --- what the law takes into account ----------------------------------------------------
+    # --- loads and external torques ---------------------------------------------------------
 
     def set_payload(self, payload: Payload) -> None:
         """
-        Carry a payload, in place of what its link carried; mass 0 is none.
+        Set the payload of a link; mass 0 removes it.
 
         It is blended in within `load_time`, at once while inactive. On the link of
-        `adaptation` it also takes the place of what was learned.
+        `adaptation` it also replaces the estimate.
 
         Raises
         ------
@@ -808,12 +812,12 @@ class ArmController:
 
     def set_gravity(self, gravity) -> None:
         """
-        Use another gravity, (3,) in the frame of the base (m/s^2), as with a payload.
+        Set the gravity vector, (3,) in the frame of the base (m/s^2), blended in as a payload.
 
         Raises
         ------
         ModelError
-            It is not finite, too large, or more than the motors could hold.
+            It is not finite, too large, or the motors could not hold the arm.
 
         """
         check_gravity(gravity)
@@ -824,7 +828,7 @@ class ArmController:
         target = self.loads.runtime_parameters(payloads, gravity)
         if active:
             learned = 0.0 if forget else self._m.loads.learned
-            problem = self._unbearable(
+            problem = self._overload(
                 self.loads.gravity_torque(self._m.q, target + learned), self.bounds)
             if problem:
                 raise ModelError(f'{what}: {problem}; check the number and its unit')
@@ -840,8 +844,8 @@ class ArmController:
         """
         Take into account a wrench, (6,), that the environment applies to a link.
 
-        It counts for `external_wrench.timeout` while the arm follows or holds; a floating arm
-        gives way to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
+        It is used for `external_wrench.timeout` while the arm follows or holds; a floating arm
+        yields to it. Raises as `ExternalWrenches.apply`, and ModelError for a wrench that the
         motors could not bear here.
         """
         self._check_wrench(link, wrench, 'wrench', 'against it',
@@ -850,15 +854,15 @@ class ArmController:
 
     def press(self, now: float, link: str, wrench) -> None:
         """
-        Let a link apply a wrench, (6,) in its axes, to what it touches.
+        Apply a wrench, (6,) in the axes of a link, to the environment.
 
-        It counts for `external_wrench.timeout` while a Cartesian law is at work. Raises as
+        It is used for `external_wrench.timeout` while a Cartesian law is active. Raises as
         `ExternalWrenches.apply`, StateError in other modes, and ModelError for a wrench that the
         motors could not apply here.
         """
         law = self.law
         if not TRACKING[law].cartesian:
-            raise StateError(f'a target wrench counts in the Cartesian modes only, the mode is '
+            raise StateError(f'a target wrench is used in the Cartesian modes only, the mode is '
                              f'{law}; set mode to cartesian_impedance or operational_space')
         self._require_ready()
         reaction = -np.asarray(wrench, dtype=float)
@@ -867,28 +871,29 @@ class ArmController:
 
     def reflect(self, now: float, torque) -> None:
         """
-        Let the hand feel another arm's external torque, (nv,), while this one floats.
+        Reflect another arm's external torque, (nv,), while this one floats.
 
-        It counts for `external_wrench.timeout`. Raises as `Reflection.take`, and StateError if
-        none of it is to be reflected.
+        It is used for `external_wrench.timeout`. Raises as `Reflection.take`, and StateError if
+        the gain is 0.
         """
         if not self.reflection.enabled:
-            raise StateError('reflection.gain is 0: nothing of it is shown; set a part, 0.5 say')
+            raise StateError('reflection.gain is 0: no torque is reflected; set it, for example '
+                             'to 0.5')
         self.reflection.take(now, torque, self.settings.external_wrench.timeout)
 
     def take_linear_feedback(self, now: float, command: LinearCommand) -> None:
         """
-        Let the arm do what a command says, for `linear_feedback.timeout`.
+        Apply a command of linear feedback, for `linear_feedback.timeout`.
 
         Raises
         ------
         StateError, ArgumentError
-            Why not; the command before counts until it is out of date.
+            The command is rejected; the one before is used until its timeout.
 
         """
         if not self._expects_linear:
-            raise StateError('linear feedback is not to have the arm: set the parameter mode to '
-                             'linear_feedback, again if it was taken away meanwhile')
+            raise StateError('linear feedback is not active: set the parameter mode to '
+                             'linear_feedback, again if it was disabled meanwhile')
         self._require_inside('linear feedback')
         self._load_dynamics()  # for the checks
         bounds = self.settings.linear_feedback
@@ -898,7 +903,7 @@ class ArmController:
 
     @property
     def dynamics(self) -> Dynamics:
-        """Return the dynamics, which compute with the loads as they are blended now."""
+        """Return the dynamics, with the present blend of loads."""
         self._load_dynamics()
         return self._dynamics
 
@@ -910,7 +915,7 @@ class ArmController:
 
     @property
     def mode(self) -> Mode:
-        """Return what the controller does."""
+        """Return the present state of the controller."""
         return _MODES[int(self._m.motion.mode)]
 
     @property
@@ -920,7 +925,7 @@ class ArmController:
 
     @property
     def message(self) -> str:
-        """Return how the last motion ended."""
+        """Return the reason of the end of the last motion."""
         return self._messages.text(self._m.motion.message)
 
     @property
@@ -957,28 +962,28 @@ class ArmController:
 
     @property
     def interruptions(self) -> int:
-        """How often a motion was broken off, or forbidden to begin."""
+        """Number of motions that were interrupted, or dropped before their start."""
         return int(self._m.motion.interruptions)
 
     @property
     def task(self) -> TaskReport | None:
-        """Return the report of a Cartesian law; None while another one is at work."""
+        """Return the report of a Cartesian law; None while another law is active."""
         led = self.mode in (Mode.FLOAT, Mode.LINEAR_FEEDBACK)
         return self._task if TRACKING[self.law].cartesian and not led else None
 
     @property
     def effort_limit(self) -> np.ndarray:
-        """Effort limits that are obeyed, (nv,)."""
+        """Effort limits in use, (nv,), in N m or N."""
         return self.bounds.effort
 
     @property
     def at_rest(self) -> bool:
-        """Whether no motion is asked of the joints."""
+        """Whether no motion is commanded."""
         return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.CARRY)
 
     @property
     def feedback_part(self) -> float:
-        """Return the part of the law's feedback that the distance of the torques allows."""
+        """Return the part of the feedback that the interval of the torques permits."""
         return float(feedback_share.stable_share(
             self._m.share, float(self._p.law_damping), float(self._p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
@@ -992,19 +997,19 @@ class ArmController:
 
     @property
     def missing_rotors(self) -> str:
-        """Return which joints lack the inertia of a rotor, as it seems; '' if none."""
+        """Return the joints that seem to lack rotor inertia; '' if none."""
         gains = self.design.gains
         return missing_rotors(self.model, gains.inertia - gains.armature, gains.armature)
 
     @property
     def gains_not_borne(self) -> dict[str, float]:
-        """Return the largest part of its gains that a joint did not bear under the present law."""
+        """Return by joint the largest reduction of its gains under the present law."""
         return {name: float(part) for name, part in zip(
             self.model.joint_names, self._m.light.reduction) if part > _NOTICED}
 
     @property
     def law_at_work(self) -> str:
-        """Return the mode that has the arm, which may be another than was chosen."""
+        """Return the active mode, which may differ from the chosen one."""
         if self.mode is Mode.FLOAT:
             return Mode.FLOAT.value
         active = self._m.external_law.active
@@ -1046,38 +1051,38 @@ class ArmController:
         return int(self._m.acceptance.plausibility.outliers)
 
     def _names(self, chosen) -> list[str]:
-        if not np.any(chosen):  # as nearly always, and often asked for
+        if not np.any(chosen):  # the usual case, and called often
             return []
         return [name for name, each in zip(
             self.model.joint_names, np.broadcast_to(chosen, self.model.nv)) if each]
 
     def saturated_joints(self) -> list[str]:
-        """Return the joints whose torque was cut in the last cycle."""
+        """Return the joints whose torque was clamped in the last cycle."""
         return self._names(self._m.verdict.saturated)
 
-    def weight(self) -> np.ndarray:
-        """Return the torque that holds the arm still where it was seen last, or is predicted."""
+    def gravity_torque(self) -> np.ndarray:
+        """Return the gravity torque, (nv,), at the last measured, or predicted, position."""
         m = self._m
         scale = self.design.gains.safe_gravity_scale
-        return self._weight(m.predicted.q if m.coasting else m.q) * scale
+        return self._gravity_torque(m.predicted.q if m.coasting else m.q) * scale
 
     def pose(self, q: np.ndarray) -> np.ndarray:
-        """Return where joint positions have the link, (4, 4) in the base frame."""
+        """Return the pose of the link at joint positions, (4, 4) in the base frame."""
         return self._dynamics.forward_kinematics(q, self.design.task_gains.link)
 
     def tool_poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the link was seen last, and where its reference is."""
+        """Return the measured pose of the link, and that of its reference."""
         return self.pose(self._m.q), self.pose(self.reference.q)
 
     # --- requests to the cycle --------------------------------------------------------------
 
     def _ask(self, kind: float, text: str = '', disables: float = 0.0, now: float = 0.0) -> None:
-        """Put a request into the program, and let the memory follow it at a time."""
+        """Write a request into the program, and apply it to the memory at a time."""
         request(self._p, kind, self.cause(text), disables)
         self.host.apply(now)
 
     def _locate(self, kind: float, now: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Ask for something that begins from a state."""
+        """Make a request that starts from a measured state."""
         state = self._state
         state.q[:], state.qd[:] = q, qd
         self._ask(kind, now=now)
@@ -1088,7 +1093,7 @@ class ArmController:
 
     @property
     def has_python_law(self) -> bool:
-        """Whether there is a law of the user that is not compiled."""
+        """Whether there is an own law in Python."""
         return isinstance(self._own, OwnLawRunner)
 
     def _code(self, text: str) -> float:
@@ -1097,7 +1102,7 @@ class ArmController:
         return self._messages.code(text, (*evidence, m.external_law.reason))
 
     def _ask_own(self, runtime: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
-        """Ask the law of the user; return its terms, and the code of a problem."""
+        """Evaluate the own law; return its terms, and the code of a problem."""
         self._dynamics.runtime[:] = runtime
         m, now = self._m, float(self._state.now)
         q, qd, *reference, external = rows[:7]
@@ -1108,7 +1113,7 @@ class ArmController:
         return self._own.rows, self.cause(problem)
 
     def _drop_announced(self) -> None:
-        """Drop what counts until a time of the law."""
+        """Drop inputs with a timeout."""
         for announced in (self.wrenches, self.target, self.reflection):
             announced.clear()
         self._p.external_law.until[()] = -np.inf
@@ -1117,7 +1122,7 @@ class ArmController:
 
     @property
     def _expects_linear(self) -> bool:
-        """Whether linear feedback is to have the arm."""
+        """Whether linear feedback was chosen."""
         return bool(self._m.external_law.chosen == external_law.LINEAR)
 
     def _require_ready(self) -> None:
@@ -1145,13 +1150,13 @@ class ArmController:
                             self.settings.position_limits.tolerance)
 
     def _require_inside(self, what: str) -> None:
-        """Raise `StateError` while a joint is in recovery, for what may lead it anywhere."""
+        """Raise `StateError` for a request that is refused while a joint is in recovery."""
         if self.recovery:
             raise StateError(f'{self.recovery}, so {what} is refused: bring it inside by a '
                              'trajectory, or by hand while the arm floats')
 
     def _check_wrench(self, link: str, wrench, what: str, role: str, remedy: str = '') -> None:
-        """Raise `ModelError` for a wrench, (6,), that the motors could not bear here."""
+        """Raise `ModelError` for a wrench, (6,), beyond the torque of the motors here."""
         torque = np.abs(self.wrenches.effect(self._m.q, link, wrench))
         share = torque / self.bounds.usable
         j = int(np.argmax(share))
@@ -1161,24 +1166,24 @@ class ArmController:
                 f'{self._effort(j, torque[j])} {role}, its motor may give '
                 f'{self._effort(j, self.bounds.usable[j])}{remedy}', link=link)
 
-    def _unbearable(self, gravity: np.ndarray, bounds: Bounds) -> str:
-        """Return which motor could not hold the arm against such a gravity, or ''."""
-        weight = gravity * self.design.gains.safe_gravity_scale
+    def _overload(self, gravity: np.ndarray, bounds: Bounds) -> str:
+        """Return the motor that could not hold the arm with such a gravity torque, or ''."""
+        torque = gravity * self.design.gains.safe_gravity_scale
         with np.errstate(divide='ignore', invalid='ignore'):
-            share = np.abs(weight) / bounds.usable
+            share = np.abs(torque) / bounds.usable
         j = int(np.argmax(np.nan_to_num(share)))
         if not share[j] > 1.0:
             return ''
-        return (f"joint '{self.model.joint_names[j]}' would need {self._effort(j, weight[j])} to "
+        return (f"joint '{self.model.joint_names[j]}' would need {self._effort(j, torque[j])} to "
                 f'hold the arm here, its motor may give {self._effort(j, bounds.usable[j])}')
 
     def _effort(self, joint: int, value: float) -> str:
         return f'{value:.4g} {self.model.effort_units[joint]}'
 
-    def _weight(self, q: np.ndarray) -> np.ndarray:
-        """Return g(q) with the loads as blended now."""
+    def _gravity_torque(self, q: np.ndarray) -> np.ndarray:
+        """Return g(q), (nv,), with the present blend of loads."""
         return self.dynamics.gravity(q)
 
     def _needed(self, q, qd, qdd):
-        """Return the torque that motions take, batched; without friction."""
+        """Return the torque of motions, (N, nv), without friction."""
         return self._dynamics.inverse_dynamics(q, qd, qdd) + self.design.gains.armature * qdd

@@ -185,7 +185,7 @@ class ControllerHost:
         c = self.controller
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
-                'weight': c.weight(), 'wrench': c.observation.wrench(),
+                'weight': c.gravity_torque(), 'wrench': c.observation.wrench(),
                 'feedback_part': np.array([c.feedback_part]),
                 'learned': c.adaptation.pseudo_inertia,
                 'pose_error': np.zeros(6) if c.task is None else c.task.pose_error}

@@ -4,6 +4,7 @@ import re
 
 # pattern in the stored header, replacement
 _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
+    ('(hold|float|stop) was asked for', r'\1 was requested'),
     ('"guest": ', '"external_law": '),
     (r"joint '(\w+)' feels (\S+ N(?: m)?) from outside", r"external torque of joint '\1' is \2"),
     ('check encoder, names, and who else publishes',
@@ -23,6 +24,15 @@ _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
     ('the joint states carry no effort', 'the joint states contain no effort'),
     ('belongs to the immovable base, no joint feels it; name',
      'belongs to the immovable base; name'),
+    ('bring the arm to where it weighs less, or raise effort_margin',
+     'move the arm to a pose with less gravity torque, or raise effort_margin'),
+    ('linear feedback is not to have the arm: set the parameter mode to linear_feedback, again if '
+     'it was taken away meanwhile',
+     'linear feedback is not active: set the parameter mode to linear_feedback, again if it was '
+     'disabled meanwhile'),
+    ('nothing of it is shown; set a part, 0.5 say',
+     'no torque is reflected; set it, for example to 0.5'),
+    ('a target wrench counts in', 'a target wrench is used in'),
     ('times that is not taken', 'times that is rejected'),
     ('in contact with something stiff that is', 'in contact with a stiff environment that is'),
     ('no word of the guard yet', 'no message of the guard yet'),

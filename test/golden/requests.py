@@ -80,7 +80,7 @@ REQUESTS = {
         check_effort, check_state)},
     'hold': lambda host, now: host.controller.hold(),
     'float': lambda host, now: host.controller.compensate_gravity(),
-    'stop': lambda host, now: host.controller.stop('stop was asked for'),
+    'stop': lambda host, now: host.controller.stop('stop was requested'),
     'cancel': lambda host, now: host.controller.come_to_rest('the goal is cancelled'),
     'fail': lambda host, now, fault: host.controller.fail(fault),
     'mode': lambda host, now, mode: host.controller.enter(mode),

@@ -75,7 +75,7 @@ class Shutdown:
         while not self._guard.commands:
             permitted = self._guard.may_command()
             if permitted:
-                self._output.command(self._controller.weight())
+                self._output.command(self._controller.gravity_torque())
             self._guard.send_heartbeat(permitted)
             if permitted:
                 return

@@ -26,10 +26,9 @@ import ros_process  # noqa: F401
 
 LONGEST = 20_000     # characters of a refusal that lists all mistakes of a file
 MODEL = RobotModel.from_urdf(URDF)
-TABLES = {
-    'computed_torque_controller': for_joints(
-        parameters(controller_parameters.ControllerSettings), MODEL.joint_names),
-    'robot_simulator': simulator_parameters.PARAMETERS}
+TREES = {'computed_torque_controller': controller_parameters.ControllerSettings,
+         'robot_simulator': simulator_parameters.SimulatorSettings}
+TABLES = {name: for_joints(parameters(tree), MODEL.joint_names) for name, tree in TREES.items()}
 VALUES = (
     True, False, 0, 1, -1, 7, 2**31, 2**63 - 1, -2**63, 0.0, -0.0, 0.5, 1.0, -1.0, 1e-300, 1e6,
     1e22, 1e308, -1e308, math.inf, -math.inf, math.nan, '', ' ', 'shoulder', 'elbow:0.1',
@@ -80,6 +79,13 @@ def check_words(text):
     assert 0 < len(text) < LONGEST, len(text)
 
 
+def declared(node, name, check=None):
+    """Return the parameters of a node, those of its joints included."""
+    made = Parameters(node, TREES[name], check)
+    made.declare_for(MODEL.joint_names)
+    return made
+
+
 class Live:
     """A node of each kind that runs, for changes of its parameters."""
 
@@ -87,10 +93,10 @@ class Live:
         context = rclpy.Context()
         rclpy.init(context=context)
         self.nodes = {}
-        for name, table in TABLES.items():
+        for name in TABLES:
             node = Node(name, context=context, use_global_arguments=False)
-            self.nodes[name] = node, Parameters(
-                node, table, changed=lambda values, _, name=name: check_values(name, values))
+            self.nodes[name] = node, declared(
+                node, name, lambda values, _, name=name: check_values(name, values))
 
 
 @cache
@@ -117,7 +123,7 @@ def changes(choose):
         check_snapshot(TABLES[name], parameters.values)
         for each in TABLES[name]:
             told = node.get_parameter(each.name).value
-            assert each.checked(told) == getattr(parameters.values, each.attribute)
+            assert each.checked(told) == by_name(parameters.values)[each.name]
     else:
         check_words(result.reason)
         assert parameters.values is before
@@ -143,10 +149,10 @@ def _start(name, table, path):
     try:
         _start_ros([name, '--ros-args', '--params-file', path])
         node = Node(name)
-        parameters = Parameters(node, table)
-        check_snapshot(table, parameters.values)
-        parameters.refuse_unknown()
-        check_values(name, parameters.values)
+        made = declared(node, name)
+        check_snapshot(table, made.values)
+        made.refuse_unknown()
+        check_values(name, made.values)
     except RobodynError as error:
         check_words(str(error))
     finally:

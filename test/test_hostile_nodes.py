@@ -18,7 +18,7 @@ from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller import loop, node as controller  # noqa: E402
+from robodyn_ros.nodes.controller import loop, node as controller, parameters  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
 from robodyn_ros.safety import GuardState  # noqa: E402
@@ -202,7 +202,7 @@ def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(
     'impedance.stiffness', 'impedance.damping', 'impedance.inertia', 'cartesian.stiffness',
     'cartesian.damping', 'friction.viscous', 'friction.coulomb', 'float_damping'])
 def test_gains_have_a_largest_value(parameter):
-    row = next(each for each in controller.PARAMETERS if each.name == parameter)
+    row = next(each for each in parameters.PARAMETERS if each.name == parameter)
     assert row.checked([row.maximum]) == (row.maximum,)
     for value in (1.001 * row.maximum, 1e12, float('inf'), float('nan')):
         with pytest.raises(ParameterError, match=parameter):

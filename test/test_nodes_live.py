@@ -82,7 +82,7 @@ def test_what_is_live_changes_without_a_step(probe, held, name, value):
 
 
 @pytest.mark.parametrize('given, words', [
-    ({'natural_frequency': [10.0, -5.0]}, "'natural_frequency' is -5.0: the least.* 0 rad/s"),
+    ({'natural_frequency': [10.0, -5.0]}, "frequency', number 2 of 2, is -5.0: the least.* 0 rad"),
     ({'natural_frequency': [1.0, 2.0, 3.0]}, '3 values.*2 joints: shoulder, elbow'),
     ({'effort_margin': 2.0}, "'effort_margin' is 2.0: the most allowed is 1"),
     ({'effort_limit': [10.0, 0.0]}, "joint 'elbow' has effort limit 0"),

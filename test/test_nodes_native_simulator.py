@@ -20,6 +20,7 @@ from robodyn_ros.nodes.conversions import seconds  # noqa: E402
 from robodyn_ros.nodes.native import rcl  # noqa: E402
 from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
+from robodyn_ros.settings import with_values  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout  # noqa: E402
@@ -299,13 +300,13 @@ def pause_and_step(node):
 
 
 def soften(node):
-    node._table.values.friction_scale = 0.1
-    node._change(node.values, ['friction_scale'])
+    node._change(with_values(node.values, {'friction_scale': 0.1}), ['friction_scale'], None)
 
 
 def load(node):
-    node._table.values.payload_link, node._table.values.payload_mass = 'link7', 2.0
-    node._change(node.values, ['payload.link', 'payload.mass'])
+    values = with_values(node.values, {'payload.link': 'link7', 'payload.mass': 2.0})
+    names = ['payload.link', 'payload.mass']
+    node._change(values, names, node._check_change(values, names))
     node._build.wait()
     node._replace_plant()
     assert node.plant.model.payloads

@@ -548,6 +548,8 @@ class ArmController:
             The arm may not move.
 
         """
+        if self.host.remote is not None:
+            self.host.remote.refresh()
         self._require_free()
         self._load_dynamics()  # for `plan`
         # time goes on from the reference of the last cycle

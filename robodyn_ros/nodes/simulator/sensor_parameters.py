@@ -119,7 +119,7 @@ def arm_from(values: ErrorSettings, model: RobotModel) -> RobotModel:
     """
     scales = dict.fromkeys(model.body_names, values.mismatch.mass_scale)
     scales.update(joint_values('mismatch.link_mass_scale', values.mismatch.link_mass_scale,
-                               'link:part, such as link3:1.2'))
+                               'link:factor, such as link3:1.2'))
     arm = mismatched(model, scales, _shifts(values.mismatch.com_shift),
                      values.mismatch.base_tilt)
     if not values.payload.link:

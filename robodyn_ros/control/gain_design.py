@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.gains import Gains, LEAST_INERTIA
+from robodyn_ros.control.gains import Gains, MIN_INERTIA
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -18,9 +18,9 @@ GAIN_PARAMETERS = (
     'float_damping', 'float_friction', 'friction_scale', 'friction', 'gravity_scale',
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
     'disturbance_observer')
-_POSES = 64            # that tell what inertia is usual
-_SPRINT = 1000.0       # rad/s^2 or m/s^2 that no motor with a gear gives a joint
-_USUAL_SPRINT = 500.0  # what may be expected of a quick one
+_POSES = 64            # configurations for the usual inertia
+_MAX_ACCELERATION = 1000.0  # rad/s^2 or m/s^2, beyond a geared motor
+_USUAL_ACCELERATION = 500.0  # rad/s^2 or m/s^2, of a fast geared motor
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
@@ -68,7 +68,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         impedance_ratio=given('impedance.damping_ratio', 0.0 if impedance.damping
                               else impedance.damping_ratio),
         apparent_inertia=given('impedance.inertia', impedance.inertia,
-                               np.maximum(inertia, LEAST_INERTIA)),
+                               np.maximum(inertia, MIN_INERTIA)),
         damping=given('float_damping', s.float_damping, inertia),
         float_friction=given('float_friction', s.float_friction),
         viscous=part * given('friction.viscous', friction.viscous, model.damping),
@@ -85,44 +85,44 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:
     """
-    Return the inertia that each joint alone usually feels; (nv,).
+    Return the typical inertia of each joint alone, (nv,), in kg m^2 (kg).
 
-    The geometric mean of M_ii over poses from everywhere: what is heavy stretched out and light
-    drawn in is felt as often either way.
+    The geometric mean of M_ii over poses within the position limits: stretched and folded poses
+    have equal influence.
     """
-    poses = poses_from_everywhere(dynamics.model, _POSES)
-    felt = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
-    return np.exp(np.log(np.maximum(felt, np.finfo(float).tiny)).mean(axis=0))
+    poses = sampled_poses(dynamics.model, _POSES)
+    diagonals = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
+    return np.exp(np.log(np.maximum(diagonals, np.finfo(float).tiny)).mean(axis=0))
 
 
 def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:
     """
-    Return which joints have so little inertia that their rotors must be missing; '' if none.
+    Return the joints with so little inertia that their rotors must be missing; '' if none.
 
     Parameters
     ----------
     model : RobotModel
-        Its effort limits tell what a joint is made to move.
+        Model of the arm, with effort limits that show what its joints are built for.
     inertia : (nv,)
-        Of each joint as it is usual, without rotors, in kg m^2 (kg).
+        Typical inertia of each joint, without rotors, in kg m^2 (kg).
     armature : (nv,)
-        Of the rotors; joints that have some are not judged.
+        Inertia of the rotors; joints with one are not checked.
 
     """
     effort, units = np.array(model.effort_limit), model.effort_units
     known = np.isfinite(effort) & (armature == 0.0)
-    sprint = np.where(known, effort, 0.0) / np.maximum(inertia, LEAST_INERTIA)
+    acceleration = np.where(known, effort, 0.0) / np.maximum(inertia, MIN_INERTIA)
     named = [f"'{model.joint_names[j]}' ({effort[j]:g} {units[j]} on {inertia[j]:.2g}, armature "
-             f'about {effort[j] / _USUAL_SPRINT:.2g})'
-             for j in np.flatnonzero(sprint > _SPRINT)]
+             f'about {effort[j] / _USUAL_ACCELERATION:.2g})'
+             for j in np.flatnonzero(acceleration > _MAX_ACCELERATION)]
     return named and (
         f'the inertia of {", ".join(named)} is implausibly small: the effort limit '
-        f'would accelerate it by more than {_SPRINT:g} rad/s^2 or m/s^2. A geared rotor is likely '
-        'missing, and such joints are soft or shake: set the parameter armature, rotor inertia '
+        f'would accelerate it by more than {_MAX_ACCELERATION:g} rad/s^2 or m/s^2. A geared rotor '
+        'is likely missing, and such joints are soft or shake: set the parameter armature, rotor inertia '
         'times the square of the gear ratio, in kg m^2 or kg') or ''
 
 
-def poses_from_everywhere(model: RobotModel, count: int) -> np.ndarray:
+def sampled_poses(model: RobotModel, count: int) -> np.ndarray:
     """Return joint positions drawn within the limits, (count, nv): the same at every call."""
     lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
     upper = np.where(np.isfinite(model.upper), model.upper, np.pi)

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import ParameterError
 
-LEAST_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
+MIN_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
 
 
 @dataclass(frozen=True)
@@ -20,39 +20,39 @@ class Gains:
     Attributes
     ----------
     kp, kd, ki : (nv,)
-        Of computed torque, in 1/s^2, 1/s and 1/s^3: they act on accelerations.
+        Gains of computed torque on accelerations, in 1/s^2, 1/s and 1/s^3.
     pd_kp, pd_kd : (nv,)
-        Of feedforward_pd, in N m/rad and N m s/rad (N/m and N s/m).
+        Gains of feedforward_pd, in N m/rad and N m s/rad (N/m and N s/m).
     inertia : (nv,)
-        Of each joint alone as it is usual, rotor included, in kg m^2 (kg).
+        Typical inertia of each joint alone, rotor included, in kg m^2 (kg).
     stiffness, joint_damping : (nv,)
-        Of the joint impedances, in N m/rad and N m s/rad (N/m and N s/m).
+        Stiffness and damping of the joint impedances, in N m/rad and N m s/rad (N/m and N s/m).
     impedance_ratio : (nv,)
         Damping ratio of the joint impedances, on top of `joint_damping`.
     apparent_inertia : (nv,)
-        That a joint shows under inertia shaping, in kg m^2 (kg).
+        Inertia of a joint under inertia shaping, in kg m^2 (kg).
     damping : (nv,)
-        Of gravity compensation and safe states, in N m s/rad (N s/m).
+        Damping of gravity compensation and safe states, in N m s/rad (N s/m).
     float_friction : (nv,)
-        Part of the friction that is taken from the hand that moves a floating arm.
+        Part of the friction that is compensated while the arm floats.
     viscous, coulomb, stiction : (nv,)
         Friction that is compensated along the reference, in N m s/rad and N m (N s/m and N).
     stribeck_velocity : (nv,)
-        At which friction is halfway from stiction to Coulomb friction, in rad/s (m/s).
+        Velocity at which friction is halfway from stiction to Coulomb friction, in rad/s (m/s).
     armature : (nv,)
         Inertia of the rotors, seen at the joints, in kg m^2 (kg).
     gravity_scale : (nv,)
-        Part of the modelled gravity that the laws command.
+        Part of the gravity torque that the laws command.
     safe_gravity_scale : (nv,)
-        The same in safe states: all of it, or 0 where the driver adds gravity.
+        Part commanded in safe states: all of it, or 0 if the driver compensates gravity.
     observer_bandwidth : (nv,)
-        Of the momentum observer, in rad/s.
+        Bandwidth of the momentum observer, in rad/s.
     sliding : (nv,)
-        Of the adaptive law, in 1/s: how fast the error dies out while s is 0.
+        Decay rate of the error in the adaptive law while s is 0, in 1/s.
     sliding_damping : (nv,)
-        Of the adaptive law, in N m s/rad (N s/m): what pulls s to 0.
+        Damping of s in the adaptive law, in N m s/rad (N s/m).
     disturbance_observer : (nv,)
-        Part of what it sees that the laws which integrate take back: 1 or 0.
+        Part of the observed torque that laws with an integral term compensate: 1 or 0.
 
     """
 

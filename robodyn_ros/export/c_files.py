@@ -133,7 +133,7 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
             'One control cycle: from a state, or its absence, to the torque (N m or N), and the',
             'memory of the next cycle. No two arguments may overlap.',
             'path: segments of the trajectories, path_rows rows of '
-            f'{macro(prefix, "SEGMENT")} numbers, as', 'program.motion says; may have no rows.']),
+            f'{macro(prefix, "SEGMENT")} numbers, as', 'in program.motion; may have no rows.']),
         *cycle.cycle.head(';'), '']
 
 

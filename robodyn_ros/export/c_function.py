@@ -61,7 +61,7 @@ class CFunction(NamedTuple):
         end : str
             What ends it.
         restrict : bool
-            Whether it says that arrays do not overlap.
+            Whether arrays are declared as not overlapping.
 
         """
         parameters = [*(each.declaration(True, restrict) for each in self.inputs

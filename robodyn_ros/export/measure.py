@@ -76,11 +76,11 @@ def measure(files: Mapping[str, str], cc: str, flags: Sequence[str] = FLAGS) -> 
             _run([cc, *flags, *reports, '-c', name], place)
         objects = [f'{name[:-2]}.o' for name in sources]
         _run([cc, *objects, '-lm', '-o', 'example'], place)
-        said = _run([str(place / 'example')], place)
+        output = _run([str(place / 'example')], place)
         stack = {found[1]: int(found[2]) for path in sorted(place.glob('*.su'))
                  for found in map(_STACK.match, path.read_text().splitlines()) if found}
         return Measurement(_sizes(objects, place), stack,
-                           {name: float(time) for name, time in _LINE.findall(said)})
+                           {name: float(time) for name, time in _LINE.findall(output)})
 
 
 def _sizes(objects: Sequence[str], place: Path) -> dict[str, int]:

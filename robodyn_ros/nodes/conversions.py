@@ -118,7 +118,7 @@ class JointStateReader:
     continuous : (nv,) array of bool
         Joints without limits.
     continuity : JumpDetector, optional
-        Judges whether the arm can be where it is said to be.
+        Rejects positions that the arm cannot have reached.
 
     Attributes
     ----------

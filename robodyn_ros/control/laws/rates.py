@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.control.gains import Gains, LEAST_INERTIA
+from robodyn_ros.control.gains import Gains, MIN_INERTIA
 
 if TYPE_CHECKING:
     from robodyn_ros.control.pose.task_gains import TaskGains
@@ -35,7 +35,7 @@ def of_task(_gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
 
 def of_task_springs(gains: Gains, task: TaskGains) -> tuple[np.ndarray, np.ndarray]:
     """Return the rates of cartesian_impedance: of the typical link mass, then of the posture."""
-    inertia = np.maximum(gains.inertia, LEAST_INERTIA)
+    inertia = np.maximum(gains.inertia, MIN_INERTIA)
     kp = task.stiffness * task.mobility
     kd = task.damping * task.mobility + 2.0 * task.damping_ratio * np.sqrt(kp)
     return (np.concatenate((kp, task.posture_stiffness / inertia)),
@@ -50,5 +50,5 @@ def fastest(kp: np.ndarray, kd: np.ndarray) -> tuple[float, float]:
 
 
 def _spring(gains: Gains, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    m = np.maximum(inertia, LEAST_INERTIA)
+    m = np.maximum(inertia, MIN_INERTIA)
     return gains.stiffness / m, gains.spring_damping(gains.stiffness, m) / m

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from robodyn_ros.control.gain_design import joint_inertia, poses_from_everywhere
+from robodyn_ros.control.gain_design import joint_inertia, sampled_poses
 from robodyn_ros.control.settings import AXES, Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -179,7 +179,7 @@ class TypicalLink:
     @classmethod
     def of(cls, dynamics: Dynamics, link: str, rotors: np.ndarray) -> TypicalLink:
         """Return the typical properties of a link."""
-        poses = poses_from_everywhere(dynamics.model, _POSES)
+        poses = sampled_poses(dynamics.model, _POSES)
         # not batched: these kernels are compiled in any case
         J = np.array([dynamics.jacobian(q, link) for q in poses])
         M = np.array([dynamics.mass_matrix(q) for q in poses]) + np.diag(rotors)

@@ -118,8 +118,8 @@ def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray)
     return named and (
         f'the inertia of {", ".join(named)} is implausibly small: the effort limit '
         f'would accelerate it by more than {_MAX_ACCELERATION:g} rad/s^2 or m/s^2. A geared rotor '
-        'is likely missing, and such joints are soft or shake: set the parameter armature, rotor inertia '
-        'times the square of the gear ratio, in kg m^2 or kg') or ''
+        'is likely missing, and such joints are soft or shake: set the parameter armature, rotor '
+        'inertia times the square of the gear ratio, in kg m^2 or kg') or ''
 
 
 def sampled_poses(model: RobotModel, count: int) -> np.ndarray:

@@ -964,7 +964,7 @@ class ArmController:
 
     @property
     def interruptions(self) -> int:
-        """Number of motions that were interrupted, or dropped before their start."""
+        """Return the number of motions interrupted, or dropped before their start."""
         return int(self._m.motion.interruptions)
 
     @property

@@ -11,9 +11,9 @@ from random_trees import Mixture, random_tree
 from robodyn_ros.control import ArmController, blocks, with_slots
 from robodyn_ros.control.design import Design
 from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.paths import Paths
+from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.control.program import Program
-from robodyn_ros.control.programming import write_gains
+from robodyn_ros.control.program_writer import write_gains
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, motion

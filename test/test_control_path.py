@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import blocks
-from robodyn_ros.control.paths import write_path
+from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.control.steps import motion, path
 from robodyn_ros.trajectory import JointTolerance, Reference, Tolerances, Trajectory
 from steps import array, doubles

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.reliability import command as campaign
-from robodyn_ros.reliability.faults import CASES
+from robodyn_ros.reliability.cases import CASES
 from robodyn_ros.reliability.injections import bad_parameters, Draw
 from robodyn_ros.reliability.judge import judge, Limits, measure, Recording, Requirements
 

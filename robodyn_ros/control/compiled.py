@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
-from robodyn_ros.control.bound import BoundCycle
+from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory

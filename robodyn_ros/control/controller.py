@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from robodyn_ros.control.activation_checks import (
+    check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.observation import ContactObserver
@@ -25,19 +27,18 @@ from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.messages import ABORTS, Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
-from robodyn_ros.control.paths import Paths
 from robodyn_ros.control.pose.target import checked_target
 from robodyn_ros.control.pose.task_report import TaskReport
-from robodyn_ros.control.programming import (
+from robodyn_ros.control.program_writer import (
     request, write_constants, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
-from robodyn_ros.control.takeover import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
+from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.control.verdict import Verdict
 from robodyn_ros.control.wrenches import ExternalWrenches
 from robodyn_ros.dynamics import Dynamics

@@ -11,7 +11,7 @@ from robodyn_ros.control.steps import permission
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.nested import flatten
-from robodyn_ros.safety.guarding import GuardState, Phase
+from robodyn_ros.safety.guard_state_machine import GuardState, Phase
 
 _REFUSED = 'the guard refuses to guard this controller, see its log'
 PHASES = Phase.ACTIVE, Phase.ASKING, Phase.STANDBY  # in the order of `steps.permission`

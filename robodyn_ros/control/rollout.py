@@ -16,10 +16,10 @@ from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
-from robodyn_ros.control.paths import write_path
-from robodyn_ros.control.programming import request
+from robodyn_ros.control.program_writer import request
 from robodyn_ros.control.state import FROM_STATE
 from robodyn_ros.control.steps import motion, path
+from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.jit.flags import either, equal
 from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.exceptions import ParameterError

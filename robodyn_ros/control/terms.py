@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from robodyn_ros.control.saturation import within_limits
+from robodyn_ros.control.feedback_scaling import within_limits
 
 ABSURD_TORQUE = 1e9  # N m or N that no motor has
 

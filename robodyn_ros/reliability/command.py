@@ -26,7 +26,7 @@ from robodyn_ros.cli.robot import (
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.reliability.faults import Case, CASES
+from robodyn_ros.reliability.cases import Case, CASES
 from robodyn_ros.reliability.network import Network
 from robodyn_ros.reliability.soak import notes, soak
 from robodyn_ros.reliability.tables import as_json, markdown, row, summary

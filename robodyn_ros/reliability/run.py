@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.cli.report import Criterion
 from robodyn_ros.exceptions import RobodynError, StateError
-from robodyn_ros.reliability.faults import Case
+from robodyn_ros.reliability.cases import Case
 from robodyn_ros.reliability.injections import Draw
 from robodyn_ros.reliability.judge import Figures, judge, Limits, measure, Recording, STILL
 from robodyn_ros.safety import USUAL_RATE

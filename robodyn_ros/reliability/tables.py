@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.report import number, table
-from robodyn_ros.reliability.faults import Case
+from robodyn_ros.reliability.cases import Case
 
 if TYPE_CHECKING:  # the runner needs ROS
     from robodyn_ros.reliability.run import Outcome

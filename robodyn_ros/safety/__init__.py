@@ -1,18 +1,18 @@
 """Safety functions: pure functions of state and time."""
 
 from robodyn_ros.safety.anchor import Anchor
-from robodyn_ros.safety.guarding import Guard, GuardState, Phase
+from robodyn_ros.safety.guard_state_machine import Guard, GuardState, Phase
 from robodyn_ros.safety.jump_detector import finite_velocity_limits, JumpDetector
 from robodyn_ros.safety.limits import (
     brake_at_limits, check_not_raised, checked_effort_limits, clamp_effort, limit_rate,
     MAX_PLAUSIBLE_VALUE, USUAL_RATE)
 from robodyn_ros.safety.stale import check_ages, Freshness, freshness, StaleMonitor, StaleVerdict
-from robodyn_ros.safety.supervisor import checked_bounds, Supervisor, Verdict
+from robodyn_ros.safety.torque_limiter import checked_bounds, TorqueLimiter, Verdict
 from robodyn_ros.safety.velocity import PlausibleVelocity
 
 __all__ = [
     'Anchor', 'Freshness', 'Guard', 'GuardState', 'JumpDetector', 'MAX_PLAUSIBLE_VALUE', 'Phase',
-    'PlausibleVelocity', 'StaleMonitor', 'StaleVerdict', 'Supervisor', 'USUAL_RATE', 'Verdict',
+    'PlausibleVelocity', 'StaleMonitor', 'StaleVerdict', 'TorqueLimiter', 'USUAL_RATE', 'Verdict',
     'brake_at_limits', 'check_ages', 'check_not_raised', 'checked_bounds',
     'checked_effort_limits', 'clamp_effort', 'finite_velocity_limits', 'freshness',
     'limit_rate']

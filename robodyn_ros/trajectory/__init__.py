@@ -4,7 +4,7 @@ from robodyn_ros.trajectory.angles import shortest_turn, unwrap_continuous
 from robodyn_ros.trajectory.checks import check_path, check_trajectory
 from robodyn_ros.trajectory.feasibility import check_feasibility
 from robodyn_ros.trajectory.points import arrange_points, PointArrays, TrajectoryPoint
-from robodyn_ros.trajectory.recovery import check_recovery
+from robodyn_ros.trajectory.recovery_check import check_recovery
 from robodyn_ros.trajectory.reference import Reference
 from robodyn_ros.trajectory.result import ResultCode
 from robodyn_ros.trajectory.spline import SampledPath, Trajectory

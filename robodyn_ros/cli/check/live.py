@@ -12,8 +12,9 @@ from robodyn_ros.cli.check.states import (
     judge_names, judge_numbers, judge_silence, judge_timing, mean_state, read_table)
 from robodyn_ros.cli.check.workspace import usable_limits
 from robodyn_ros.control import Loads, with_slots
+from robodyn_ros.control.activation_checks import (
+    check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.settings import PositionLimits
-from robodyn_ros.control.takeover import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel

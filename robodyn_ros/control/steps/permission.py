@@ -17,7 +17,7 @@ from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, at_least, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.trace import maximum
-from robodyn_ros.safety.guarding import GuardState, HELD_UP
+from robodyn_ros.safety.guard_state_machine import GuardState, HELD_UP
 
 NEVER = math.inf
 GUARD_STATES = tuple(GuardState)

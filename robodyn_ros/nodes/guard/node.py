@@ -24,7 +24,7 @@ from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck
-from robodyn_ros.nodes.guard.fallback import Fallback
+from robodyn_ros.nodes.guard.controller_switch import Fallback
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.report import GuardReport
 from robodyn_ros.nodes.guard.topics import CommandPublisher, ControllerMonitor, StateSubscriber

@@ -19,7 +19,7 @@ from robodyn_ros.model import Payload
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import (
-    Anchor, brake_at_limits, check_not_raised, checked_bounds, Supervisor)
+    Anchor, brake_at_limits, check_not_raised, checked_bounds, TorqueLimiter)
 from robodyn_ros.safety.torque_limits import effort_and_rate, TorqueLimits
 
 _BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
@@ -57,7 +57,7 @@ class GuardTorque:
         self.loads = Loads(dynamics)
         self._gravity_scale = 0.0 if values.limits.driver_compensates_gravity else 1.0
         effort, rate, margin = _bounds(values.limits, dynamics.model)
-        self._supervisor = Supervisor(effort, rate, dynamics.model.joint_names, margin)
+        self._supervisor = TorqueLimiter(effort, rate, dynamics.model.joint_names, margin)
         self._configured = effort * margin, rate
         nv = dynamics.nv
         self.armature = np.zeros(nv)

@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as arrays
 import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError, ParameterError
-from robodyn_ros.safety import Supervisor
+from robodyn_ros.safety import TorqueLimiter
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 LIMIT = np.array([50.0, 20.0, np.inf])
@@ -17,7 +17,7 @@ NAN = np.full(3, np.nan)
 
 
 def supervisor_at(torque=GRAVITY, **options):
-    supervisor = Supervisor(LIMIT, RATE, NAMES, **options)
+    supervisor = TorqueLimiter(LIMIT, RATE, NAMES, **options)
     supervisor.reset(torque)
     return supervisor
 
@@ -88,7 +88,7 @@ def test_a_pause_permits_no_jump(dt):
 
 
 def test_unlimited_rate_and_effort_pass_everything():
-    supervisor = Supervisor(np.full(3, np.inf), np.inf)
+    supervisor = TorqueLimiter(np.full(3, np.inf), np.inf)
     for desired in (np.full(3, 1e300), np.full(3, -1e300)):
         torque, verdict = supervisor.supervise(desired, GRAVITY, DT)
         np.testing.assert_array_equal(torque, desired)
@@ -165,7 +165,7 @@ def test_a_lowered_effort_limit_takes_the_torque_down_at_its_rate(side):
     (([1.0], 1.0), {'max_dt': np.inf}, 'max_dt is inf')])
 def test_wrong_parameters(arguments, options, text):
     with pytest.raises(ParameterError, match=text):
-        Supervisor(*arguments, **options)
+        TorqueLimiter(*arguments, **options)
 
 
 @pytest.mark.parametrize('change', [

@@ -40,7 +40,7 @@ class Verdict:
         return self.fault is None
 
 
-class Supervisor:
+class TorqueLimiter:
     """
     Limits the torque in each cycle.
 

@@ -206,15 +206,28 @@ def settings(prefix: str = '') -> Callable[[type[T]], type[T]]:
         def validate(self):
             for each in fields(self):
                 row = each.metadata.get('parameter')
+                value = getattr(self, each.name)
                 if row is not None:
                     named = replace(row, name=_joined(prefix, each.name))
-                    object.__setattr__(self, each.name, named.checked(getattr(self, each.name)))
+                    object.__setattr__(self, each.name, named.checked(value))
+                else:
+                    _check_group(_joined(prefix, each.name), value, each)
             if hasattr(self, 'check'):
                 self.check()
 
         cls.__post_init__ = validate
         return dataclass(frozen=True)(cls)
     return decorate
+
+
+def _check_group(name: str, value: Any, each: Field) -> None:
+    """Raise `ParameterError` for a group of another class."""
+    cls = _class_of(each)
+    of_joints = 'joints' in each.metadata
+    given = value.values() if of_joints and isinstance(value, Mapping) else [value]
+    if not all(isinstance(one, cls) for one in given):
+        wanted = f'a mapping from joints to {cls.__name__}' if of_joints else cls.__name__
+        raise ParameterError(f'{name} is {shown(value)}: set it to {wanted}(...)', name=name)
 
 
 def _kind_of(default: Any) -> str:

@@ -782,6 +782,8 @@ class ArmController:
 
     def _check_read_only(self, settings: Settings) -> None:
         """Raise `ParameterError` if a setting differs that cannot change any more."""
+        if not isinstance(settings, Settings):
+            raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
         before, after = values(self.settings), values(settings)
         for row in parameters(Settings):
             if row.read_only and after[row.name] != before[row.name]:

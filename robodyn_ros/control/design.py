@@ -12,6 +12,7 @@ from robodyn_ros.control.pose.task_gains import make_task_gains, TASK_PARAMETERS
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import near_matches, ParameterError, shown
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import Tolerances
 
@@ -65,6 +66,8 @@ class Design:
             A wrong length or value, naming the joint.
 
         """
+        if not isinstance(settings, Settings):
+            raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
         model = dynamics.model
         same_gains = before is not None and _GAINS(settings) == _GAINS(before.settings)
         same_task = before is not None and _TASK(settings) == _TASK(before.settings)
@@ -80,6 +83,10 @@ class Design:
 def tolerances(settings: Settings, joint_names) -> Tolerances:
     """Return the tolerances of trajectories; raises `ParameterError` for a wrong length."""
     given = settings.constraints
+    for name in given.joints:
+        if name not in joint_names:
+            raise ParameterError(f'constraints.{name}: the model has no joint {shown(name)}; '
+                                 + near_matches(name, joint_names), joint=name)
 
     def limits(kind):
         common = per_joint(f'constraints.{kind}', getattr(given, kind), joint_names)

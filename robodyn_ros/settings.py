@@ -271,7 +271,7 @@ def values(tree: Any, prefix: str = '') -> dict[str, Any]:
     """Return the values of a tree by the full names of their parameters."""
     result: dict[str, Any] = {}
     for each in fields(tree):
-        value, below = getattr(tree, each.name), ''
+        value = getattr(tree, each.name)
         if 'parameter' in each.metadata:
             result[_joined(prefix, each.name)] = value
             continue

@@ -17,7 +17,7 @@ from robodyn_ros.control.activation_checks import (
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.observation import ContactObserver
-from robodyn_ros.control.design import Design
+from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
 from robodyn_ros.control.external_laws.own_law import OwnLawRunner
@@ -782,8 +782,7 @@ class ArmController:
 
     def _check_read_only(self, settings: Settings) -> None:
         """Raise `ParameterError` if a setting differs that cannot change any more."""
-        if not isinstance(settings, Settings):
-            raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
+        require_settings(settings)
         before, after = values(self.settings), values(settings)
         for row in parameters(Settings):
             if row.read_only and after[row.name] != before[row.name]:

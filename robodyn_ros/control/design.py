@@ -66,8 +66,7 @@ class Design:
             A wrong length or value, naming the joint.
 
         """
-        if not isinstance(settings, Settings):
-            raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
+        require_settings(settings)
         model = dynamics.model
         same_gains = before is not None and _GAINS(settings) == _GAINS(before.settings)
         same_task = before is not None and _TASK(settings) == _TASK(before.settings)
@@ -78,6 +77,12 @@ class Design:
         return cls(settings, gains,
                    before.task_gains if same_task else make_task_gains(dynamics, settings),
                    Bounds.from_settings(model, settings), tolerances(settings, model.joint_names))
+
+
+def require_settings(settings: Settings) -> None:
+    """Raise `ParameterError` for what is no `Settings`."""
+    if not isinstance(settings, Settings):
+        raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
 
 
 def tolerances(settings: Settings, joint_names) -> Tolerances:

@@ -9,13 +9,11 @@ of that loop needs is a local constant, all else an array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import sys
 from typing import NamedTuple
 
-from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
 from robodyn_ros.dynamics.jit.graph import Symbol
-from robodyn_ros.dynamics.jit.lists import Span
-from robodyn_ros.dynamics.jit.packs import CONDITIONS, Pack, Packs
-from robodyn_ros.dynamics.jit.program import Program
+from robodyn_ros.dynamics.jit.packs import CONDITIONS, Pack
 from robodyn_ros.export.c_function import CFunction, LONGEST, Writer
 from robodyn_ros.export.c_text import FEWEST, indexed, is_at, order, runs
 from robodyn_ros.export.expressions import bare, enclosed, expression
@@ -54,7 +52,7 @@ class ListWriter(Writer):
 
     def __init__(self, function: CFunction):
         super().__init__(function)
-        self.packs = packs_of(function.program)
+        self.packs = function.program.packs_of(sys.maxsize)  # a loop has any length
         self._loop: list[Statement] = []
         self._within: set[int] = set()  # nodes that the loop computes
         # expressions that one other one needs, by nodes; and all nodes that these compute
@@ -230,27 +228,6 @@ def _runs(pack: Pack) -> list[range]:
     lanes = sorted(pack.lanes)
     return [range(lanes[run[0]], lanes[run[-1]] + 1)
             for run in runs(lanes, lambda first, lane, distance: lane - first == distance)]
-
-
-def packs_of(program: Program) -> Packs:
-    """Return the packs of a program, of lists of any length."""
-    found = {}
-    for number, kind in enumerate(program.arguments):
-        if isinstance(kind, Table):
-            found['element', number] = _spans(kind.columns)
-        elif isinstance(kind, FunctionTable):
-            found['result', number] = _spans(kind.outputs)
-        else:
-            found['input', number] = _spans(kind)
-    return Packs(program.graph, program.needed, program.schedule, found, program.outputs)
-
-
-def _spans(length: int) -> list[Span]:
-    spans, begin = [], 0
-    for size in getattr(length, 'sizes', ()):
-        spans.append(Span(begin, size))
-        begin += size
-    return [span for span in spans if span.count > 1]
 
 
 def writer_of(function: CFunction) -> Writer:

@@ -35,12 +35,12 @@ class Span(NamedTuple):
     count: int
 
 
-def spans(length: int) -> list[Span]:
-    """Return the spans of a block; none if it is not of lists."""
+def spans(length: int, widest: int = WIDEST) -> list[Span]:
+    """Return the spans of a block, of at most so many elements; none if it is not of lists."""
     found, begin = [], 0
     for size in getattr(length, 'sizes', ()):
-        found += [Span(begin + start, min(WIDEST, size - start))
-                  for start in range(0, size, WIDEST)]
+        found += [Span(begin + start, min(widest, size - start))
+                  for start in range(0, size, widest)]
         begin += size
     return [span for span in found if span.count > 1]
 

@@ -8,7 +8,7 @@ from typing import Callable, Sequence, Union
 
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table, TracedTable
 from robodyn_ros.dynamics.jit.graph import Graph, Scalar, Symbol
-from robodyn_ros.dynamics.jit.lists import spans
+from robodyn_ros.dynamics.jit.lists import spans, WIDEST
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.packs import Packs
 from robodyn_ros.dynamics.jit.schedule import Schedule
@@ -82,14 +82,18 @@ class Program:
     @cached_property
     def packs(self) -> Packs:
         """Return the nodes that are computed as vectors."""
+        return self.packs_of(WIDEST)
+
+    def packs_of(self, widest: int) -> Packs:
+        """Return the packs of at most so many elements."""
         found = {}
         for number, kind in enumerate(self.arguments):
             if isinstance(kind, Table):
-                found['element', number] = spans(kind.columns)
+                found['element', number] = spans(kind.columns, widest)
             elif isinstance(kind, FunctionTable):
-                found['result', number] = spans(kind.outputs)
+                found['result', number] = spans(kind.outputs, widest)
             else:
-                found['input', number] = spans(kind)
+                found['input', number] = spans(kind, widest)
         return Packs(self.graph, self.needed, self.schedule, found, self.outputs)
 
     @cached_property

@@ -216,7 +216,7 @@ def second_publisher(testbed: Testbed, draw: Draw) -> None:
 
 def bad_trajectories(testbed: Testbed, draw: Draw) -> Sequence[str]:
     """Send trajectories with every defect."""
-    from robodyn_ros.reliability import fault_publisher  # needs ROS
+    from robodyn_ros.nodes import fault_publisher  # needs ROS
     missing = []
     for words, message in fault_publisher.bad_trajectories(
             testbed.model, testbed.motion.start, draw.joints[0]):

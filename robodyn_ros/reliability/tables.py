@@ -126,7 +126,7 @@ def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> str:
              'attempts': each.attempts, 'draw': asdict(each.draw),
              'figures': asdict(each.figures) if each.figures else None,
              'recovery': each.recording.recovery if each.recording else None,
-             'told': each.recording.first_warning if each.recording else None,
+             'first_warning': each.recording.first_warning if each.recording else None,
              'failed': _failed(each)}
             for each in outcomes]
     return json.dumps(_finite({'skipped': skipped, 'runs': runs}), indent=1) + '\n'

@@ -10,7 +10,7 @@ from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.steps import motion
 
 
-class Verdict:
+class SupervisionReport:
     """
     Changes of the last torque by supervision.
 

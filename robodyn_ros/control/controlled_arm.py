@@ -29,7 +29,7 @@ class ControlledArm:
     design : Design
         Settings applied to this arm.
     law : str
-        Law that follows references, a key of `laws.TRACKING`.
+        Law that follows references, a key of `laws.table.TRACKING`.
 
     """
 

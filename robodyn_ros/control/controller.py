@@ -24,7 +24,7 @@ from robodyn_ros.control.external_laws.own_law import OwnLawRunner
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.initial_memory import write_initial_memory
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
@@ -36,7 +36,7 @@ from robodyn_ros.control.setting_changes import SettingChanges
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.status import Status
-from robodyn_ros.control.steps import external_law, motion
+from robodyn_ros.control.steps import external_law, modes
 from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
@@ -315,7 +315,7 @@ class ArmController:
         p.motion.floats[()] = self.settings.mode == Mode.FLOAT.value
         p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.mode, external_law.NONE)
         self._state.arrival[()] = arrival
-        self._requests.make_at(motion.TO_TAKE_OVER, now, q, qd)
+        self._requests.make_at(modes.TO_TAKE_OVER, now, q, qd)
 
     def check_state(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Raise `StateError` if control cannot be activated in this state."""
@@ -344,7 +344,7 @@ class ArmController:
 
     def deactivate(self) -> None:
         """End all motion; the last torque to be sent is `gravity_torque`."""
-        self._requests.make(motion.TO_DEACTIVATE)
+        self._requests.make(modes.TO_DEACTIVATE)
 
     def shut_down(self, message: str, release: float | None = None) -> None:
         """End control within some seconds, see `Requests.shut_down`, then deactivate."""
@@ -357,7 +357,7 @@ class ArmController:
         Also after a pause without calls of `coast`; an arm that floats continues to float.
         """
         if self.mode is not Mode.INACTIVE:
-            self._requests.make_at(motion.TO_RESUME, now, q, qd)
+            self._requests.make_at(modes.TO_RESUME, now, q, qd)
 
     def start_from(self, torque: np.ndarray) -> None:
         """Start from the last torque, (nv,), of another commander."""
@@ -436,7 +436,7 @@ class ArmController:
 
     @property
     def law(self) -> str:
-        """Return the law that follows references, a key of `laws.TRACKING`."""
+        """Return the law that follows references, a key of `laws.table.TRACKING`."""
         return self._arm.law
 
     @property

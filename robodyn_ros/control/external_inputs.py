@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand, LinearFeedback
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.motor_capacity import check_wrench
 from robodyn_ros.control.readiness import require_inside, require_ready
 from robodyn_ros.control.reflection import Reflection

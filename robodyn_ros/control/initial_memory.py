@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.design import Design
-from robodyn_ros.control.steps import acceptance, motion
+from robodyn_ros.control.steps import acceptance, modes
 from robodyn_ros.model import RobotModel
 
 
@@ -23,7 +23,7 @@ def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
     m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(
         [model.gravity, np.ravel(model.payload_parameters)])
     m.loads.elapsed[()] = m.loads.duration[()] = -1.0
-    m.motion.result[()] = motion.RUNNING
+    m.motion.result[()] = modes.RUNNING
     m.observer.begins[()] = 1.0
     m.acceptance.remark.code[()] = acceptance.NEVER
     m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.called[()] = -np.inf

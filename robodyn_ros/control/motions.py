@@ -13,7 +13,7 @@ from robodyn_ros.control.pose.target import checked_target
 from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.status import Status
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, Tolerances, Trajectory,
@@ -200,7 +200,7 @@ class Motions:
             return False
         self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances)
         arm.messages.goal_time = float(arm.program.motion.upcoming.goal_time)
-        self._requests.make(motion.TO_FOLLOW)
+        self._requests.make(modes.TO_FOLLOW)
         return True
 
     def reach(self, position, quaternion) -> None:
@@ -226,7 +226,7 @@ class Motions:
         require_free(self._status)
         require_inside(self._status, 'a pose')
         self._arm.program.motion.pose.target[:] = target
-        self._requests.make(motion.TO_REACH)
+        self._requests.make(modes.TO_REACH)
 
     def _refresh(self) -> bool:
         """Return whether the native loop runs the cycle, with its memory read anew."""

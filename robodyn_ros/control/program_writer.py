@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.design import Design
-from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.laws.rates import fastest
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import VELOCITY_SOURCES
 from robodyn_ros.control.steps import laws
 from robodyn_ros.model import RobotModel
@@ -71,7 +71,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,
             disables: float = 0.0) -> None:
-    """Write a request of `steps.motion`, the code of its text, and the laws it disables."""
+    """Write a request of `steps.modes`, the code of its text, and the laws it disables."""
     p = program.motion
     p.kind[()], p.code[()], p.disables[()] = kind, code, disables
     p.request += 1.0

@@ -9,7 +9,7 @@ from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.program_writer import request
 from robodyn_ros.control.readiness import require_ready
 from robodyn_ros.control.status import Status
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 
 
 class Requests:
@@ -35,7 +35,7 @@ class Requests:
         Parameters
         ----------
         kind : float
-            Kind of the request, see `steps.motion`.
+            Kind of the request, see `steps.modes`.
         text : str
             Reason, for the message of a motion that it ends.
         disables : float
@@ -56,17 +56,17 @@ class Requests:
     def hold(self) -> None:
         """Decelerate and hold; raises `StateError` if the controller is not ready."""
         require_ready(self._status)
-        self.make(motion.TO_REST, 'hold was requested', disables=1.0)
+        self.make(modes.TO_REST, 'hold was requested', disables=1.0)
 
     def compensate_gravity(self) -> None:
         """Compensate gravity only; raises `StateError` if the controller is not ready."""
         require_ready(self._status)
-        self.make(motion.TO_FLOAT, 'float was requested', disables=1.0)
+        self.make(modes.TO_FLOAT, 'float was requested', disables=1.0)
 
     def rest(self, message: str, disables: float = 0.0) -> None:
         """Decelerate and hold, unless the controller is inactive."""
         if self._status.mode is not Mode.INACTIVE:
-            self.make(motion.TO_REST, message, disables)
+            self.make(modes.TO_REST, message, disables)
 
     def shut_down(self, message: str, release: float | None) -> None:
         """

@@ -12,7 +12,7 @@ from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.gain_schedule import ScheduledGains
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.program_writer import write_gains, write_settings
@@ -65,7 +65,7 @@ class SettingChanges:
         Parameters
         ----------
         mode : str
-            'gravity_compensation', a law of `laws.TRACKING`, 'own_law' or 'linear_feedback'. A
+            'gravity_compensation', a law of `laws.table`, 'own_law' or 'linear_feedback'. A
             law for tracking takes over the motion that is under way; an arm that floats is held.
             While the controller is inactive only its next activation is affected.
 

@@ -9,17 +9,17 @@ import numpy as np
 from robodyn_ros.control.activation_checks import recovery_notice, sides_beyond
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.gain_design import missing_rotors
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
-from robodyn_ros.control.steps import external_law, feedback_share, motion, shutdown
+from robodyn_ros.control.steps import external_law, feedback_share, modes, shutdown
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.trajectory import ResultCode, Trajectory
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
-          Mode.LINEAR_FEEDBACK, Mode.CARRY)  # in the order of `steps.motion`
+          Mode.LINEAR_FEEDBACK, Mode.CARRY)  # in the order of `steps.modes`
 _NOTICED = 0.05  # reduction of gains that is reported
 
 
@@ -67,7 +67,7 @@ class Status:
     def code(self) -> ResultCode | None:
         """How the last trajectory ended; None while it runs, and if something else ended it."""
         result = int(self._m.motion.result)
-        return None if result == motion.RUNNING else ResultCode(result)
+        return None if result == modes.RUNNING else ResultCode(result)
 
     @property
     def unmet_goal(self) -> str:

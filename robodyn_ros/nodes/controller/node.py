@@ -20,7 +20,7 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.components import Components
-from robodyn_ros.nodes.controller.loop import work
+from robodyn_ros.nodes.controller.main_loop import work
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest

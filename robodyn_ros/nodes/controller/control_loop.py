@@ -29,7 +29,7 @@ _STANDSTILL = 0.5  # s without a step of the simulation
 _SMOOTHING = 0.1  # weight of a new gap between states in their mean
 
 
-class ControlCycle:
+class ControlLoop:
     """
     Closes the loop between joint states and torques.
 

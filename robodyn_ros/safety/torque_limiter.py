@@ -2,8 +2,8 @@
 Supervision of the torque of a guard: rate limit, clamp, finite check.
 
 The torque sent is always finite, within the effort limits, and no further from the last torque
-than the rate limit allows. The control cycle has its own, `control.steps.limits`: the guard imports
-nothing of it.
+than the rate limit allows. The control cycle has its own limits, `control.steps.limits`: the guard
+imports nothing of it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ A request that is refused raises, and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast, TypeVar
 
 import numpy as np
@@ -144,7 +145,7 @@ class ArmController:
         self._changes.write(design)
         write_initial_memory(self._m, self._p, design, model)
 
-    def compile_others(self, done: Callable[[], None]) -> list[str]:
+    def compile_others(self, done: Callable[[], object]) -> list[str]:
         """
         Return the laws that are not compiled yet, and compile them in the background.
 
@@ -281,19 +282,20 @@ class ArmController:
         """Return the law of the user as a C function, None if there is none."""
         if isinstance(self._own, CompiledLaw):
             return self._own.function(made.dimensions)
-        return self._own and law_function(made.dimensions, self._evaluate_own_law)
+        return None if self._own is None else law_function(
+            made.dimensions, partial(self._evaluate_own_law, self._own))
 
-    def _evaluate_own_law(self, runtime: np.ndarray, rows: np.ndarray
+    def _evaluate_own_law(self, own: OwnLawRunner, runtime: np.ndarray, rows: np.ndarray
                           ) -> tuple[np.ndarray, float]:
-        """Evaluate the own law; return its terms, and the code of a problem."""
+        """Evaluate an own law; return its terms, and the code of a problem."""
         self._arm.dynamics.runtime[:] = runtime
         m, now = self._m, float(self._state.now)
         q, qd, *reference, external = rows[:7]
-        problem = self._own.start_or_evaluate(
+        problem = own.start_or_evaluate(
             bool(m.external_law.active != external_law.OWN), now,
             min(max(0.0, now - float(m.before)), self.settings.stale.stop),
             (q, qd, external), Reference(*reference))
-        return self._own.rows, self.cause(problem)
+        return own.rows, self.cause(problem)
 
     # --- activation and deactivation --------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from robodyn_ros.control.controlled_arm import ControlledArm
@@ -66,7 +64,7 @@ class LoadChanges:
         self._change(self._arm.loads.payloads, gravity,
                      f'gravity {list(map(float, gravity))}')
 
-    def _change(self, payloads: Mapping[str, Payload], gravity, what: str,
+    def _change(self, payloads: dict[str, Payload], gravity, what: str,
                 forget: bool = False) -> None:
         arm, loads, p = self._arm, self._arm.loads, self._arm.program
         active = self._status.mode is not Mode.INACTIVE

@@ -55,13 +55,14 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
     walls.tolerance[()], walls.furthest[()] = limits.tolerance, limits.furthest
     walls.speed[()] = limits.recovery_speed
     plausible, judges = settings.plausibility, accepts.plausibility
-    for name, value in (('source', VELOCITY_SOURCES.index(settings.velocity_source)),
-                        ('smoothing', settings.velocity_filter), ('motion', plausible.motion),
-                        ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
-                        ('overspeed', settings.overspeed),
-                        ('overspeed_time', settings.overspeed_time),
-                        ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
-        getattr(judges, name)[...] = value
+    number: float | np.ndarray
+    for name, number in (('source', VELOCITY_SOURCES.index(settings.velocity_source)),
+                         ('smoothing', settings.velocity_filter), ('motion', plausible.motion),
+                         ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
+                         ('overspeed', settings.overspeed),
+                         ('overspeed_time', settings.overspeed_time),
+                         ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
+        getattr(judges, name)[...] = number
     accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
     accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)

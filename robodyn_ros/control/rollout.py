@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,8 @@ class RolloutCycle:
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
-        self.tables = {**self._made.tables, 'path': Table(path.columns(control.model.nv))}
+        self.tables: dict[str, Any] = {
+            **self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
                         for entry in blocks.entries(Memory, self._made.dimensions)}
@@ -148,7 +149,8 @@ class RolloutCycle:
             Returns the `Trajectory` from a `Reference`.
 
         """
-        programs, rows = np.tile(program, (len(memory), 1)), []
+        programs = np.tile(program, (len(memory), 1))
+        rows: list[NDArray] = []
         changed = program.copy()
         p, known = self._views('program', changed), {}
         for own, values in zip(programs, memory):

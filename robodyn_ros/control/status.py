@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 
@@ -73,7 +74,9 @@ class Status:
     def unmet_goal(self) -> str:
         """Return the goal tolerance that a trajectory does not meet after its last point."""
         event = self._paths.unmet_goal(self._m.q, self._m.qd)
-        return self._messages.text(event).rsplit(', ', 2)[0] if event else ''
+        if event is None:
+            return ''
+        return self._messages.text(cast(SimpleNamespace, event)).rsplit(', ', 2)[0]
 
     @property
     def following(self) -> bool:

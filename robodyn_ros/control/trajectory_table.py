@@ -26,7 +26,7 @@ class Paths:
     def __init__(self, host: Host):
         self._host = host
         self._memory, self._program = host.memory.motion, host.program.motion
-        self._trajectories: dict[int, Trajectory] = {}
+        self._trajectories: dict[int, Trajectory | None] = {}
 
     @property
     def pending(self) -> bool:
@@ -51,6 +51,7 @@ class Paths:
         expected = Reference(now.q.copy(), now.qd.copy(), now.qdd.copy(), now.effort.copy())
         if ahead > 0.0 and m.mode == modes.TRACK:
             trajectory, elapsed = self.current
+            assert trajectory is not None
             trajectory.sample(elapsed + ahead, expected)
         elif ahead > 0.0 and m.mode == modes.STOP:
             values = {name: np.vectorize(Ieee, otypes=[object])(numbers).tolist()

@@ -142,9 +142,12 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
     lines = ['/* Numbers of the robot and of its controller. */',
              f'#include "{prefix}_internal.h"', '', *array_lines(
                  f'const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}]', list(loads)), '']
-    for name, values in () if cycle is None else cycle.initial.items():
-        assert size(BLOCKS[name], cycle.made.dimensions) == len(values)
-        first, *rest = initialiser(BLOCKS[name], values, cycle.made.dimensions)
+    if cycle is None:
+        return _text(lines)
+    dimensions = cycle.made.dimensions
+    for name, values in cycle.initial.items():
+        assert size(BLOCKS[name], dimensions) == len(values)
+        first, *rest = initialiser(BLOCKS[name], values, dimensions)
         lines += [f'const struct {prefix}_{name} {prefix}_initial_{name} = {first}', *rest[:-1],
                   f'{rest[-1]};', '']
     return _text(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import inspect
+from typing import Any
 
 from robodyn_ros.control.external_laws.own_law import error_text, NO_TERMS, TERMS
 from robodyn_ros.control.laws.arm import Arm
@@ -86,7 +87,7 @@ class CompiledLaw:
         if not terms:
             raise ParameterError(NO_TERMS)
         for key, values in dict(terms).items():
-            term = TERMS.get(key) if isinstance(key, str) else key
+            term: Any = TERMS.get(key) if isinstance(key, str) else key
             if term not in TERMS.values():
                 raise ParameterError(f'there is no term {key!r}: {near_matches(str(key), TERMS)}')
             if len(values) != n:

@@ -132,7 +132,7 @@ class ControllerReport:
         """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
-        late = elapsed - trajectory.duration if unmet else 0.0
+        late = elapsed - trajectory.duration if trajectory is not None and unmet else 0.0
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
 

@@ -249,8 +249,8 @@ def parameters(cls: type, prefix: str = '') -> list[Parameter]:
             for name, each in _leaves(cls, prefix)]
 
 
-def _leaves(cls: type, prefix: str = '') -> Iterator[tuple[str, Field]]:
-    for each in fields(cls):  # type: ignore[arg-type]
+def _leaves(cls: Any, prefix: str = '') -> Iterator[tuple[str, Field]]:
+    for each in fields(cls):
         if 'parameter' in each.metadata:
             yield _joined(prefix, each.name), each
         else:

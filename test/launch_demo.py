@@ -72,7 +72,7 @@ class TestEnd(unittest.TestCase):
     def test_exit_codes(self, proc_info):
         launch_testing.asserts.assertExitCodes(proc_info)
 
-    def test_the_weight_is_left(self, proc_output):
+    def test_the_gravity_torque_is_the_last_one(self, proc_output):
         launch_testing.asserts.assertInStderr(
             proc_output, 'the last torque is the gravity torque', 'controller',
             strict_proc_matching=False)

@@ -151,7 +151,7 @@ def read_text(text, **selection):
     return read(Robot(text, **selection))
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     text = arm(link('hand', '<inertial><mass value="-2"/></inertial>'),
                joint('wrist', 'forearm', 'hand', kind='revolut'),
                shoulder_inside=limits(effort=-5), elbow_inside=limits(lower=2, upper=-2),
@@ -221,7 +221,7 @@ def test_a_centre_of_mass_in_millimetres_is_named():
     assert 'centre of mass' not in told(pendulum()) + told(two_links())
 
 
-def test_soft_limits_that_nothing_obeys_are_named():
+def test_unused_soft_limits_are_named():
     def safety(lower, upper):
         return limits(-3, 3) + (f'<safety_controller k_velocity="3" k_position="9" '
                                 f'soft_lower_limit="{lower}" soft_upper_limit="{upper}"/>')
@@ -329,7 +329,7 @@ def test_what_stops_a_start_is_the_exit_code(check):
 @pytest.mark.parametrize('options, words', [
     (['--tip', 'forarm'], "did you mean 'forearm'"), (['--lock', 'elbo:0'], "'elbow'"),
     (['--lock', 'elbow'], 'joint:position'), (['--urdf', 'x.urdf'], 'two URDFs')])
-def test_a_mistake_in_what_was_asked_is_no_finding(check, options, words):
+def test_a_mistake_in_the_options_is_no_finding(check, options, words):
     code, _, said = check(arm(), *options)
     assert code == USER_MISTAKE and words in said
 

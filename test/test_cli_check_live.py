@@ -71,7 +71,7 @@ def test_missing_joints_are_all_named():
     assert "'joint1', 'joint2'; reported are 'joint3'" in text
 
 
-def test_another_order_and_foreign_joints_are_in_order():
+def test_another_order_and_additional_joints_are_accepted():
     order = [*range(6, -1, -1)]
     turned = [state(k, (*np.array(NAMES)[order], 'wheel'), [*HOME[order], 1.0], [0.0] * 8,
                     [*WEIGHT[order], 0.0]) for k in range(50)]
@@ -102,7 +102,7 @@ def test_numbers_that_are_none_are_counted():
     (-WEIGHT, 'stop', 'sign of all efforts is flipped'), (2.0 * WEIGHT, 'stop', 'twice'),
     (0.0 * WEIGHT, 'stop', 'driver_compensates_gravity'), ([], 'warning', 'no effort'),
     ([], 'note', 'could not be compared')])
-def test_effort_at_rest_is_compared_with_the_weight(effort, level, words):
+def test_effort_at_rest_is_compared_with_the_gravity_torque(effort, level, words):
     assert words in found(states(effort=effort))[level, 'effort']
 
 
@@ -173,7 +173,7 @@ def test_the_effort_controller_must_fit(parameters, words):
     assert words in stops(found(states(), parameters=parameters))['commands']
 
 
-def test_an_order_that_the_controller_knows_is_right():
+def test_an_order_that_the_controller_has_is_accepted():
     assert not stops(found(states(), parameters={'joints': NAMES[::-1]},
                            command_joints=NAMES[::-1]))
 

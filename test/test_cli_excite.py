@@ -31,7 +31,7 @@ def found(search):
     return search.best(seconds=3.0, starts=30)
 
 
-def test_it_tells_more_than_a_motion_drawn_at_random(search, found):
+def test_it_is_better_conditioned_than_a_random_motion(search, found):
     rng = np.random.default_rng(1)
     size = search.dynamics.nv * 11
     drawn = [search.condition(search.motion(rng.normal(size=size))) for _ in range(20)]

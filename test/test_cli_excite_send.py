@@ -46,7 +46,7 @@ def hold_in_motion(probe):
     return thread
 
 
-def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
+def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
     with NodeProcess(SIMULATOR, {**URDF, 'publish_rate': RATE}), Probe() as probe, NodeProcess(
             CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')

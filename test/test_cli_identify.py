@@ -116,7 +116,7 @@ def test_inertia_becomes_a_urdf(tmp_path, capsys):
     np.testing.assert_array_equal(better.upper, model.upper)
 
 
-def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
+def test_a_payload_becomes_a_command_that_publishes_it(tmp_path, capsys):
     held = arm().model.with_payload('tool0', 1.2, (0.0, 0.02, 0.1), 0.01 * np.eye(3))
     made, types = recorded(held, arm(), waves(arm().model, 2)), store()
     write_bag(tmp_path / 'held', [Topic('/joint_states', STATE, False, [
@@ -169,7 +169,7 @@ def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf
     (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF is more accurate, '
      'but models below 1 % count as equally good'),
     (0.00198, 0.00288, 'mean residual 0.198 %, with the URDF 0.288 %')])
-def test_a_result_that_passes_although_the_urdf_is_better_says_why(held_back, urdf, end):
+def test_a_result_that_passes_although_the_urdf_is_better_gives_the_reason(held_back, urdf, end):
     from robodyn_ros.cli.identify.command import _verdict
     found = SimpleNamespace(held_back=np.array([held_back, np.nan]), urdf=np.array([urdf, 1.0]))
     said = _verdict(found)

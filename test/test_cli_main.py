@@ -40,7 +40,7 @@ def test_a_place_that_cannot_be_written_names_its_option(capsys):
 
 @pytest.mark.parametrize('missing, remedy', [
     ('viser', "pip install 'robodyn_ros[view]'"), ('rclpy', "pip install 'robodyn_ros[ros]'")])
-def test_what_a_missing_library_belongs_to_is_said(missing, remedy, monkeypatch, capsys):
+def test_the_extra_of_a_missing_library_is_named(missing, remedy, monkeypatch, capsys):
     def run(_options):
         raise ImportError('not there', name=missing)
 

@@ -71,7 +71,7 @@ def plain(block):
 
 
 @pytest.mark.parametrize('name', TABLES)
-def test_comments_tell_unit_range_and_choices(name):
+def test_comments_have_unit_range_and_choices(name):
     blocks = read(name).split('\n\n')
     for row in TABLES[name][2]:
         key, beginning = row.name.rpartition('.')[2], row.description[:40]

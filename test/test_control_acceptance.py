@@ -256,7 +256,7 @@ def test_a_late_state_is_answered_at_the_time_of_the_law_at_which_it_was_measure
     assert float(arm.seen.now) == pytest.approx(arm.now, abs=1e-5)
 
 
-def test_a_torque_between_two_states_leaves_only_when_it_is_due(arm):
+def test_a_torque_between_two_states_is_returned_only_when_due(arm):
     arm.state()
     assert arm.nothing(1e-3) is None
     assert arm.nothing(1e-3, due=True) is not None and arm.seen.kind == BETWEEN

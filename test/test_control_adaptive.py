@@ -64,7 +64,7 @@ def eigenvalues(adaptation):
 # --- what it learns -------------------------------------------------------------------------
 
 @pytest.mark.parametrize('mass', [1.0, 3.0])
-def test_an_unknown_payload_leaves_no_offset(mass):
+def test_an_unknown_payload_causes_no_offset(mass):
     loop = learned(mass)
     # computed torque alone keeps what its springs need to carry it
     other = loop_with(mass, settings_of())
@@ -76,7 +76,7 @@ def test_an_unknown_payload_leaves_no_offset(mass):
     np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.3)
 
 
-def test_without_a_dead_zone_the_weight_is_found():
+def test_without_a_dead_zone_the_gravity_torque_is_identified():
     loop = learned(2.0, PRECISE, 6.0)
     weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
     np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.02)
@@ -84,7 +84,7 @@ def test_without_a_dead_zone_the_weight_is_found():
 
 
 @pytest.mark.parametrize('mass', [1.0, 3.0])
-def test_motion_tells_the_mass_and_the_weight_in_other_poses(mass):
+def test_motion_identifies_the_mass_and_the_gravity_torque_in_other_poses(mass):
     loop = loop_with(mass)
     loop.run(START)
     excite(loop)

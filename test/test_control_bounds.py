@@ -58,7 +58,7 @@ def test_no_change_of_mode_or_gains_steps_the_torque_or_passes_the_limit(law, ra
         assert np.all((loop.q > MODEL.lower) & (loop.q < MODEL.upper)), (first, second)
 
 
-def test_excessive_gains_saturate_and_it_is_told():
+def test_excessive_gains_saturate_and_that_is_reported():
     loop = arm(gains={'natural_frequency': 200.0}, plant=HEAVY)
     loop.run(0.7)
     assert not loop.control.saturated_joints()
@@ -86,7 +86,7 @@ def test_a_large_error_is_corrected_without_oscillation(frequency, distance):
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-3)
 
 
-def test_where_the_driver_compensates_gravity_no_weight_is_ever_commanded():
+def test_where_the_driver_compensates_gravity_no_gravity_torque_is_commanded():
     loop = arm(gains={'driver_compensates_gravity': True}, plant=MODEL.with_gravity((0, 0, 0)))
     loop.run(1.0)
     assert np.abs(loop.torques).max() < 1e-9

@@ -124,7 +124,7 @@ def test_the_task_inertia_of_all_kinds_of_arms(name, rows, rng):
 # --- the laws -----------------------------------------------------------------------------------
 
 
-def test_operational_space_makes_the_error_obey_its_own_equation(dyn, law_of, moving):
+def test_operational_space_has_linear_error_dynamics(dyn, law_of, moving):
     law = law_of('operational_space', natural_frequency=FREQUENCY, damping_ratio=0.7)
     link = law.task_gains.link
     for _ in range(5):
@@ -177,7 +177,7 @@ def test_the_posture_does_not_move_the_link(dyn, law_of, law, moving):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law, moving):
+def test_without_error_the_torque_is_that_of_the_model(dyn, law_of, law, moving):
     _, _, reference = moving()
     terms = law_of(law).follow(reference.q, reference.qd, reference)
     assert_close(terms[Term.TOTAL], dyn.inverse_dynamics(*reference.arrays[:3]), 1e-9)
@@ -186,7 +186,7 @@ def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law, mov
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_python_says_the_same_as_machine_code(dyn, gains, law, moving):
+def test_python_agrees_with_machine_code(dyn, gains, law, moving):
     q, qd, reference = moving()
     task_gains = task_gains_with(dyn, axes='target')
     compiled, python = (ControlLaw(each, gains, law, task_gains=task_gains)
@@ -236,7 +236,7 @@ def pushed(dyn, law, q, wrench, seconds, h=5e-4):
 
 
 @pytest.mark.parametrize('posture', [0.0, 5.0])
-def test_whoever_leads_the_link_around_gains_no_energy(dyn, law_of, posture):
+def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, posture_frequency=posture)
     start = dyn.forward_kinematics(BENT, law.task_gains.link)[:3, 3]
 
@@ -262,7 +262,7 @@ def test_whoever_leads_the_link_around_gains_no_energy(dyn, law_of, posture):
 
 
 @pytest.mark.parametrize('axes', ['base', 'target'])
-def test_a_push_deflects_the_link_as_its_spring_says(dyn, law_of, axes):
+def test_a_push_deflects_the_link_by_its_compliance(dyn, law_of, axes):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, axes=axes)
     link = law.task_gains.link
     push = np.array([6.0, -8.0, 2.0, 0.3, 0.05, -0.1])

@@ -31,7 +31,7 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
 
 
 @pytest.mark.parametrize('floats', [False, True])
-def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats):
+def test_a_pause_without_torques_ends_a_motion_but_no_float(floats):
     loop = arm()
     loop.moving()
     if floats:
@@ -57,7 +57,7 @@ def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats)
 
 
 @pytest.mark.parametrize('friction', [False, True])
-def test_after_long_silence_the_weight_is_what_remains(friction):
+def test_after_long_silence_the_gravity_torque_remains(friction):
     loop = arm(settings=FLOATING, friction=friction)
     loop.run(0.2)
     loop.coast(1.5)

@@ -118,7 +118,7 @@ def test_a_gravity_that_cannot_be_is_refused(gravity):
     np.testing.assert_array_equal(loop.control.loads.gravity, MODEL.gravity)
 
 
-def test_dynamics_without_slots_say_what_to_do():
+def test_dynamics_without_slots_name_the_remedy():
     dyn = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
         ArmController(dyn).set_payload(LOAD)
@@ -172,7 +172,7 @@ def test_wrenches_on_several_links_add_up():
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, **ROUNDING)
 
 
-def test_a_floating_arm_gives_way_to_a_known_wrench():
+def test_a_floating_arm_yields_to_a_known_wrench():
     loop = loop_with(settings=settings_of(mode='gravity_compensation'))
     loop.control.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
     loop.cycle()
@@ -195,7 +195,7 @@ def test_a_wrench_that_makes_no_sense_is_refused(link, wrench, error, words):
 # --- rotors, and the part of gravity that is commanded ------------------------------------------
 
 
-def test_a_light_wrist_with_a_heavy_rotor_is_as_stiff_as_asked():
+def test_a_light_wrist_with_a_heavy_rotor_has_the_requested_stiffness():
     # rotors of three times the wrist's own inertia
     rotors = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
     errors = {}

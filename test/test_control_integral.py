@@ -23,7 +23,7 @@ def held(law, gains, seconds=5.0):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_an_unknown_load_leaves_no_offset(law):
+def test_an_unknown_load_causes_no_offset(law):
     without = held(law, {**TRIPLE, 'ki': 0.0})
     assert np.abs(without.error[-1]).max() > 1e-3
     loop = held(law, TRIPLE)
@@ -33,7 +33,7 @@ def test_an_unknown_load_leaves_no_offset(law):
     np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL], unknown, atol=1e-3)
 
 
-def test_the_error_of_a_perfect_model_has_the_poles_that_were_asked_for():
+def test_the_error_of_a_perfect_model_has_the_requested_poles():
     loop = arm(gains=TRIPLE, settings=settings_of(activation_time=0.0, transition_time=0.0))
     offset = 0.01
     loop.plant.q[:] -= offset

@@ -114,7 +114,7 @@ def test_the_terms_of_feedforward_pd_are_those_of_the_reference(dyn, case):
         assert_close(terms[term], expected, EXACT, scale=1.0, what=term.name)
 
 
-def test_floating_is_weight_and_damping(dyn, case):
+def test_floating_is_gravity_torque_and_damping(dyn, case):
     q, qd, _, gains = case
     terms = ControlLaw(dyn, gains).compensate(q, qd)
     expected = gains.gravity_scale * dyn.gravity(q) - gains.damping * qd
@@ -136,7 +136,7 @@ def test_total_is_the_sum_of_the_others(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_python_says_the_same_as_machine_code(dyn, case, law):
+def test_python_agrees_with_machine_code(dyn, case, law):
     q, qd, reference, gains = case
     compiled = ControlLaw(dyn, gains, law)
     python = ControlLaw(Dynamics(dyn.model, backend='python'), gains, law)
@@ -153,14 +153,14 @@ def test_without_authority_the_measured_state_gives_no_feedback(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_a_reference_that_is_met_at_rest_costs_the_weight(dyn, law):
+def test_without_error_at_rest_the_torque_is_the_gravity_torque(dyn, law):
     q = np.full(dyn.nv, 0.3)
     law = ControlLaw(dyn, make_gains(dyn), law)
     terms = law.follow(q, np.zeros(dyn.nv), Reference.at_rest(q))
     assert_close(terms[Term.TOTAL], dyn.gravity(q), EXACT)
 
 
-def test_the_error_of_a_perfect_model_obeys_its_own_equation(dyn, case):
+def test_the_error_of_a_perfect_model_has_linear_dynamics(dyn, case):
     # e'' = -Kp e - Kd e', whatever the pose: what the law is for
     q, qd, reference, gains = case
     gains = gains_with(dyn, kp=gains.kp, kd=gains.kd, friction_scale=0.0)

@@ -46,7 +46,7 @@ def largest_share(torques):
 # --- at work ------------------------------------------------------------------------------------
 
 
-def test_the_torque_is_what_the_messages_say(loop):
+def test_the_torque_is_that_of_the_messages(loop):
     send(loop, 0.3)
     loop.plant.push('link5', [3.0, -2.0, 4.0, 0.0, 0.0, 0.0])
     send(loop, 0.1)
@@ -62,7 +62,7 @@ def test_the_torque_is_what_the_messages_say(loop):
     assert np.abs(terms[others]).max() < 1e-9
 
 
-def test_a_pushed_arm_comes_back_as_the_regulator_says(loop):
+def test_a_pushed_arm_returns_as_computed_for_the_regulator(loop):
     send(loop, 0.3)
     loop.plant.qd[:] = [0.05, -0.05, 0.05, 0.05, 0.0, 0.0, 0.0]
     send(loop, 0.001)
@@ -220,7 +220,7 @@ def test_bounds_are_those_of_the_settings(loop):
     assert loop.control.mode is not Mode.LINEAR_FEEDBACK
 
 
-def test_a_continuous_joint_is_led_the_short_way_round():
+def test_a_continuous_joint_moves_the_short_way():
     urdf = """<robot name="wheel"><link name="base"/><link name="rim"><inertial><mass value="1"/>
       <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="axle" type="continuous"><parent link="base"/><child link="rim"/>

@@ -162,7 +162,7 @@ def test_after_a_pause_it_begins_anew():
     assert not seen(loop).torque.any()
 
 
-def test_measured_effort_tells_of_motors_that_give_less():
+def test_measured_effort_shows_motors_that_give_less():
     class Weak(Loop):
         def send(self, torque):
             super().send(0.9 * torque)

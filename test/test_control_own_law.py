@@ -70,7 +70,7 @@ def test_it_follows_as_the_built_in_law_with_the_same_equation_does(loop):
     assert loop.control.mode is Mode.HOLD and np.abs(loop.error[-1]).max() < 1e-3
 
 
-def test_its_terms_are_told_and_their_sum_is_sent(loop):
+def test_its_terms_are_reported_and_their_sum_is_sent(loop):
     loop.run(0.6)
     terms = loop.control.terms
     np.testing.assert_allclose(terms[Term.GRAVITY], loop.dynamics.gravity(loop.plant.q), atol=1e-2)
@@ -164,7 +164,7 @@ MISCHIEF = {
 
 
 @pytest.mark.parametrize('mischief, words', MISCHIEF.values(), ids=MISCHIEF)
-def test_what_it_did_wrong_is_told(dynamics, mischief, words):
+def test_its_error_is_reported(dynamics, mischief, words):
     runner = OwnLawRunner('Good', Good(dynamics), dynamics, PATIENT)
     Good.made.mischief = mischief
     assert re.search(words, ask(runner))
@@ -191,7 +191,7 @@ def test_the_built_in_law_brings_the_arm_to_rest(loop, kind):
     assert changes.max() < 0.012, 'the torque steps'
 
 
-def test_the_line_of_the_exception_is_told(loop):
+def test_the_line_of_the_exception_is_reported(loop):
     loop.run(0.3)
     Good.made.mischief = raises
     loop.cycle()
@@ -226,7 +226,7 @@ def test_stop_is_the_built_in_law_and_hold_is_not(loop):
     assert loop.control.message == 'stop was requested'
 
 
-def test_a_fault_of_somebody_else_takes_the_arm_away_as_well(loop):
+def test_a_fault_from_outside_disables_the_own_law(loop):
     loop.run(0.3)
     loop.control.fail('the guard is gone')
     loop.run(0.1)
@@ -350,7 +350,7 @@ def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatc
     assert text == Path(sys.modules[Integrating.__module__].__file__).read_text(encoding='utf-8')
 
 
-def test_a_law_that_carries_nothing_is_refused_for_an_arm_that_weighs_something():
+def test_a_law_without_gravity_torque_is_refused_for_an_arm_that_needs_one():
     class Nothing:
         def __init__(self, _dynamics):
             pass

@@ -187,7 +187,7 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
 @pytest.mark.parametrize('source', ['auto', 'estimated'])
 @pytest.mark.parametrize('rate', [500.0, 100.0, 50.0])
 @pytest.mark.parametrize('joint', [3, 6])
-def test_an_arm_that_is_led_against_a_limit_does_not_shake(joint, rate, source):
+def test_an_arm_guided_against_a_limit_does_not_shake(joint, rate, source):
     """Protects from a brake that is too hard for slow torques, or late velocities."""
     model = dynamics_of('robodyn7').model
     pose = BENT.copy()
@@ -232,7 +232,7 @@ def test_an_arm_is_stopped_as_well_while_states_repeat_as_while_there_are_none(
     assert speeds[0] < 1.05 * speeds[1] + 0.02
 
 
-def test_states_at_twice_the_rate_of_the_encoders_spoil_nothing():
+def test_states_at_twice_the_rate_of_the_encoders_do_no_harm():
     once, twice = (LyingArm(rate=rate, twice=rate > 500.0).run(0.65) for rate in (500.0, 1000.0))
     for arm in (once, twice):
         assert arm.go(1.2, 0.9) == ''
@@ -323,7 +323,7 @@ HONEST = {
 
 @pytest.mark.parametrize('name', HONEST)
 @pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0, 1000.0])
-def test_honest_sensors_are_not_blamed(name, rate):
+def test_nominal_sensors_are_not_blamed(name, rate):
     slow = rate == 50.0
     arm = LyingArm(rate=rate, jitter=0.1 if slow and name == 'reported twice' else 1.0,
                    **HONEST[name], gains={'natural_frequency': 10.0 if slow else 20.0}).run(0.65)
@@ -337,7 +337,7 @@ def test_honest_sensors_are_not_blamed(name, rate):
 
 @pytest.mark.parametrize('name', HONEST)
 @pytest.mark.parametrize('event', ['drop', 'wall', 'wrap'])
-def test_honest_sensors_are_not_blamed_for_what_happens_to_the_arm(name, event):
+def test_nominal_sensors_are_not_blamed_for_disturbances_of_the_arm(name, event):
     turning = ('joint1', 'joint7') if event == 'wrap' else ()
     pose = np.where(np.isin(np.arange(7), (0, 6)), [3.0, 0, 0, 0, 0, 0, -3.0], BENT)
     wall = {'upper': BENT + 0.25, 'lower': BENT - 0.25} if event == 'wall' else {}

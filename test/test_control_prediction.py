@@ -36,12 +36,12 @@ def test_it_moves_as_the_simulated_arm_does(armature):
     np.testing.assert_allclose(qd, plant.qd, atol=0.1)
 
 
-def test_how_often_it_is_asked_makes_little_difference():
+def test_the_rate_of_its_calls_makes_little_difference():
     often, seldom = (predicted(Dynamics(MODEL), 0.3, calls)[0] for calls in (300, 6))
     np.testing.assert_allclose(often, seldom, atol=5e-3)
 
 
-def test_what_the_driver_carries_is_no_part_of_the_torque():
+def test_gravity_compensated_by_the_driver_is_no_part_of_the_torque():
     q, _ = predicted(Dynamics(MODEL), 0.5, 1, 0.0 * TORQUE, longest=0.5,
                      driver_compensates_gravity=True)
     np.testing.assert_allclose(q, BENT, atol=1e-6)
@@ -86,7 +86,7 @@ def test_what_is_stiff_while_states_come_is_calm_without(gains):
     assert (np.abs(loop.torques[silent:]) < 0.9 * MODEL.effort_limit).all()
 
 
-def test_the_weight_of_a_silent_arm_is_that_of_where_it_should_be():
+def test_the_gravity_torque_of_a_silent_arm_is_that_of_its_predicted_position():
     loop = arm()
     loop.moving(share=0.8)
     seen = loop.plant.q.copy()

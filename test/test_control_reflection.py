@@ -34,7 +34,7 @@ def feel(loop, torque, seconds):
         loop.run(0.02)
 
 
-def test_it_is_felt_in_part_and_moves_the_arm_that_way():
+def test_it_is_reflected_in_part_and_moves_the_arm_that_way():
     loop = floating(gain=0.5)
     feel(loop, FELT, 0.2)
     np.testing.assert_allclose(shown(loop), 0.5 * FELT, atol=1e-3)
@@ -78,7 +78,7 @@ def test_only_while_it_floats():
     assert not shown(loop).any()
 
 
-def test_what_was_felt_before_a_hold_is_not_felt_after_it():
+def test_a_torque_from_before_a_hold_is_not_reflected_after_it():
     loop = floating(gain=1.0)
     feel(loop, FELT, 0.2)
     loop.control.hold()

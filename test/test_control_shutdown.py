@@ -28,7 +28,7 @@ def moving(**more):
     return loop
 
 
-def test_a_motion_ends_at_rest_and_the_weight_is_the_last_torque():
+def test_a_motion_ends_at_rest_and_the_gravity_torque_is_the_last_one():
     loop = moving(friction=True)
     assert shut_down(loop) == [Mode.STOP, Mode.HOLD, Mode.CARRY]
     assert loop.control.message == 'the controller leaves'
@@ -41,7 +41,7 @@ def test_a_motion_ends_at_rest_and_the_weight_is_the_last_torque():
     assert np.abs(loop.plant.q - rest).max() < 5e-3, 'the weight alone does not hold it'
 
 
-def test_the_weight_fades_away_in_its_time():
+def test_the_gravity_torque_is_released_in_its_time():
     loop = moving(friction=True)
     shut_down(loop, release=0.5)
     assert not loop.torque.any()
@@ -54,7 +54,7 @@ def test_the_weight_fades_away_in_its_time():
     assert loop.largest_change < 1.0
 
 
-def test_a_load_that_the_weight_does_not_carry_is_caught_once_more():
+def test_a_load_beyond_the_gravity_torque_is_stopped_once_more():
     loop = moving(plant=HEAVY, gains={'ki': 400.0})
     modes = shut_down(loop)
     # it swings without the integral, comes to rest, and is let go in the end
@@ -87,7 +87,7 @@ def test_a_torque_that_may_change_slowly_has_its_time():
     np.testing.assert_allclose(loop.torque, loop.control.gravity_torque(), atol=1e-9)
 
 
-def test_states_that_return_while_the_weight_is_carried_end_nothing():
+def test_states_that_return_in_mode_carrying_end_nothing():
     loop = moving(friction=True)
     shut_down(loop, release=1.0, silent=lambda now: int(now / 0.05) % 2)
     assert not loop.torque.any()

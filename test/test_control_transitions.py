@@ -202,7 +202,7 @@ def test_another_duration_counts_from_the_next_transition_on():
 
 
 @pytest.mark.parametrize('cycles', [0, 1, 3])
-def test_cancelled_it_leaves_the_torque_of_the_law(cycles):
+def test_cancelled_it_returns_the_torque_of_the_law(cycles):
     """Protects an arm in a collision from what is left of another torque."""
     over = Over().begin()
     for _ in range(cycles):

@@ -96,7 +96,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize('spoil', SPOILED)
-def test_a_spoiled_entry_is_rebuilt(cache, spoil):
+def test_a_damaged_entry_is_rebuilt(cache, spoil):
     entry, = entries(cache)
     sound = entry.read_bytes()
     assert SPOILED[spoil](sound) != sound
@@ -107,7 +107,7 @@ def test_a_spoiled_entry_is_rebuilt(cache, spoil):
     assert entry.read_bytes() == sound
 
 
-def test_the_entry_of_another_key_is_foreign(cache):
+def test_the_entry_of_another_key_is_not_used(cache):
     first, = entries(cache)
     loaded('other', cache)
     second, = set(entries(cache)) - {first}
@@ -207,7 +207,7 @@ def test_variables_choose_the_folder(tmp_path, monkeypatch, results):
 
 @pytest.mark.skipif(not hasattr(os, 'geteuid'), reason='no owners and modes here')
 @pytest.mark.parametrize('mode', [0o777, 0o770, 0o702, 0o1777])
-def test_a_folder_that_others_can_write_to_is_not_trusted(cache, mode):
+def test_a_folder_that_others_can_write_to_is_not_used(cache, mode):
     entry, = entries(cache)
     cache.chmod(mode)
     assert not loaded('one', cache)
@@ -218,7 +218,7 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(cache, mode):
 
 
 @pytest.mark.skipif(not hasattr(os, 'geteuid'), reason='no owners and modes here')
-def test_a_folder_of_somebody_else_is_not_trusted(cache, monkeypatch):
+def test_a_folder_of_another_user_is_not_used(cache, monkeypatch):
     other = os.geteuid() + 1
     monkeypatch.setattr(os, 'geteuid', lambda: other)
     assert not loaded('one', cache)
@@ -310,7 +310,7 @@ def assert_results(text):
         assert_close([float.fromhex(x) for x in line.split()], values.ravel(), 1e-12)
 
 
-def test_a_writer_that_is_killed_leaves_no_entry_that_is_read(cache):
+def test_a_killed_writer_creates_no_entry_that_is_read(cache):
     """What it leaves is a temporary file, which nobody takes for an entry."""
     entry, = entries(cache)
     half = entry.read_bytes()[:100]

@@ -38,7 +38,7 @@ def test_a_torque_that_does_not_depend_on_the_position(backend):
 
 @pytest.mark.parametrize('value', SPOILS)
 @pytest.mark.parametrize('name, count, rest', CALLS + PARTS[:3])
-def test_one_number_spoils_the_result_of_its_state_and_of_no_other(dyn, name, count, rest, value):
+def test_one_number_makes_the_result_of_its_state_alone_nan(dyn, name, count, rest, value):
     call = getattr(dyn, name)
     batch = arrays(count, 6)
     expected = call(*batch, *rest)
@@ -57,7 +57,7 @@ def test_one_number_spoils_the_result_of_its_state_and_of_no_other(dyn, name, co
 
 
 @pytest.mark.parametrize('name, count, rest', WITH_OUT)
-def test_a_spoilt_argument_may_be_the_result(dyn, name, count, rest):
+def test_an_argument_that_is_not_finite_may_be_the_result(dyn, name, count, rest):
     q = arrays(count)
     if np.shape(getattr(dyn, name)(*q, *rest)) != (JOINTS,):
         return
@@ -70,7 +70,7 @@ def test_a_spoilt_argument_may_be_the_result(dyn, name, count, rest):
             assert np.isnan(out).all()
 
 
-def test_threads_find_a_spoilt_row():
+def test_threads_detect_a_row_that_is_not_finite():
     many = Dynamics(MODEL, threads=3)
     q = np.zeros((40, JOINTS))
     q[33, 1] = np.nan

@@ -116,7 +116,7 @@ def test_only_the_chosen_case_runs():
     assert calls == [6.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]
 
 
-def test_lanes_that_want_nothing_call_nothing():
+def test_lanes_without_a_call_call_nothing():
     calls = []
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
         lambda given, out: calls.append(ctypes.c_double.from_address(given).value))

@@ -50,7 +50,7 @@ def test_whatever_refers_to_a_result_keeps_it(dyn, held):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_results_nobody_holds_are_used_again(dyn):
+def test_results_without_references_are_used_again(dyn):
     q = states(1)[0]
     addresses = set()
     for _ in range(50):

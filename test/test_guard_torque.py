@@ -84,7 +84,7 @@ def test_an_arm_with_wrong_masses_sinks_by_a_few_thousandths(masses):
     assert loose.sink() > 0.1, 'without a hold it is lost'
 
 
-def test_a_moving_arm_is_left_where_its_damping_leaves_it():
+def test_a_moving_arm_is_held_where_its_damping_stops_it():
     held = Held().take_over(qd=SPEED).run(1.5)
     rest = HOME + SPEED / held.values.damping
     np.testing.assert_allclose(held.track[-1], rest, atol=0.01)
@@ -95,12 +95,12 @@ def test_a_moving_arm_is_left_where_its_damping_leaves_it():
     np.testing.assert_allclose(held.torques[-1], weight, atol=0.1)
 
 
-def test_speed_is_lost_at_the_pace_that_was_asked_for():
+def test_speed_decays_at_the_requested_rate():
     held = Held().take_over(qd=SPEED).run(0.25)
     np.testing.assert_allclose(held.plant.qd, SPEED * np.exp(-2.5), atol=0.05)
 
 
-def test_whoever_is_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
+def test_a_push_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
     held = Held(hold_effort=0.1).take_over().run(0.2)
     push = np.zeros(7)
     push[1] = 0.05 * MODEL.effort_limit[1]
@@ -173,7 +173,7 @@ def test_it_is_stable_also_if_states_are_rare(period):
 # --- beyond a position limit -------------------------------------------------------------------
 
 @pytest.mark.parametrize('side', [1.0, -1.0])
-def test_an_arm_beyond_its_limits_is_held_there_and_led_inwards_only(side):
+def test_an_arm_beyond_its_limits_is_held_there_and_guided_inwards_only(side):
     held, joint = Held(), 3
     held.plant = Plant(MODEL, STEP, damping=0.0, friction=0.0, lower=MODEL.lower - 0.5,
                        upper=MODEL.upper + 0.5)

@@ -42,7 +42,7 @@ def test_an_attack_takes_little_time_and_memory(name, outcomes):
     assert len(answer) < fuzz_urdf.LONGEST
 
 
-def test_a_refusal_tells_nothing_of_other_files(outcomes):
+def test_a_refusal_reveals_nothing_of_other_files(outcomes):
     secret = Path('/etc/passwd').read_text().partition(':')[0]
     for answer, *_ in outcomes.values():
         assert f'{secret}:' not in answer

@@ -139,7 +139,7 @@ def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
     assert 'has died' not in demo.output
 
 
-def test_gravity_compensation_simulates_if_asked(tmp_path):
+def test_gravity_compensation_simulates_on_request(tmp_path):
     with Launched(tmp_path / 'log', 'gravity_compensation.launch.py', 'simulate:=true',
                   'shutdown_effort:=release', 'joint_states:=arm/states',
                   'effort_command_topic:=arm/torques') as launched:
@@ -187,7 +187,7 @@ def test_ros2_control_that_is_not_installed_is_named():
     assert 'process started' not in text
 
 
-def test_ros2_control_is_asked_for_its_controllers(tmp_path, monkeypatch):
+def test_ros2_control_is_requested_to_load_its_controllers(tmp_path, monkeypatch):
     # in place of the spawner, what was asked of it
     marker = tmp_path / 'share/ament_index/resource_index/packages/controller_manager'
     spawner = tmp_path / 'lib/controller_manager/spawner'

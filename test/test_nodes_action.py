@@ -193,7 +193,7 @@ def test_some_joints_move_and_the_others_stay(probe, arm, client, home):
     np.testing.assert_allclose(arm.q, expected, atol=0.06)
 
 
-def test_an_obstructed_arm_leaves_its_path(probe, arm, client, controller, home):
+def test_an_obstructed_arm_violates_its_path_tolerance(probe, arm, client, controller, home):
     tolerance = [JointTolerance(name=name, position=0.15) for name in NAMES]
     publisher = probe.publisher(WrenchStamped, 'robot_simulator/wrench')
     push = WrenchStamped()
@@ -251,7 +251,7 @@ def test_a_newer_goal_takes_over(probe, arm, client, home):
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
 
 
-def test_a_rejected_goal_leaves_the_older_alone(arm, client, home):
+def test_a_rejected_goal_does_not_affect_the_older_one(arm, client, home):
     _, older = client.start(path(arm.q, AWAY, 1.0))
     assert not client.ask(bad(lambda m: m.joint_names.__setitem__(2, 'elbow'))).accepted
     assert client.end(older)[1] == Result.SUCCESSFUL
@@ -270,7 +270,7 @@ def test_a_goal_whose_motion_a_topic_replaces_is_aborted(probe, arm, client, con
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
 
 
-def test_a_motion_that_somebody_else_stops_is_aborted(probe, arm, client, home):
+def test_a_motion_that_another_client_stops_is_aborted(probe, arm, client, home):
     _, result = client.start(path(arm.q, FAR, 3.0))
     arm.moving()
     assert probe.call(Trigger, f'{NODE}/hold').success

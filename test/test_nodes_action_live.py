@@ -105,7 +105,7 @@ def test_a_long_trajectory_is_rejected_for_a_point_at_its_end(
     np.testing.assert_allclose(arm.q, place, atol=2e-3)
 
 
-def test_whoever_waits_when_the_controller_leaves_hears_of_it(probe, arm, client, controller,
+def test_a_waiting_client_gets_its_result_when_the_controller_ends(probe, arm, client, controller,
                                                               home):
     # friction makes the arm stay under a torque that only balances its weight
     assert probe.set_parameter('robot_simulator', 'friction_scale', 1.0)[0]

@@ -55,7 +55,7 @@ def test_the_torque_of_the_motors_must_not_be_ambiguous():
         settings_of(driver_compensates_gravity=True, observer__torque_source='measured')
 
 
-def test_a_push_is_told_and_a_hard_one_stops_the_arm():
+def test_a_push_is_reported_and_a_hard_one_stops_the_arm():
     expected = Dynamics(MODEL).jacobian(HOME, TIP)[:3].T @ SMALL
     rotors = (2e-3 * MODEL.effort_limit).tolist()
     parameters = {'urdf_file': str(ARM), 'armature': rotors,

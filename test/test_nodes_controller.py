@@ -136,7 +136,7 @@ def test_stop_in_motion(probe, arm, controller, follow):
     wait_for_goal(probe, controller, since)
 
 
-def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
+def test_gains_change_live_or_the_reason_is_reported(probe, arm, controller, follow):
     start = arm.q
     assert probe.set_parameter(NODE, 'natural_frequency', [30.0]) == (True, '')
     assert probe.set_parameter(NODE, 'natural_frequency', [20.0] * 7) == (True, '')
@@ -152,7 +152,7 @@ def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
     np.testing.assert_allclose(arm.q, start, atol=0.02)
 
 
-def test_what_is_told_about_the_torque(probe, arm, controller, follow):
+def test_telemetry_of_the_torque(probe, arm, controller, follow):
     terms = {term: probe.listen(JointState, f'{NODE}/torque_terms/{term}', qos.newest())
              for term in ('gravity', 'feedback', 'total')}
     reference = probe.listen(JointState, f'{NODE}/reference', qos.newest())

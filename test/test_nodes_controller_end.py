@@ -40,7 +40,7 @@ def arm(probe, robot):
 
 @pytest.mark.parametrize('number, effort', [
     (signal.SIGINT, 'hold'), (signal.SIGTERM, 'hold'), (signal.SIGINT, 'release')])
-def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, arm, number,
+def test_a_signal_in_motion_stops_the_arm_and_ends_with_the_gravity_torque(probe, arm, number,
                                                                          effort):
     parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3,
                   'publish_joint_commands': True, **PATIENT}

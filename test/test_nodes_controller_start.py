@@ -29,7 +29,7 @@ def probe():
         yield made
 
 
-def test_it_waits_for_what_is_missing_and_says_so(probe):
+def test_it_waits_for_what_is_missing_and_logs_that(probe):
     with FakeArm(probe, 'waiting/') as arm, fake_controller('waiting') as process:
         arm.report = lambda m: [JointState(header=m.header, name=['elbow'], position=[0.0],
                                            velocity=[0.0])]

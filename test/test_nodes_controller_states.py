@@ -108,7 +108,7 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
     assert probe.call(Trigger, f'fake/{NODE}/hold').success
 
 
-def test_a_position_that_jumps_is_not_believed(probe, spoilt):
+def test_a_position_that_jumps_is_rejected(probe, spoilt):
     arm, process = spoilt
     since, count, held = settled(probe, arm, process), len(arm.commands), arm.q
 

@@ -125,7 +125,7 @@ def test_a_joint_named_twice_is_refused(reader):
     assert reader.read(state('abcdd')), 'others may do as they like'
 
 
-def test_effort_is_told_where_it_is_reported(reader):
+def test_effort_is_passed_on_where_it_is_reported(reader):
     assert reader.read(state('cab', effort=[3.0, 1.0, 2.0]))
     np.testing.assert_array_equal(reader.effort, [1.0, 2.0, 3.0])
     assert reader.read(state('abc'))

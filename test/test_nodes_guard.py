@@ -104,7 +104,7 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
 
 
 @pytest.mark.parametrize('effort', ['hold', 'release'])
-def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
+def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
     with controller(shutdown_effort=effort, release_time=0.3) as leaving:
         in_motion(scene, leaving)
         assert leaving.stop()[0] == 0
@@ -118,7 +118,7 @@ def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
     assert not scene.reset().success
 
 
-def test_the_controller_tells_of_a_guard_that_dies_and_goes_on(scene):
+def test_the_controller_reports_a_guard_that_ends_and_continues(scene):
     with controller() as guarded:
         since = in_motion(scene, guarded)
         scene.guard.process.kill()
@@ -160,7 +160,7 @@ def load(scene):
     carry(0.0)
 
 
-def test_a_load_is_carried_also_when_states_are_spoilt(scene, load):
+def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
     probe = scene.probe
     with controller(load_time=0.1, handshake=False) as dying:
         dying.wait_for_output(ACTIVE)

@@ -36,7 +36,7 @@ def scene(stage):
         yield begun(stage, process)
 
 
-def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp_path):
+def test_a_guard_that_would_command_otherwise_is_refused_with_the_reason(stage, tmp_path):
     heavier = tmp_path / 'heavier.urdf'
     heavier.write_text(ARM.read_text().replace('<mass value="', '<mass value="1', 1))
     stage.begin(None)
@@ -65,7 +65,7 @@ def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp
             wait_until(lambda: said(fitting, 'the guard commands the arm', since), 'take-over')
 
 
-def test_a_guard_that_comes_late_knows_what_the_arm_carries(stage):
+def test_a_guard_that_starts_late_receives_the_payload(stage):
     probe = stage.probe
     stage.begin(None)
     load, down = InertiaStamped(), Vector3Stamped()
@@ -165,7 +165,7 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
         assert scene.words[-1].frame_id == 'armed'
 
 
-def test_a_fallback_controller_is_asked_for_once(stage, monkeypatch):
+def test_a_fallback_controller_is_requested_once(stage, monkeypatch):
     monkeypatch.setenv('PYTHONPATH', str(Path(__file__).parent))
     asked = []
 
@@ -197,7 +197,7 @@ def test_a_fallback_controller_is_asked_for_once(stage, monkeypatch):
 
 
 @pytest.mark.skipif(find_spec('controller_manager_msgs') is not None, reason='it is installed')
-def test_a_fallback_that_cannot_be_asked_for_is_refused_at_the_start():
+def test_a_fallback_that_cannot_be_requested_is_refused_at_the_start():
     with NodeProcess(GUARD, {'urdf_file': str(ARM), 'fallback_controllers': ['x']}) as process:
         assert process.wait() == 2
         assert 'fallback_controllers needs controller_manager_msgs' in process.output

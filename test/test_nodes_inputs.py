@@ -138,7 +138,7 @@ def load(probe, told, say):
     probe.until(unloaded, 'no payload')
 
 
-def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, told, load):
+def test_a_payload_is_added_without_a_step_and_removed_again(probe, held, told, load):
     arm, process = held
     since = len(arm.commands)
     loaded = MODEL.with_payload('fore', 0.5, (0.3, 0.0, 0.0), np.eye(3) * 1e-3)
@@ -154,7 +154,7 @@ def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, to
     assert np.all(steps < part * np.abs(extra).max())
 
 
-def test_what_the_tip_carries_is_told_as_it_would_be_sent(probe, held, told, load):
+def test_the_payload_of_the_tip_is_published_in_the_form_of_an_input(probe, held, told, load):
     heard = probe.listen(InertiaStamped, f'told/{NODE}/payload_estimate')
     probe.until(lambda: heard and not heard[-1].inertia.m, 'an empty hand')
     sent = payload()
@@ -250,7 +250,7 @@ def test_a_wrench_counts_until_it_times_out(probe, held, told, say):
     assert probe.call(Trigger, f'told/{NODE}/float').success
 
 
-def test_a_floating_arm_shows_what_another_one_feels(probe):
+def test_a_floating_arm_reflects_the_external_torque_of_another_one(probe):
     felt = JointState(name=['elbow', 'other', 'shoulder'], effort=[2.0, 9.0, 0.0])
     with FakeArm(probe, 'leader/') as arm, fake_controller(
             'leader', mode='gravity_compensation', handshake=False,

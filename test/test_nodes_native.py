@@ -142,7 +142,7 @@ def test_a_loop_that_is_to_be_native_and_cannot_be_is_refused(scene):
         assert process.wait() != 0
 
 
-def test_python_has_the_loop_where_that_is_asked_for(scene, stalling):
+def test_python_runs_the_loop_on_request(scene, stalling):
     with stalling(loop='python') as process:
         scene.begin(None)
         process.wait_for_output('loop: python, because the parameter loop is python')
@@ -152,7 +152,7 @@ def test_python_has_the_loop_where_that_is_asked_for(scene, stalling):
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_any_moment_leaves_an_arm_at_rest(scene, stalling, number):
+def test_a_signal_at_any_moment_ends_with_an_arm_at_rest(scene, stalling, number):
     """Between states, programs and heartbeats of the loop."""
     choose = random.Random(int(number))
     for _ in range(3):

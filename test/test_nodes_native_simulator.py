@@ -351,7 +351,7 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
     ('auto', 'loop: native', 'native'),
     ('python', 'loop: python, because the parameter loop is python',
      'python: the parameter loop is python')])
-def test_the_loop_is_named_and_listens(probe, loop, line, word):
+def test_the_loop_is_reported_and_subscribes(probe, loop, line, word):
     with started(loop=loop) as process:
         process.wait_for_output(line)
         states = probe.listen(JointState, 'joint_states')

@@ -41,7 +41,7 @@ def ask(wishes, prepare=''):
     return run.stdout
 
 
-def test_nothing_is_asked_by_default():
+def test_nothing_is_requested_by_default():
     said = ask({})
     assert said.startswith('[] []')
     assert f'policy {os.SCHED_OTHER}' in said
@@ -62,7 +62,7 @@ def test_processors():
     assert 'ParameterError' in said and str(mine) in said
 
 
-def test_what_is_granted_is_said():
+def test_granted_settings_are_reported():
     said = ask({'priority': 40, 'lock_memory': True})
     granted = 'real-time priority 40' in said
     assert granted == (f'policy {os.SCHED_FIFO}' in said)

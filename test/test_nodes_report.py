@@ -66,7 +66,7 @@ def test_a_goal_tolerance_that_is_never_met_is_a_warning_with_joint_and_numbers(
 @pytest.mark.parametrize('tolerances, words', [
     ({'trajectory': 1e-4}, 'after the start'),
     ({'goal': 1e-5, 'goal_time': 0.1}, 'after the last point, goal_time 0.1')])
-def test_a_motion_that_leaves_its_tolerance_is_a_warning(node, capfd, tolerances, words):
+def test_a_motion_that_violates_its_tolerance_is_a_warning(node, capfd, tolerances, words):
     desk = Desk(node, capfd, **tolerances)
     desk.loop.follow(BENT + 0.1, 0.5)
     desk.run(1.0)
@@ -89,7 +89,7 @@ def test_silence_is_a_warning(desk):
     assert desk.logged() == [('WARN', 'motion aborted: the motion is given up after a pause')]
 
 
-def test_what_was_asked_for_is_none(desk):
+def test_a_requested_end_is_no_warning(desk):
     desk.loop.follow(BENT + 0.2, 1.0)
     desk.run(0.5)
     desk.loop.control.hold()

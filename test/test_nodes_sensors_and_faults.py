@@ -159,7 +159,7 @@ def test_a_motor_without_torque_and_an_emergency_stop(probe):
         bench.until(lambda state: any(state.velocity), 'motion after the emergency stop')
 
 
-def test_another_arm_than_the_model_says(probe):
+def test_an_arm_that_differs_from_its_model(probe):
     link = MODEL.body_names[-1]
     parameters = {'mismatch.mass_scale': 1.1, 'payload.link': link, 'payload.mass': 0.5}
     heavy = Dynamics(MODEL.with_payload(link, 0.5)).gravity(HOME) + 0.1 * WEIGHT

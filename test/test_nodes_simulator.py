@@ -234,7 +234,7 @@ def test_reset_pause_and_step(probe, gravity, model):
         assert np.all(newest(states) == start_of(model)), 'the brakes do not hold after reset'
 
 
-def test_parameters_change_live_or_say_why_not(probe, states):
+def test_parameters_change_live_or_the_reason_is_reported(probe, states):
     assert probe.set_parameter('robot_simulator', 'publish_rate', 100) == (True, '')
     probe.spin_for(0.3)
     states.clear()
@@ -269,7 +269,7 @@ def test_description_is_published_for_late_joiners_and_taken_from_the_topic(simu
     assert len(descriptions) == 1
 
 
-def test_a_diverging_plant_stops_with_brakes_and_says_so(probe):
+def test_a_diverging_plant_stops_with_brakes_and_logs_that(probe):
     parameters = {'robot_description': WHEEL, 'effort_limit': [1e15], 'step': 0.01}
     with NodeProcess(MODULE, parameters) as simulator:
         states = probe.listen(JointState, 'joint_states')

@@ -90,7 +90,7 @@ def test_each_follows_its_own_trajectory_at_the_same_time(probe, arms):
     probe.until(lambda: all(each.error(each.goal) < ARRIVED for each in arms), 'both to arrive')
 
 
-def test_neither_hears_of_the_other(probe, arms):
+def test_neither_receives_messages_of_the_other(probe, arms):
     for each in arms:
         names = each.model.joint_names
         assert {tuple(state.name) for state in each.states} == {names}
@@ -110,7 +110,7 @@ def test_neither_hears_of_the_other(probe, arms):
         '/diagnostics', '/parameter_events', '/rosout', '/clock', '/robot_description'}
 
 
-def test_a_request_to_one_leaves_the_other_alone(probe, arms):
+def test_a_request_to_one_does_not_affect_the_other(probe, arms):
     left, right = arms
     since = right.send(probe, right.home, right.goal, seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')
@@ -120,7 +120,7 @@ def test_a_request_to_one_leaves_the_other_alone(probe, arms):
     probe.until(lambda: right.error(right.goal) < ARRIVED, 'the goal')
 
 
-def test_the_fault_of_one_leaves_the_other_alone(probe, arms):
+def test_the_fault_of_one_does_not_affect_the_other(probe, arms):
     left, right = arms
     since = right.send(probe, right.elsewhere(), seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')

@@ -41,7 +41,7 @@ def test_setup_has_the_version_as_the_release_tool_of_ros_replaces_it():
     assert found == [manifest('version')]
 
 
-def test_the_citation_says_the_same():
+def test_the_citation_agrees():
     citation = (ROOT / 'CITATION.cff').read_text(encoding='utf-8')
     for key, value in (('title', manifest('name')), ('version', manifest('version')),
                        ('license', manifest('license')), ('  - name', manifest('maintainer'))):
@@ -84,7 +84,7 @@ def test_every_locked_package_has_one_version_and_hashes(path):
 
 
 @pytest.mark.parametrize('path', LOCKED, ids=[path.stem for path in LOCKED])
-def test_what_setup_wants_is_locked(path):
+def test_what_setup_requires_is_locked(path):
     """What is missing would be refused by pip, for everybody who runs make."""
     packaging = pytest.importorskip('packaging.requirements', reason='reads requirements')
     locked = dict(line.split(' ')[0].split('==') for line in path.read_text().splitlines()

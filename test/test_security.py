@@ -178,7 +178,7 @@ def started(monkeypatch, environment, module, node, parameters):
 
 
 @openssl_here
-def test_strangers_can_neither_command_nor_listen(secured, monkeypatch):
+def test_nodes_without_keys_can_neither_command_nor_receive(secured, monkeypatch):
     with started(monkeypatch, secured, SIMULATOR, 'robot_simulator',
                  {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')
@@ -199,7 +199,7 @@ def test_strangers_can_neither_command_nor_listen(secured, monkeypatch):
 
 
 @openssl_here
-def test_without_a_certificate_nobody_takes_part(secured, keystore, tmp_path):
+def test_without_a_certificate_no_node_takes_part(secured, keystore, tmp_path):
     fake = Keystore(tmp_path / 'fake', int(os.environ['ROS_DOMAIN_ID']))
     mixed = tmp_path / 'mixed'
     shutil.copytree(keystore.folder, mixed)
@@ -212,7 +212,7 @@ def test_without_a_certificate_nobody_takes_part(secured, keystore, tmp_path):
         assert 'error' in answer
 
 
-def test_in_the_open_the_same_visitor_commands_and_listens():
+def test_without_security_the_same_node_commands_and_receives():
     """Show that the visits above can fail."""
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')

@@ -62,7 +62,7 @@ def assert_balanced(step, contacts, qdd, v, M, force):
 
 
 @pytest.mark.parametrize('n', [1, 2, 4])
-def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_confirmed(n):
+def test_a_step_with_confirmed_contacts_satisfies_all_laws_and_no_other_is_confirmed(n):
     """
     Protects the short way of a step: contacts as the last step lets expect.
 
@@ -85,7 +85,7 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
 
 
 @pytest.mark.parametrize('find', [JointContacts.solve_modes, JointContacts.resolve])
-def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
+def test_a_single_joint_satisfies_all_laws_in_any_state(find):
     """
     Protects the contacts that are found by trial: friction is right, and stops push only.
 

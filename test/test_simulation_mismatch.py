@@ -69,7 +69,7 @@ def test_a_tilted_base_turns_gravity_and_keeps_its_size(model):
                                atol=1e-15)
 
 
-def test_nothing_asked_is_nothing_changed(model):
+def test_without_settings_nothing_changes(model):
     same = mismatched(model)
     assert same.structure_key == model.structure_key
     np.testing.assert_array_equal(same.gravity, model.gravity)

@@ -98,7 +98,7 @@ def test_motors_give_no_more_than_their_limit():
     np.testing.assert_allclose(plant.applied, expected, rtol=1e-15)
 
 
-def test_a_zero_effort_limit_is_told_and_can_be_overridden():
+def test_a_zero_effort_limit_is_reported_and_can_be_overridden():
     model = one_joint(limit='<limit effort="0" velocity="1"/>')
     plant = Plant(model)
     assert "'joint'" in plant.warnings[0]
@@ -173,7 +173,7 @@ def test_continuous_joints_keep_counting():
     assert plant.q[0] == pytest.approx(100.0, rel=1e-9)
 
 
-def test_brakes_hold_the_weight_less_what_pushes_the_arm():
+def test_brakes_hold_the_gravity_torque_less_the_external_torque():
     """Protects the sign of the external torque in what closed brakes report as their torque."""
     q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.3, 0.1])
     wrench = np.array([10.0, -20.0, 30.0, 1.0, 2.0, -3.0])

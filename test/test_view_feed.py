@@ -48,7 +48,7 @@ def seen(probe, feed, condition):
     return probe.until(lambda: (now := feed.poll()) and condition(now) and now, 'what was sent')
 
 
-def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed):
+def test_messages_of_others_between_those_of_the_arm_do_not_hide_it(probe, feed):
     send = sender(probe, 'joint_states')
     for k in range(3):
         send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
@@ -57,7 +57,7 @@ def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed
     np.testing.assert_allclose(feed.poll().q, HOME + 0.2)
 
 
-def test_joints_without_a_controller_are_asked_to_stay(probe, feed):
+def test_joints_without_a_controller_are_commanded_to_stay(probe, feed):
     send, ask = (sender(probe, topic) for topic in ('joint_states', f'{NODE}/reference'))
     send(joint_state(MODEL.joint_names, position=HOME))
     seen(probe, feed, lambda now: now.age < 1.0)
@@ -116,7 +116,7 @@ def test_a_refused_trajectory_is_shown_once(probe, feed):
         assert told == [('move', 'refused by the controller: too far', False)] * shown
 
 
-def test_a_simulator_tells_of_pause_and_fault():
+def test_a_simulator_reports_pause_and_fault():
     from robodyn_ros.nodes.simulator.report import SimulatorReport
     node = MagicMock(paused=True, lockstep=None, total_steps=0)
     node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)

@@ -75,7 +75,7 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
     assert 'Traceback' not in view.output
 
 
-def test_a_dead_browser_holds_up_nobody(probe):
+def test_a_dead_browser_holds_up_no_client(probe):
     pytest.importorskip('viser', reason='the page needs the extra `view`')
     from page_client import PageClient
     publish = foreign_arm(probe)
@@ -90,7 +90,7 @@ def test_a_dead_browser_holds_up_nobody(probe):
         assert view.alive
 
 
-def test_joints_that_are_not_told_stay(probe):
+def test_joints_that_are_not_reported_stay(probe):
     pytest.importorskip('viser', reason='the page needs the extra `view`')
     from page_client import PageClient
     q = np.zeros(MODEL.nv)
@@ -181,7 +181,7 @@ def test_orders_reach_controller_and_simulator(probe):
         assert 'refused by the controller' in told[-1][1] and 'upper limit' in told[-1][1]
 
 
-def test_a_payload_is_carried_and_told_of(probe):
+def test_a_payload_is_simulated_and_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
@@ -203,7 +203,7 @@ def test_a_payload_is_carried_and_told_of(probe):
         assert told[0] == ('payload', 'done', True)
 
 
-def test_whom_nobody_answers_is_told_so(probe):
+def test_a_missing_answer_is_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
@@ -218,7 +218,7 @@ def test_whom_nobody_answers_is_told_so(probe):
         assert len(told) == 1 and not told[0][2] and told[0][1].startswith('no s'), told
 
 
-def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
+def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
@@ -253,7 +253,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     assert len(told) == 1
 
 
-def test_one_order_that_fails_is_told_and_the_others_carried_out():
+def test_one_command_that_fails_is_reported_and_the_others_are_executed():
     from robodyn_ros.nodes.view.live import LiveView
     from robodyn_ros.view import page_commands
 
@@ -313,7 +313,7 @@ def test_markers_show_masses_and_forces_where_they_are(probe):
     assert code == 0, node.output
 
 
-def test_without_visualization_msgs_the_marker_node_says_what_to_do(tmp_path, monkeypatch):
+def test_without_visualization_msgs_the_marker_node_names_the_remedy(tmp_path, monkeypatch):
     (tmp_path / 'sitecustomize.py').write_text(
         'import importlib.util as util\nfind = util.find_spec\n'
         'util.find_spec = lambda name, *rest: None if name == "visualization_msgs" '

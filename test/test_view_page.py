@@ -38,7 +38,7 @@ def test_the_reference_is_a_ghost_only_where_it_is_elsewhere(shown):
         shown.until(lambda: not visible(), client, reference=Q + 0.001)
 
 
-def test_the_first_client_commands_until_it_leaves(shown):
+def test_the_first_client_commands_until_it_disconnects(shown):
     with PageClient(shown.url) as second:
         with PageClient(shown.url) as first:
             shown.until(lambda: 'Hold' in first.buttons() or 'Hold' in second.buttons(),

@@ -31,7 +31,7 @@ def shown(request):
         yield page
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(shown):
+def test_a_client_that_does_not_read_holds_up_no_other(shown):
     with PageClient(shown.url) as dead, PageClient(shown.url) as client:
         shown.until(lambda: places(client, '/arm/link5'), client)
         longest = 0.0
@@ -146,7 +146,7 @@ def knock(port, said, **given):
 
 
 @pytest.mark.parametrize('who', STRANGERS)
-def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
+def test_a_client_without_the_token_neither_watches_nor_sets_anything(shown, who):
     port = shown.server.get_port()
     wrong = shown.token[:-1] + ('a' if shown.token[-1] != 'a' else 'b')
     given = {'path': f'/{shown.token}', 'host': f'localhost:{port}',
@@ -175,7 +175,7 @@ def test_a_browser_that_vanishes_is_missed_soon(shown):
     detect_disconnect(shown.server, 12345)
 
 
-def test_the_server_listens_where_it_says(shown):
+def test_the_server_has_the_address_that_it_prints(shown):
     port = shown.server.get_port()
     place = f'localhost:{port}'
     assert shown.url == f'http://{place}/?websocket=ws://{place}/{shown.token}'
@@ -205,7 +205,7 @@ def test_the_command_prints_who_can_watch(capsys, host, words):
     assert words in capsys.readouterr().out
 
 
-def test_nobody_can_ask_for_a_tunnel(shown):
+def test_no_client_can_request_a_tunnel(shown):
     assert shown.server.request_share_url() is None
 
 

@@ -132,7 +132,7 @@ def trajectory(choose):
     for _ in range(choose([0, 1, 1, 2, 3])):
         apply(choose, message)
     message = on_the_wire(message)
-    before, wire = asked(control), repr(message)
+    before, wire = outputs(control), repr(message)
     answers = []
     since = seconds(message.header.stamp)
     TrajectoryValidator(control, block_until_checked=True).submit(Request(
@@ -147,12 +147,12 @@ def trajectory(choose):
     else:
         assert path is None and isinstance(error, RobodynError), repr(error)
         check_words(str(error))
-        np.testing.assert_array_equal(asked(control)[:-1], before[:-1])
-        assert asked(control)[-1] == before[-1]
+        np.testing.assert_array_equal(outputs(control)[:-1], before[:-1])
+        assert outputs(control)[-1] == before[-1]
     assert not control.fault, control.fault
 
 
-def asked(control):
+def outputs(control):
     """Return what is asked of the arm now."""
     reference = control.start_state().reference
     return (*(part.copy() for part in reference.arrays), (control.mode, control.interruptions))
@@ -274,12 +274,13 @@ def good_contract():
 def contract(choose):
     """Read the contract of a controller; its loads are those of bodies, or nothing changes."""
     torque, own = _guard()
-    said = json.loads(json.dumps(good_contract()))
+    content = json.loads(json.dumps(good_contract()))
     for k in range(choose([0, 1, 1, 2, 3])):
-        place = choose([said, said, said['payloads'][0] if said.get('payloads') else said])
+        loads = content['payloads'][0] if content.get('payloads') else content
+        place = choose([content, content, loads])
         if isinstance(place, dict):
             place[choose(sorted(place))] = f'<{k}>'
-    text, spoilt = json.dumps(said), said != good_contract()
+    text, changed = json.dumps(content), content != good_contract()
     for k in range(3):
         text = text.replace(f'"<{k}>"', choose(TEXTS))
     before = torque.loads.payloads, torque.loads.gravity.copy(), torque.armature.copy()
@@ -290,7 +291,7 @@ def contract(choose):
         torque.set_loads(payloads_from(theirs), vector_from(theirs, 'gravity', 3),
                          vector_from(theirs, 'armature', 2))
     except RobodynError as error:
-        assert spoilt, error
+        assert changed, error
         check_words(str(error))
         for held, now in zip(before[1:], (torque.loads.gravity, torque.armature)):
             np.testing.assert_array_equal(held, now)

@@ -122,8 +122,8 @@ def changes(choose):
     if result.successful:
         check_snapshot(TABLES[name], parameters.values)
         for each in TABLES[name]:
-            told = node.get_parameter(each.name).value
-            assert each.checked(told) == by_name(parameters.values)[each.name]
+            present = node.get_parameter(each.name).value
+            assert each.checked(present) == by_name(parameters.values)[each.name]
     else:
         check_words(result.reason)
         assert parameters.values is before

@@ -31,9 +31,9 @@ class Scene:
         self.sent = []
         probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
                                        qos.reliable(1000))
-        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
-        self.beats = probe.listen(Header, f'{NODE}/heartbeat', qos.reliable(1000))
-        self.words = probe.listen(Header, 'guard/state', qos.latched())
+        self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
+        self.beats = probe.subscribe(Header, f'{NODE}/heartbeat', qos.reliable(1000))
+        self.words = probe.subscribe(Header, 'guard/state', qos.latched())
         probe.until(lambda: self.states, 'a state')
 
     def _take(self, message, info):
@@ -69,8 +69,8 @@ class Scene:
             self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word,
                              timeout)
         except AssertionError as error:
-            said = [each.frame_id for each in self.words[-3:]]
-            raise AssertionError(f'{error}, but {said}\n{self.guard and self.guard.output}'
+            guard_states = [each.frame_id for each in self.words[-3:]]
+            raise AssertionError(f'{error}, but {guard_states}\n{self.guard and self.guard.output}'
                                  ) from None
 
     def until_rest(self, timeout=15.0):

@@ -38,7 +38,7 @@ class TestDemo(unittest.TestCase):
         self.probe = Probe('launch_probe')
         self.probe.__enter__()
         self.addCleanup(self.probe.__exit__)
-        self.states = self.probe.listen(JointState, 'joint_states')
+        self.states = self.probe.subscribe(JointState, 'joint_states')
         self.probe.until(self.active, 'the controller becomes active')
 
     def active(self):

@@ -116,17 +116,17 @@ class NodeProcess:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def said(self, text, since=0):
+    def logged(self, text, since=0):
         """Return how many lines hold a text, without the first `since`."""
         return sum(text in line for line in self.lines[since:])
 
     def wait_for_output(self, text, since=0, timeout=PATIENCE):
         """Wait until it has written a text, later than its first `since` lines."""
         end = time.monotonic() + timeout
-        while not self.said(text, since) and self.alive and time.monotonic() < end:
+        while not self.logged(text, since) and self.alive and time.monotonic() < end:
             time.sleep(0.01)
         self._reader.join(0 if self.alive else 5)
-        assert self.said(text, since), f'{text!r} is not in the output:\n{self.output}'
+        assert self.logged(text, since), f'{text!r} is not in the output:\n{self.output}'
 
     def stop(self, number=signal.SIGINT, timeout=10.0):
         """Send a signal; return exit code and the seconds it took to end."""
@@ -180,7 +180,7 @@ class Probe:
         while time.monotonic() < end:
             self.spin()
 
-    def listen(self, message, topic, qos=10):
+    def subscribe(self, message, topic, qos=10):
         """Return a list that grows by every message on a topic."""
         messages = []
         self.node.create_subscription(message, topic, messages.append, qos)

@@ -77,7 +77,7 @@ def put(client, label, value):
     client.send(messages.GuiUpdateMessage(named(client, label)[-1], {'value': value}))
 
 
-def told(client, words):
+def notified(client, words):
     """Return whether a client was told something."""
     return any(words in str(each) for each in client.messages
                if each['type'].startswith('Notification'))

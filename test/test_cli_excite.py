@@ -103,8 +103,8 @@ def test_files(tmp_path, capsys):
     path, rows = tmp_path / 'out.yaml', tmp_path / 'out.csv'
     assert main(['excite', str(URDF / 'robodyn6.urdf'), '--duration', '6', '--seconds', '0.5',
                  '--approach', '3', '--output', str(path), '--csv', str(rows)]) == 0
-    said = capsys.readouterr().out
-    assert 'condition number of the base regressor' in said and 'joint6' in said
+    printed = capsys.readouterr().out
+    assert 'condition number of the base regressor' in printed and 'joint6' in printed
     sent = yaml.safe_load(path.read_text(encoding='utf-8'))
     assert tuple(sent['joint_names']) == arm().model.joint_names
     first, last = sent['points'][0], sent['points'][-1]

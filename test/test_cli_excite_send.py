@@ -35,10 +35,10 @@ def excite(tmp_path, capsys, monkeypatch):
 
 def hold_in_motion(probe):
     """Return a thread that asks the controller to hold as soon as the arm moves."""
-    asked = probe.listen(JointState, f'{NODE}/reference', qos.newest())
+    sent = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())
 
     def hold():
-        probe.until(lambda: asked and max(map(abs, asked[-1].velocity)) > 0.05, 'a motion')
+        probe.until(lambda: sent and max(map(abs, sent[-1].velocity)) > 0.05, 'a motion')
         assert probe.call(Trigger, f'{NODE}/hold').success
 
     thread = Thread(target=hold, daemon=True)
@@ -54,7 +54,7 @@ def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
         assert code == 0, output
         assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
-        assert controller.said("s after the last point: joint 'joint")
+        assert controller.logged("s after the last point: joint 'joint")
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
         thread = hold_in_motion(probe)

@@ -20,13 +20,13 @@ def read(name):
 
 def flat(tree, above=''):
     """Return the leaves of nested mappings by their dotted names."""
-    leaves = {}
+    values_by_name = {}
     for name, value in tree.items():
         if isinstance(value, dict):
-            leaves.update(flat(value, f'{above}{name}.'))
+            values_by_name.update(flat(value, f'{above}{name}.'))
         else:
-            leaves[above + name] = value
-    return leaves
+            values_by_name[above + name] = value
+    return values_by_name
 
 
 def parameters(name, text=None):
@@ -77,12 +77,12 @@ def test_comments_have_unit_range_and_choices(name):
         key, beginning = row.name.rpartition('.')[2], row.description[:40]
         block, = (block for block in blocks if beginning in plain(block)
                   and f'\n{key}:' in '\n'.join(line.lstrip(' #') for line in block.splitlines()))
-        told = [row.unit, *row.choices]
+        expected = [row.unit, *row.choices]
         if row.minimum is not None:
-            told += [f'{row.minimum:g} ']
+            expected += [f'{row.minimum:g} ']
         if row.maximum not in (None, math.inf):
-            told += [f'to {row.maximum:g}']
-        for each in told:
+            expected += [f'to {row.maximum:g}']
+        for each in expected:
             assert each in block, row.name
 
 

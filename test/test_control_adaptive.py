@@ -47,7 +47,7 @@ def excite(loop, seconds=6.0):
     assert not control.fault
 
 
-def know(loop, payload):
+def set_payload_at_activation(loop, payload):
     """Let the controller know of a payload from its activation on."""
     loop.control.deactivate()
     loop.control.set_payload(payload)
@@ -72,14 +72,14 @@ def test_an_unknown_payload_causes_no_offset(mass):
     assert np.abs(other.error[-1]).max() > 0.4
     assert np.abs(loop.error[-1]).max() < 0.01
     # of 15 N m per kg at the second joint
-    weight = Dynamics(carrying(mass)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.3)
+    expected_gravity = Dynamics(carrying(mass)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.3)
 
 
 def test_without_a_dead_zone_the_gravity_torque_is_identified():
     loop = learned(2.0, PRECISE, 6.0)
-    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.02)
+    expected_gravity = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.02)
     assert np.abs(loop.error[-1]).max() < 5e-4
 
 
@@ -118,7 +118,7 @@ def test_it_stays_physical_under_noise_and_wrong_signs(payload):
     loop = loop_with(settings=settings, plant=plant)
     if payload < 0.0:
         known = {'tool0': Payload('tool0', -payload, COM, NOTHING)}
-        know(loop, known['tool0'])
+        set_payload_at_activation(loop, known['tool0'])
     adaptation, rng = loop.control.adaptation, np.random.default_rng(7)
     changed = 0
     for _ in range(2000):
@@ -146,8 +146,8 @@ def test_persistent_contact_leads_to_the_bound_and_back():
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
     loop.plant.push('tool0', None)
     loop.run(5.0)
-    weight = Dynamics(carrying(0.5)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
+    expected_gravity = Dynamics(carrying(0.5)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.5)
 
 
 def test_smaller_bounds_count_at_once_and_step_no_torque():
@@ -175,7 +175,7 @@ def lose_gravity(loop):
     loop.run(0.3)
 
 
-def know_wrench(loop):
+def apply_known_wrench(loop):
     loop.control.apply_wrench(loop.now, 'tool0', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
 
 
@@ -183,7 +183,7 @@ DISTRACTIONS = {
     'saturation': saturate,
     'a transition': stiffen,
     'gravity that is not all commanded': lose_gravity,
-    'a known wrench': know_wrench,
+    'a known wrench': apply_known_wrench,
     'another law': lambda loop: loop.control.enter('computed_torque'),
     'floating': lambda loop: loop.control.compensate_gravity(),
     'a fault': lambda loop: loop.control.fail('broken'),
@@ -271,8 +271,8 @@ def test_it_stays_when_the_mode_is_left():
     loop.run(2.0)
     assert np.abs(loop.error[-1]).max() < 0.02
     loop.control.deactivate()
-    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
+    expected_gravity = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.5)
 
 
 def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
@@ -319,7 +319,7 @@ def test_a_payload_that_is_refused_changes_nothing():
 
 def test_it_comes_on_top_of_what_is_known():
     loop = Loop(SLOTTED, ADAPTIVE, q=BENT, plant=carrying(2.0))
-    know(loop, Payload('tool0', 1.5, COM, NOTHING))
+    set_payload_at_activation(loop, Payload('tool0', 1.5, COM, NOTHING))
     loop.run(START)
     excite(loop, 3.0)
     assert loop.control.adaptation.pseudo_inertia[3, 3] == pytest.approx(0.5, abs=0.15)

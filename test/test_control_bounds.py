@@ -63,11 +63,11 @@ def test_excessive_gains_saturate_and_that_is_reported():
     loop.run(0.7)
     assert not loop.control.saturated_joints()
     loop.plant.q[1] += 0.1
-    told = set()
+    reported = set()
     for _ in range(100):
         loop.cycle()
-        told.update(loop.control.saturated_joints())
-    assert 'joint2' in told and 'joint7' not in told
+        reported.update(loop.control.saturated_joints())
+    assert 'joint2' in reported and 'joint7' not in reported
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
 
 

@@ -131,10 +131,10 @@ def test_operational_space_has_linear_error_dynamics(dyn, law_of, moving):
         q, qd, reference = moving()
         qdd = dyn.forward_dynamics(q, qd, law.follow(q, qd, reference)[Term.TOTAL])
         got = dyn.jacobian(q, link) @ qdd + dyn.jacobian_dot_qd(q, qd, link)
-        wanted = dyn.jacobian(reference.q, link) @ reference.qdd + dyn.jacobian_dot_qd(
+        acceleration = dyn.jacobian(reference.q, link) @ reference.qdd + dyn.jacobian_dot_qd(
             reference.q, reference.qd, link)
         rate = dyn.jacobian(reference.q, link) @ reference.qd - dyn.jacobian(q, link) @ qd
-        expected = wanted + 2 * 0.7 * FREQUENCY * rate + spring(
+        expected = acceleration + 2 * 0.7 * FREQUENCY * rate + spring(
             FREQUENCY ** 2, *difference(dyn, link, reference.q, q))
         assert_close(got, expected, 1e-9)
         assert_close(law.task.pose_error[:3], difference(dyn, link, reference.q, q)[0], 1e-12)
@@ -240,7 +240,7 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, posture_frequency=posture)
     start = dyn.forward_kinematics(BENT, law.task_gains.link)[:3, 3]
 
-    def led(t, pose, twist):
+    def guided(t, pose, twist):
         # round two circles, and let go
         s = min(t / 1.5, 1.0)
         way = 0.12 * np.array([np.cos(4 * np.pi * s) - 1.0, np.sin(4 * np.pi * s), 0.5 * np.sin(
@@ -248,7 +248,7 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
         force = 2000.0 * (start + way - pose[:3, 3]) - 40.0 * twist[:3]
         return np.concatenate([force, np.zeros(3)]) * (t < 1.5)
 
-    q, qd, rows = pushed(dyn, law, BENT, led, 4.0)
+    q, qd, rows = pushed(dyn, law, BENT, guided, 4.0)
     work = 5e-4 * sum(power for *_, power in rows)
     assert work > 0.1
     # and it comes back

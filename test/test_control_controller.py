@@ -39,9 +39,9 @@ def test_feedback_grows_smoothly_under_an_unknown_load():
 def test_started_in_motion_it_comes_to_rest(law):
     speed = 0.5 * MODEL.velocity_limit * (1, -1, 1, -1, 1, -1, 1)
     loop = arm(qd=speed, settings=settings_of(mode=law))
-    weight = loop.dynamics.gravity(BENT)
+    gravity_torque = loop.dynamics.gravity(BENT)
     loop.run(4.0)
-    np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
+    np.testing.assert_allclose(loop.torques[0], gravity_torque, **ROUNDING)
     assert loop.largest_change <= 1.0 + 1e-9
     assert np.abs(loop.plant.qd).max() < 1e-2
     # the way of a stop from this speed, and the error that the growing feedback lets by

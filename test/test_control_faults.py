@@ -72,8 +72,8 @@ def test_silence_without_a_model_error_needs_no_feedback_to_hold_an_unknown_load
     loop.run(1.0)
     loop.coast(0.3)
     # what held the load fades as the predicted arm comes to where it should be
-    weight = loop.dynamics.gravity(loop.control.reference.q)
-    assert np.abs(loop.torque - weight).max() < 0.02 * np.abs(weight).max()
+    expected_gravity = loop.dynamics.gravity(loop.control.reference.q)
+    assert np.abs(loop.torque - expected_gravity).max() < 0.02 * np.abs(expected_gravity).max()
     assert loop.largest_change <= 1.0 + 1e-9
 
 

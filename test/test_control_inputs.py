@@ -36,9 +36,9 @@ def test_a_payload_is_blended_in_and_held():
     begin = len(loop.log) - 1
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() < 1e-5
-    weight = Dynamics(LOADED).gravity(loop.q[-1])
-    np.testing.assert_allclose(loop.torque, weight, atol=1e-3)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, **ROUNDING)
+    expected_gravity = Dynamics(LOADED).gravity(loop.q[-1])
+    np.testing.assert_allclose(loop.torque, expected_gravity, atol=1e-3)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, **ROUNDING)
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 1e-3
 
@@ -211,11 +211,11 @@ def test_a_light_wrist_with_a_heavy_rotor_has_the_requested_stiffness():
 
 def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
     loop = loop_with(gains={'gravity_scale': 0.4})
-    weight = loop.dynamics.gravity(BENT)
+    expected_gravity = loop.dynamics.gravity(BENT)
     loop.run(1.0)
     np.testing.assert_allclose(loop.control.terms[Term.GRAVITY],
                                0.4 * loop.dynamics.gravity(loop.q[-1]), **ROUNDING)
-    np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
+    np.testing.assert_allclose(loop.torques[0], expected_gravity, **ROUNDING)
     loop.coast(1.0)
     np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(loop.control.reference.q),
                                rtol=1e-5, atol=1e-5)
@@ -276,11 +276,11 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
         return control
 
     first, second = activated(), activated()
-    weight = first.gravity_torque().copy()
+    expected_gravity = first.gravity_torque().copy()
     first.set_payload(LOAD)
     for k in range(11):
         first.update(0.1 * k, BENT, np.zeros(7))
-    assert np.abs(first.gravity_torque() - weight).max() > 1.0
+    assert np.abs(first.gravity_torque() - expected_gravity).max() > 1.0
     for each in (second, activated()):
         assert not each.loads.payloads
-        np.testing.assert_array_equal(each.gravity_torque(), weight)
+        np.testing.assert_array_equal(each.gravity_torque(), expected_gravity)

@@ -65,7 +65,7 @@ def payload_term(dyn, gains, q, qd, qdd):
     return moving - (1.0 - scale) * (dyn.gravity(q) - empty.gravity(q))
 
 
-def weight_left_out(dyn, gains, q):
+def omitted_gravity(dyn, gains, q):
     return (1.0 - gains.gravity_scale) * dyn.gravity(q)
 
 
@@ -74,7 +74,7 @@ def test_computed_torque_is_inverse_dynamics_of_the_corrected_acceleration(dyn, 
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
     expected = (dyn.inverse_dynamics(q, qd, reference.qdd + correction) + reference.effort
                 + gains.armature * (reference.qdd + correction) + EXTERNAL[:dyn.nv]
-                + smoothed_friction(dyn, gains, reference.qd) - weight_left_out(dyn, gains, q))
+                + smoothed_friction(dyn, gains, reference.qd) - omitted_gravity(dyn, gains, q))
     terms = ControlLaw(dyn, gains).follow(q, qd, reference, external=EXTERNAL[:dyn.nv])
     assert_close(terms[Term.TOTAL], expected, EXACT)
 
@@ -82,13 +82,13 @@ def test_computed_torque_is_inverse_dynamics_of_the_corrected_acceleration(dyn, 
 def test_the_terms_of_computed_torque(dyn, case):
     q, qd, reference, gains = case
     empty, rotors = bare(dyn), np.diag(gains.armature)
-    weight = empty.gravity(q)
+    gravity_torque = empty.gravity(q)
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
     terms = ControlLaw(dyn, gains).follow(q, qd, reference, 0.4, EXTERNAL[:dyn.nv])
     for term, expected in {
             Term.INERTIA: (empty.mass_matrix(q) + rotors) @ reference.qdd,
-            Term.CORIOLIS: empty.bias(q, qd) - weight,
-            Term.GRAVITY: gains.gravity_scale * weight,
+            Term.CORIOLIS: empty.bias(q, qd) - gravity_torque,
+            Term.GRAVITY: gains.gravity_scale * gravity_torque,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
             Term.PAYLOAD: payload_term(dyn, gains, q, qd, reference.qdd),
             Term.FEEDBACK: 0.4 * (dyn.mass_matrix(q) + rotors) @ correction,
@@ -100,13 +100,13 @@ def test_the_terms_of_computed_torque(dyn, case):
 def test_the_terms_of_feedforward_pd_are_those_of_the_reference(dyn, case):
     q, qd, reference, gains = case
     empty, rotors = bare(dyn), np.diag(gains.armature)
-    weight = empty.gravity(reference.q)
+    gravity_torque = empty.gravity(reference.q)
     terms = ControlLaw(dyn, gains, 'feedforward_pd').follow(q, qd, reference, 0.4)
     feedback = gains.pd_kp * (reference.q - q) + gains.pd_kd * (reference.qd - qd)
     for term, expected in {
             Term.INERTIA: (empty.mass_matrix(reference.q) + rotors) @ reference.qdd,
-            Term.CORIOLIS: empty.bias(reference.q, reference.qd) - weight,
-            Term.GRAVITY: gains.gravity_scale * weight,
+            Term.CORIOLIS: empty.bias(reference.q, reference.qd) - gravity_torque,
+            Term.GRAVITY: gains.gravity_scale * gravity_torque,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
             Term.PAYLOAD: payload_term(dyn, gains, reference.q, reference.qd, reference.qdd),
             Term.FEEDBACK: 0.4 * feedback,

@@ -87,9 +87,9 @@ def test_it_tracks_what_moves(loop):
         return LinearCommand(torque, q, qd, GAIN)
 
     send(loop, 2.0, swinging)
-    wanted = swinging(loop)
-    assert np.abs(wanted.position - BENT).max() > 0.1
-    assert np.abs(loop.plant.q - wanted.position).max() < 0.02
+    expected_command = swinging(loop)
+    assert np.abs(expected_command.position - BENT).max() > 0.1
+    assert np.abs(loop.plant.q - expected_command.position).max() < 0.02
 
 
 def test_silence_ends_in_rest_and_messages_are_welcome_again(loop):
@@ -227,7 +227,7 @@ def test_a_continuous_joint_moves_the_short_way():
       <axis xyz="0 0 1"/><limit effort="10" velocity="5"/></joint></robot>"""
     loop = Loop(RobotModel.from_urdf(urdf), LINEAR, q=np.array([13.0]))
     loop.run(0.4)
-    told = LinearCommand(np.zeros(1), np.array([13.1 - 4.0 * np.pi]), np.zeros(1),
-                         np.array([[10.0, 2.0]]))
-    send(loop, 2.0, lambda loop: told)
+    given = LinearCommand(np.zeros(1), np.array([13.1 - 4.0 * np.pi]), np.zeros(1),
+                          np.array([[10.0, 2.0]]))
+    send(loop, 2.0, lambda loop: given)
     assert loop.plant.q[0] == pytest.approx(13.1, abs=1e-3)

@@ -206,7 +206,7 @@ def quaternion(pose):
     return Rotation.from_matrix(pose[:3, :3]).as_quat()
 
 
-def ask(loop, pose):
+def command_pose(loop, pose):
     loop.control.reach(pose[:3, 3], quaternion(pose))
 
 
@@ -216,7 +216,7 @@ def test_an_arm_gets_to_a_pose_in_every_mode(loop, dyn, law):
     loop.control.enter(law)
     loop.run(0.3)
     target = pose_of(dyn, near(1, 0.3))
-    ask(loop, target)
+    command_pose(loop, target)
     begin = len(loop.log) - 1
     assert loop.control.mode is Mode.REACH
     for _ in range(4000):
@@ -240,10 +240,11 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
     changes = [lambda: control.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
                lambda: control.enter('operational_space'), lambda: gains(25.0, 'base'),
                lambda: control.enter('cartesian_impedance'), control.compensate_gravity,
-               lambda: ask(loop, pose_of(dyn, BENT)), lambda: control.enter('joint_impedance')]
+               lambda: command_pose(loop, pose_of(dyn, BENT)),
+               lambda: control.enter('joint_impedance')]
     loop.start(BENT)
     loop.run(0.2)
-    ask(loop, pose_of(dyn, near(2)))
+    command_pose(loop, pose_of(dyn, near(2)))
     begin = len(loop.log)
     for change in changes:
         loop.run(0.25)
@@ -260,13 +261,13 @@ def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
                        (lambda: loop.coast(0.02), 'the joint states are silent')):
         loop.start(BENT)
         loop.run(0.2)
-        ask(loop, target)
+        command_pose(loop, target)
         loop.run(0.5)
         end()
         assert control.mode in (Mode.STOP, Mode.HOLD) and control.message == words
         control.reset_fault()
     loop.start(BENT)
-    ask(loop, target)
+    command_pose(loop, target)
     loop.run(0.3)
     loop.follow(BENT, 2.0)
     assert control.mode is Mode.TRACK

@@ -45,9 +45,9 @@ def test_the_gravity_torque_is_released_in_its_time():
     loop = moving(friction=True)
     shut_down(loop, release=0.5)
     assert not loop.torque.any()
-    weight = np.abs(loop.torques).max(axis=1) > 0.0
+    not_zero = np.abs(loop.torques).max(axis=1) > 0.0
     begin = np.argmax(loop.times > loop.now - 0.5)
-    assert weight[begin:-1].all()
+    assert not_zero[begin:-1].all()
     half = np.argmax(loop.times > loop.now - 0.25)
     np.testing.assert_allclose(loop.torques[half], 0.5 * loop.dynamics.gravity(loop.q[half]),
                                atol=0.2)
@@ -127,8 +127,8 @@ def test_it_ends_for_any_arm_that_is_shaken():
 def test_a_release_is_no_faster_than_the_torque_may_change():
     rate = 0.3 * MODEL.effort_limit
     loop = Loop(MODEL, settings_of(torque_rate_limit=rate), q=BENT)
-    weight = loop.control.gravity_torque().copy()
-    assert (np.abs(weight) / rate).max() > 0.4
+    not_zero = loop.control.gravity_torque().copy()
+    assert (np.abs(not_zero) / rate).max() > 0.4
     loop.plant.step = lambda torque: None  # something supports it
     loop.run(1.0)
     begin = len(loop.log)
@@ -136,7 +136,7 @@ def test_a_release_is_no_faster_than_the_torque_may_change():
     assert not loop.torque.any()
     changes = np.abs(np.diff(loop.torques[begin:], axis=0)) / loop.period
     assert (changes <= rate * (1.0 + 1e-9)).all()
-    assert loop.now - loop.times[begin] < 0.5 + (np.abs(weight) / rate).max()
+    assert loop.now - loop.times[begin] < 0.5 + (np.abs(not_zero) / rate).max()
 
 
 @pytest.mark.parametrize('period', [0.08, 0.095])

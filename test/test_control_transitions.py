@@ -218,8 +218,8 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
     before = loop.torque
     begin = len(loop.log) - 1
     # less than what holds the heavier arm, and enough for what the model weighs
-    weight = np.abs(Dynamics(MODEL).gravity(loop.plant.q))
-    limit = 0.5 * (weight + np.abs(before)) + 0.1
+    gravity_torque = np.abs(Dynamics(MODEL).gravity(loop.plant.q))
+    limit = 0.5 * (gravity_torque + np.abs(before)) + 0.1
     change_settings(loop.control, effort_limit=limit, transition_time=0.0, torque_rate_limit=500.0)
     loop.run(0.2)
     changes = np.abs(np.diff(loop.torques[begin:], axis=0))

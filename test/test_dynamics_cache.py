@@ -83,7 +83,7 @@ def flipped(data, place):
     return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1:]
 
 
-SPOILED = {
+DAMAGES = {
     'empty': lambda data: b'', 'one byte': lambda data: data[:1],
     'no content': lambda data: data[:49], 'half': lambda data: data[:len(data) // 2],
     'all but one': lambda data: data[:-1], 'longer': lambda data: data + b'\0',
@@ -95,12 +95,12 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize('spoil', SPOILED)
-def test_a_damaged_entry_is_rebuilt(cache, spoil):
+@pytest.mark.parametrize('spoil', DAMAGES)
+def test_a_damaged_entry_is_rebuilt(cache, damage):
     entry, = entries(cache)
     sound = entry.read_bytes()
-    assert SPOILED[spoil](sound) != sound
-    entry.write_bytes(SPOILED[spoil](sound))
+    assert DAMAGES[damage](sound) != sound
+    entry.write_bytes(DAMAGES[damage](sound))
     assert not loaded('one', cache)
     assert loaded('one', cache)
     assert entries(cache) == [entry]

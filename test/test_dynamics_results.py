@@ -9,7 +9,7 @@ import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 
-SPOILS = {
+ALTERATIONS = {
     'locked': lambda array: array.setflags(write=False),
     'reshaped': lambda array: setattr(array, 'shape', (-1, 1)),
     'reinterpreted': lambda array: setattr(array, 'dtype', np.int64),
@@ -66,12 +66,12 @@ def test_results_without_references_are_used_again(dyn):
     assert len(addresses) <= 4 and not addresses & {each.ctypes.data for each in kept}
 
 
-@pytest.mark.parametrize('spoil', SPOILS.values(), ids=SPOILS)
-def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, spoil):
+@pytest.mark.parametrize('spoil', ALTERATIONS.values(), ids=ALTERATIONS)
+def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, alter):
     q = states(1)[0]
     expected = dyn.gravity(q).copy()
     for _ in range(20):
-        spoil(dyn.gravity(q))
+        alter(dyn.gravity(q))
         result = dyn.gravity(q)
         assert result.shape == (JOINTS,) and result.dtype == np.float64
         assert result.flags.writeable

@@ -91,8 +91,8 @@ def test_a_moving_arm_is_held_where_its_damping_stops_it():
     overshoot = np.array(held.track) - np.array(held.track[-1])
     assert (np.sign(SPEED) * overshoot).max() < 2e-3, 'it comes from one side'
     assert np.abs(held.plant.qd).max() < 1e-3
-    weight = Dynamics(MODEL).gravity(held.plant.q)
-    np.testing.assert_allclose(held.torques[-1], weight, atol=0.1)
+    gravity_torque = Dynamics(MODEL).gravity(held.plant.q)
+    np.testing.assert_allclose(held.torques[-1], gravity_torque, atol=0.1)
 
 
 def test_speed_decays_at_the_requested_rate():

@@ -138,9 +138,9 @@ def test_no_payload_is_distinguished_from_a_light_one():
 def test_scale_and_armature_are_recovered():
     scale = np.array([1.1, 0.8, 1.2, 0.9, 1.0, 1.0])
     found = estimate(arm(), excerpt(arm(), record(0, scale=scale)), ['friction', 'scale'])
-    told = [j for j in range(6) if ('scale', j) not in found.unexcited]
-    assert {0, 1, 2} <= set(told)
-    assert np.mean([inside(found.joints['scale'], scale)[j] for j in told]) >= 0.75
+    with_scale = [j for j in range(6) if ('scale', j) not in found.unexcited]
+    assert {0, 1, 2} <= set(with_scale)
+    assert np.mean([inside(found.joints['scale'], scale)[j] for j in with_scale]) >= 0.75
     np.testing.assert_allclose(found.arm.scale[:3], scale[:3], rtol=0.01)
 
     armature = np.array([0.05, 0.04, 0.03, 0.02, 0.01, 0.01])

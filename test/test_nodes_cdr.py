@@ -120,11 +120,11 @@ def test_damaged_bytes_are_read_or_refused(data):
     good = serialize_message(message())
     decoder = JointStateDecoder()
     decoder.decode(good)
-    spoiled = bytearray(good)
+    damaged = bytearray(good)
     for _ in range(data.draw(st.integers(1, 4))):
-        spoiled[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
     try:
-        sample = decoder.decode(bytes(spoiled))
+        sample = decoder.decode(bytes(damaged))
     except ArgumentError:
         pass
     else:

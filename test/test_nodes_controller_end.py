@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RATE, said, set_in_motion, simulator,
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, PATIENT, RATE, set_in_motion, simulator,
     trajectory, Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
@@ -41,10 +41,10 @@ def arm(probe, robot):
 @pytest.mark.parametrize('number, effort', [
     (signal.SIGINT, 'hold'), (signal.SIGTERM, 'hold'), (signal.SIGINT, 'release')])
 def test_a_signal_in_motion_stops_the_arm_and_ends_with_the_gravity_torque(probe, arm, number,
-                                                                         effort):
+                                                                           effort):
     parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3,
                   'publish_joint_commands': True, **PATIENT}
-    named = probe.listen(JointState, 'joint_commands', 1000)
+    named = probe.subscribe(JointState, 'joint_commands', 1000)
     with NodeProcess(CONTROLLER, parameters) as controller:
         controller.wait_for_output(ACTIVE)
         far = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
@@ -63,9 +63,9 @@ def test_a_signal_in_motion_stops_the_arm_and_ends_with_the_gravity_torque(probe
     assert np.all(np.abs(np.diff(torques, axis=0)) <= allowed + 1e-9)
     if effort == 'release':
         assert not torques[-1].any()
-        assert said(controller, 'the last torque is zero') == 1
+        assert logged(controller, 'the last torque is zero') == 1
         return
-    assert said(controller, 'the last torque is the gravity torque') == 1
+    assert logged(controller, 'the last torque is the gravity torque') == 1
     rest = arm.q
     assert np.abs(rest - HOME).max() > 0.05, 'it did not move at all'
     np.testing.assert_allclose(torques[-1], Dynamics(MODEL).gravity(rest), atol=0.5)

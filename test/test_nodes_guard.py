@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, HOME, MODEL, NODE, RATE, said, send, wait_for_goal)
+    ACTIVE, HOME, logged, MODEL, NODE, RATE, send, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, FAR, guard, in_motion, JITTER, staged, TAKEN, TIMEOUT)
@@ -18,17 +18,17 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 
 @pytest.fixture(scope='module')
-def stage():
+def testbed():
     yield from staged()
 
 
 @pytest.fixture
-def scene(stage):
+def scene(testbed):
     """Return the arm at home with a guard that has not seen a controller."""
     with guard() as process:
         process.wait_for_output('takes over after')
-        stage.begin(process)
-        yield stage
+        testbed.begin(process)
+        yield testbed
 
 
 def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scene):
@@ -49,7 +49,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     assert steps.max() <= JITTER
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
-    assert said(scene.guard, TAKEN) == 1
+    assert logged(scene.guard, TAKEN) == 1
     assert not scene.reset().success, 'nobody is there to take the arm'
 
 
@@ -79,7 +79,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
                   f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= JITTER
         refused = send(scene.probe, hanging, FAR, words='fault')
-        assert said(hanging, 'the guard has taken over', refused)
+        assert logged(hanging, 'the guard has taken over', refused)
         assert scene.probe.call(Trigger, f'{NODE}/reset_fault').success
         wait_for_goal(scene.probe, hanging, send(scene.probe, hanging, FAR))
         hanging.process.kill()  # and it is guarded again
@@ -113,8 +113,8 @@ def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
         count = len(scene.sent)
         scene.probe.spin_for(5 * TIMEOUT)
         assert len(scene.sent) == count
-    assert not said(scene.guard, TAKEN)
-    assert said(scene.guard, 'the controller has stopped commanding') == 1
+    assert not logged(scene.guard, TAKEN)
+    assert logged(scene.guard, 'the controller has stopped commanding') == 1
     assert not scene.reset().success
 
 
@@ -125,7 +125,7 @@ def test_the_controller_reports_a_guard_that_ends_and_continues(scene):
         guarded.wait_for_output('the guard is silent')
         probe = scene.probe
         wait_for_goal(probe, guarded, since)
-        assert said(guarded, 'the guard is silent') == 1
+        assert logged(guarded, 'the guard is silent') == 1
         scene.catch_up()
         assert np.abs(scene.q - HOME - 0.9).max() < 0.02
 
@@ -167,7 +167,7 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
         scene.until_word('armed')
         publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')
         # controllers that were killed count as subscribers for a while
-        wait_until(lambda: said(dying, 'payload on link') and said(scene.guard, ': 2 kg on'),
+        wait_until(lambda: logged(dying, 'payload on link') and logged(scene.guard, ': 2 kg on'),
                    'both reckon with it', work=lambda: (publisher.publish(load),
                                                         probe.spin_for(0.3)))
         scene.until_rest()
@@ -186,5 +186,5 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
     assert away < 5e-3
     assert len(scene.sent) - since > 100
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
-    weight = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
-    np.testing.assert_allclose(scene.sent[-1][1], weight, atol=0.5)
+    gravity_torque = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
+    np.testing.assert_allclose(scene.sent[-1][1], gravity_torque, atol=0.5)

@@ -67,9 +67,9 @@ def test_the_source_distribution_has_all_that_is_installed(tmp_path):
     packed, = tmp_path.glob('*.tar.gz')
     with tarfile.open(packed) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}
-    wanted = set(NEEDED).union(files(CODE), *(files(ROOT / folder) for folder in INSTALLED))
+    needed = set(NEEDED).union(files(CODE), *(files(ROOT / folder) for folder in INSTALLED))
     assert packed.name == f'robodyn_ros-{manifest("version")}.tar.gz'
-    assert wanted <= names, wanted - names
+    assert needed <= names, needed - names
 
 
 LOCKED = sorted((ROOT / '.ci' / 'locked').glob('*/*.txt'))
@@ -91,13 +91,13 @@ def test_what_setup_requires_is_locked(path):
                   if not line.startswith('#'))
     if path.stem == 'build':
         return
-    for text in wanted(path.stem.split(',')):
+    for text in needed(path.stem.split(',')):
         requirement = packaging.Requirement(text)
         name = requirement.name.lower().replace('_', '-')
         assert requirement.specifier.contains(locked[name]), text
 
 
-def wanted(extras):
+def needed(extras):
     """Return the requirements of setup.py, with those of some extras."""
     class Called(Exception):
         """Has what setup was called with."""

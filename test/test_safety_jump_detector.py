@@ -72,9 +72,9 @@ def test_exchanged_joints_are_never_accepted(order):
     judge = JumpDetector('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
     t = STEP * np.arange(1000)[:, None]
     way = np.array([0.0, -0.7, 0.9, 2.0]) + 0.3 * np.sin(t + np.arange(4.0))
-    told = way.copy()
-    told[100:800] = way[100:800][:, order]
-    verdicts = fed(judge, told)
+    reported = way.copy()
+    reported[100:800] = way[100:800][:, order]
+    verdicts = fed(judge, reported)
     assert all(verdicts[:100]) and not any(verdicts[100:800])
     assert all(verdicts[800:]), 'in order again, and longer ago than its patience'
 
@@ -131,8 +131,8 @@ def test_an_arm_that_accelerates_hard_is_accepted(judge):
 
 def test_an_arm_that_falls_faster_than_predicted_is_accepted_if_its_velocity_agrees(judge):
     t, speed = 0.02 * np.arange(50), 8.0 * LIMIT
-    told = [judge.accept(now, speed * now, speed) for now in t]
-    assert all(told), judge.problem
+    accepted = [judge.accept(now, speed * now, speed) for now in t]
+    assert all(accepted), judge.problem
     judge.reset()
-    told = [judge.accept(now, speed * now, 0.0 * speed) for now in t[:10]]
-    assert told == [True, *[False] * 9]
+    accepted = [judge.accept(now, speed * now, 0.0 * speed) for now in t[:10]]
+    assert accepted == [True, *[False] * 9]

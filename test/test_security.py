@@ -182,9 +182,9 @@ def test_nodes_without_keys_can_neither_command_nor_receive(secured, monkeypatch
     with started(monkeypatch, secured, SIMULATOR, 'robot_simulator',
                  {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')
-        stranger = visit()
-        assert stranger['published'] > 50, 'it did try'
-        assert stranger['states'] == 0 and stranger['nodes'] == ['visitor']
+        visitor_without_keys = visit()
+        assert visitor_without_keys['published'] > 50, 'it did try'
+        assert visitor_without_keys['states'] == 0 and visitor_without_keys['nodes'] == ['visitor']
         operator = visit('--enclave', '/operator', environment=secured)
         assert operator['refused'] and operator['states'] > 0
         assert FIRST not in simulator.output

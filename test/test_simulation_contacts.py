@@ -75,9 +75,9 @@ def test_a_step_with_confirmed_contacts_satisfies_all_laws_and_no_other_is_confi
         qdd, v = step.solve(contacts)
         rubbing, stopping, bristles = assert_balanced(step, contacts, qdd, v, M, force)
         expected = laws(state, constants, np.array(v))
-        obeyed = np.allclose([rubbing, stopping, bristles], expected, rtol=1e-9, atol=1e-9)
-        assert bool(step.modes_consistent(contacts, v)) == obeyed
-        if obeyed:
+        satisfied = np.allclose([rubbing, stopping, bristles], expected, rtol=1e-9, atol=1e-9)
+        assert bool(step.modes_consistent(contacts, v)) == satisfied
+        if satisfied:
             kinds |= set(zip(contacts.stick, np.sign(contacts.slip),
                              contacts.touch * np.sign(contacts.x)))
             np.testing.assert_array_equal(step.resolve()[2], v)

@@ -27,9 +27,9 @@ def test_a_client_sees_the_arm_where_it_is(shown):
 
 def test_the_reference_is_a_ghost_only_where_it_is_elsewhere(shown):
     def visible():
-        told = [each['visible'] for each in client.of_type('SetSceneNodeVisibilityMessage')
-                if each['name'] == '/reference']
-        return bool(told) and told[-1]
+        visibilities = [each['visible'] for each in client.of_type('SetSceneNodeVisibilityMessage')
+                        if each['name'] == '/reference']
+        return bool(visibilities) and visibilities[-1]
 
     with PageClient(shown.url) as client:
         shown.until(visible, client, reference=Q + 0.1)

@@ -130,17 +130,17 @@ KNOCK = ('GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: we
          f'Sec-WebSocket-Protocol: viser-v{viser.__version__}\r\n\r\n')
 
 
-def knock(port, said, **given):
+def knock(port, sent, **given):
     """Connect, and say all of it before the server has answered; return what it answers."""
     frames = [Frame(Opcode.BINARY, msgspec.msgpack.encode(each.as_serializable_dict()))
-              for each in said]
+              for each in sent]
     request = KNOCK.format(**given).encode() + b''.join(
         frame.serialize(mask=True) for frame in frames)
     answer = b''
-    with socket.create_connection(('localhost', port), timeout=PATIENCE) as stranger:
-        stranger.sendall(request)
+    with socket.create_connection(('localhost', port), timeout=PATIENCE) as client_without_token:
+        client_without_token.sendall(request)
         while not (part := answer.partition(b'\r\n\r\n')[2]) or len(part) < part[1] + 2:
-            answer += stranger.recv(4096)
+            answer += client_without_token.recv(4096)
     assert answer.startswith(b'HTTP/1.1 101')
     return answer.partition(b'\r\n\r\n')[2]
 
@@ -153,11 +153,11 @@ def test_a_client_without_the_token_neither_watches_nor_sets_anything(shown, who
              'origin': f'http://localhost:{port}'}
     with PageClient(shown.url, given['origin']) as own:
         shown.until(lambda: named(own, 'show terms') and 'Float' in own.buttons(), own)
-        said = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
+        sent = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
             *named(own, 'show terms'), own.buttons()['Float'])]
         given |= {key: value.format(port=port, wrong=wrong)
                   for key, value in STRANGERS[who].items()}
-        closing = knock(port, said, **given)
+        closing = knock(port, sent, **given)
         assert closing[:4] == bytes([0x88, len(closing) - 2]) + (1008).to_bytes(2, 'big')
         for _ in range(20):
             shown.show()

@@ -34,7 +34,8 @@ from robodyn_ros.control.program_writer import (
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
-from robodyn_ros.control.steps import acceptance, external_law, feedback_share, motion, shutdown
+from robodyn_ros.control.steps import (
+    acceptance, external_law, feedback_share, motion, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
@@ -991,6 +992,21 @@ class ArmController:
         return float(feedback_share.stable_share(
             self._m.share, float(self._p.law_damping), float(self._p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
+
+    @property
+    def unstable_gains(self) -> str:
+        """Return why natural frequencies are lowered, see `stable_gains`; '' if they are not."""
+        if self.law_at_work not in stable_gains.LAWS:
+            return ''
+        kp, kd = TRACKING[self.law].rates(self.design.gains, self.design.task_gains)
+        interval = float(feedback_share.interval(self._m.share))
+        factors = np.array(stable_gains.factors(kp, kd, np.full(len(kp), interval)))
+        worst = int(np.argmin(factors))
+        if factors[worst] == 1.0:
+            return ''
+        percent, period = 100.0 * factors[worst], 1e3 * interval
+        return (f'the natural frequency of the error is lowered to {percent:.0f} %: '
+                f'kd = {kd[worst]:.4g} 1/s is unstable with a torque every {period:.2g} ms')
 
     @property
     def recovery(self) -> str:

@@ -53,6 +53,7 @@ class ControllerReport:
         self._trajectories, self._other_commanders = trajectories, other_commanders
         self._logged, self._collisions = '', 0
         self._reduced: set[str] = set()
+        self._unstable: object = None  # gains that were logged as unstable
         self._recovers = False
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
@@ -81,6 +82,7 @@ class ControllerReport:
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
         self._log_reduced_gains()
+        self._log_unstable_gains()
         self._log_recovery()
         observation = controller.observation
         if observation.collisions != self._collisions:
@@ -99,6 +101,15 @@ class ControllerReport:
                 'this rate of torques such light joints would oscillate; set armature if '
                 'rotors are missing in the model, lower the gains of these joints, or raise the '
                 'rate of the joint states')
+
+    def _log_unstable_gains(self) -> None:
+        """Log once per gains that they are too high for the rate of the torques."""
+        gains, reason = self._controller.design.gains, self._controller.unstable_gains
+        if reason and gains is not self._unstable:
+            self._unstable = gains
+            self._node.get_logger().warning(
+                f'{reason}; lower natural_frequency or kp and kd, or raise the rate of the joint '
+                'states')
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""

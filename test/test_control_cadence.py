@@ -4,7 +4,7 @@ from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.steps import feedback_share, stable_gains
 from robodyn_ros.dynamics import Dynamics

@@ -7,7 +7,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
@@ -32,7 +32,7 @@ class ControllerReport:
         Controller of the arm.
     states : StateInput
         Joint states.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Control cycle with its statistics.
     inputs : Inputs
         Inputs besides states and trajectories.
@@ -46,7 +46,7 @@ class ControllerReport:
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 cycle: ControlCycle, inputs: Inputs, guard: GuardLink,
+                 cycle: ControlLoop, inputs: Inputs, guard: GuardLink,
                  trajectories: TrajectoryInterfaces, other_commanders: OtherCommanders):
         self._node, self._controller, self._states = node, controller, states
         self._cycle, self._inputs, self._guard = cycle, inputs, guard
@@ -143,7 +143,7 @@ class ControllerReport:
         """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
-        late = elapsed - trajectory.duration if unmet else 0.0
+        late = elapsed - trajectory.duration if trajectory is not None and unmet else 0.0
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
 

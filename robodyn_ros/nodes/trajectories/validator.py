@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 import threading
+from typing import cast
 
 import scipy.interpolate  # noqa: F401, used by splines: imported before the arm is held
 from trajectory_msgs.msg import JointTrajectory
@@ -120,7 +121,7 @@ class TrajectoryValidator:
 
         """
         controller, newest = self._controller, self._newest
-        if newest.message is not message:
+        if newest is not None and newest.message is not message:
             return ResultCode.INVALID_GOAL, f'replaced by {newest.source}'
         if controller.code is not None:
             return controller.code, controller.message
@@ -139,7 +140,7 @@ class TrajectoryValidator:
         self._job = None
         try:
             if job.begin():
-                self._accept(job.request, job.trajectory)
+                self._accept(job.request, cast(Trajectory, job.trajectory))
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:
@@ -193,7 +194,8 @@ class _Job:
         if controller.interruptions != self._interruptions:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
-        return controller.begin(self._start_state, self.trajectory, self.request.tolerances)
+        return controller.begin(
+            self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances)
 
     def repeated(self) -> _Job:
         """Return another check, with more time."""

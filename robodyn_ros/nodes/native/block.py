@@ -29,14 +29,14 @@ WORDS = (
     '~patience',
     'turn', 'before', 'permission_program', 'permission', 'result', 'permission_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
-    'since', 'ring', 'ring_rows', 'ring_bytes',
+    'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',
     # set by Python at any time
     'stop', 'guard_subscribed', 'layouts', 'layout_count', 'current', 'chosen', 'lost', '~alive',
     '~cause',
     # set by machine code
     'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'errors',
     'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
-    'heartbeat_phase', 'unsent', 'withheld',
+    'heartbeat_phase', 'unsent', 'withheld', 'stamp',
     # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code

@@ -99,6 +99,7 @@ def _decode(w: _Writer, _functions) -> None:
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.fitting(w.word('layouts'), w.word('layout_count'), data, length) as x:
         with b.if_then(b.icmp_signed('==', x['joints'], I64(0))):
+            w.count_up('others')
             b.ret(I64(0))  # joints of another robot
         _read(w, x, data)
         b.ret(I64(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Host:
             for name, cls in BLOCKS.items())
         self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
-        self.remote = None
+        self.remote: Any = None
 
     def run(self, kind: float, now: float) -> np.ndarray:
         """Run a cycle for the state that was written; return the torque."""
@@ -80,8 +81,9 @@ class Host:
 
         Changes nothing; for debugging, and for comparison with machine code.
         """
-        return self.made.function.interpret(
+        torque, memory = self.made.function.interpret(
             *self.made.functions.values(), self.bound.segments, *self.values.values())
+        return torque, memory
 
     def explain(self, name: str = 'memory') -> str:
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
+from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
@@ -24,23 +24,23 @@ PROBLEMS = {
 # fields of a template: joint, unit, speed (its unit), value, bound, time, angle (degrees), and
 # those of `Messages`
 TEMPLATES = {
-    motion.SILENT: '{cause}',
-    motion.AT_GOAL: 'the goal is reached',
-    motion.OFF_PATH: _MISSES.replace('{what}', 'position') + 'start',
-    motion.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
-    motion.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
-    motion.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
-    motion.INTERRUPTED: 'the motion is given up after a pause',
-    motion.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
-                     f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
-    motion.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
-    motion.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
-                              'not finite either; sent the last torque again',
-    motion.COLLIDED: "collision: external torque of joint '{joint}' is {value:.3g} {unit}, its "
-                     'collision.threshold is {bound:.3g} {unit}',
-    motion.AT_POSE: 'the target pose is reached',
-    motion.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
-                         '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
+    modes.SILENT: '{cause}',
+    modes.AT_GOAL: 'the goal is reached',
+    modes.OFF_PATH: _MISSES.replace('{what}', 'position') + 'start',
+    modes.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
+    modes.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
+    modes.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
+    modes.INTERRUPTED: 'the motion is given up after a pause',
+    modes.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
+                    f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
+    modes.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
+    modes.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
+                             'not finite either; sent the last torque again',
+    modes.COLLIDED: "collision: external torque of joint '{joint}' is {value:.3g} {unit}, its "
+                    'collision.threshold is {bound:.3g} {unit}',
+    modes.AT_POSE: 'the target pose is reached',
+    modes.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
+                        '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
     acceptance.NEVER: _SILENT + 'nothing received yet{because}',
     acceptance.UNSTAMPED: _SILENT + 'silent{because}',
     acceptance.SKEWED: (_SILENT + 'stamps are {size:.3f} s {side} the clock; check time '
@@ -63,14 +63,14 @@ TEMPLATES = {
         "joint '{joint}' reports velocity {value:.3g} {speed}, and its position stands still; "
         'check its encoder'),
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
-    motion.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
-    motion.UNATTENDED: 'stopped: the process of the controller does not react',
-    motion.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
+    modes.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
+    modes.UNATTENDED: 'stopped: the process of the controller does not react',
+    modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
-ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
-          motion.OFF_GOAL_SPEED, motion.INTERRUPTED, motion.OUT_OF_REACH,
-          motion.NO_LINEAR_FEEDBACK, motion.UNATTENDED}
+ABORTS = {modes.SILENT, *_SILENCES, modes.OFF_PATH, modes.OFF_PATH_SPEED, modes.OFF_GOAL,
+          modes.OFF_GOAL_SPEED, modes.INTERRUPTED, modes.OUT_OF_REACH,
+          modes.NO_LINEAR_FEEDBACK, modes.UNATTENDED}
 _SILENCE = 'the joint states are silent'
 # ratio of velocity and change of position, and its likely cause
 _UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),
@@ -82,7 +82,7 @@ _MAX_TEXTS = 256  # of requests
 
 class Messages:
     """
-    Texts of events; those of requests have codes from `motion.REQUESTED` on.
+    Texts of events; those of requests have codes from `modes.REQUESTED` on.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Messages:
         self.timeout = self.goal_time = 0.0
         self._texts: dict[float, str] = {}
         self._codes: dict[str, float] = {}
-        self._next = motion.REQUESTED
+        self._next = modes.REQUESTED
 
     def code(self, text: str, referenced=()) -> float:
         """Return the code of a text; `referenced`: codes whose texts must be kept."""
@@ -126,7 +126,7 @@ class Messages:
         Parameters
         ----------
         event : namespace
-            Fields of `motion.Event`.
+            Fields of `modes.Event`.
 
         """
         code = float(event.code)

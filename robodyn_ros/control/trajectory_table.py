@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.host import Host
-from robodyn_ros.control.steps import motion, path, stop_profile
+from robodyn_ros.control.steps import modes, path, stop_profile
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
@@ -26,17 +26,17 @@ class Paths:
     def __init__(self, host: Host):
         self._host = host
         self._memory, self._program = host.memory.motion, host.program.motion
-        self._trajectories: dict[int, Trajectory] = {}
+        self._trajectories: dict[int, Trajectory | None] = {}
 
     @property
     def pending(self) -> bool:
         """Whether a trajectory is about to begin."""
-        return bool(motion.pending(self._memory, self._program))
+        return bool(modes.pending(self._memory, self._program))
 
     @property
     def following(self) -> bool:
         """Whether a trajectory is under way, or about to begin."""
-        return bool(self._memory.mode == motion.TRACK) or self.pending
+        return bool(self._memory.mode == modes.TRACK) or self.pending
 
     @property
     def current(self) -> tuple[Trajectory | None, float]:
@@ -49,10 +49,11 @@ class Paths:
         m = self._memory
         now = m.reference
         expected = Reference(now.q.copy(), now.qd.copy(), now.qdd.copy(), now.effort.copy())
-        if ahead > 0.0 and m.mode == motion.TRACK:
+        if ahead > 0.0 and m.mode == modes.TRACK:
             trajectory, elapsed = self.current
+            assert trajectory is not None
             trajectory.sample(elapsed + ahead, expected)
-        elif ahead > 0.0 and m.mode == motion.STOP:
+        elif ahead > 0.0 and m.mode == modes.STOP:
             values = {name: np.vectorize(Ieee, otypes=[object])(numbers).tolist()
                       for name, numbers in vars(m.stop).items()}
             values['elapsed'] += ahead
@@ -93,18 +94,18 @@ class Paths:
     def _running(self):
         """Return the path that is followed, which may be the one written last."""
         m, program = self._memory, self._program
-        if m.mode != motion.TRACK:
+        if m.mode != modes.TRACK:
             return None
         return next((each for each in (program.upcoming, program.replaced)
                      if m.path.number == each.number), program.current)
 
-    def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
+    def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> modes.Event | None:
         """Return the event of a goal tolerance that is not met after the last point, or None."""
         m, running = self._memory, self._running()
         if running is None or m.path.elapsed < running.last:
             return None
         outcome = path.judge(m.path, running, m.reference, q, qd)
-        return None if outcome.kind == path.REACHED else motion.off_goal(outcome)
+        return None if outcome.kind == path.REACHED else modes.off_goal(outcome)
 
 
 def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, moment: float,

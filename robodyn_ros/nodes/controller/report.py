@@ -7,7 +7,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
@@ -33,7 +33,7 @@ class ControllerReport:
         Controller of the arm.
     states : StateInput
         Joint states.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Control cycle with its statistics.
     inputs : Inputs
         Inputs besides states and trajectories.
@@ -47,13 +47,14 @@ class ControllerReport:
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 cycle: ControlCycle, inputs: Inputs, guard: GuardLink,
+                 cycle: ControlLoop, inputs: Inputs, guard: GuardLink,
                  trajectories: TrajectoryInterfaces, other_commanders: OtherCommanders):
         self._node, self._controller, self._states = node, controller, states
         self._cycle, self._inputs, self._guard = cycle, inputs, guard
         self._trajectories, self._other_commanders = trajectories, other_commanders
         self._logged, self._collisions = '', 0
         self._reduced: set[str] = set()
+        self._unstable: object = None  # gains that were logged as unstable
         self._recovers = False
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
@@ -82,6 +83,7 @@ class ControllerReport:
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
         self._log_reduced_gains()
+        self._log_unstable_gains()
         self._log_recovery()
         observation = controller.observation
         if observation.collisions != self._collisions:
@@ -100,6 +102,15 @@ class ControllerReport:
                 'this rate of torques such light joints would oscillate; set armature if '
                 'rotors are missing in the model, lower the gains of these joints, or raise the '
                 'rate of the joint states')
+
+    def _log_unstable_gains(self) -> None:
+        """Log once per gains that they are too high for the rate of the torques."""
+        gains, reason = self._controller.design.gains, self._controller.unstable_gains
+        if reason and gains is not self._unstable:
+            self._unstable = gains
+            self._node.get_logger().warning(
+                f'{reason}; lower natural_frequency or kp and kd, or raise the rate of the joint '
+                'states')
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
@@ -134,7 +145,7 @@ class ControllerReport:
         """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
-        late = elapsed - trajectory.duration if unmet else 0.0
+        late = elapsed - trajectory.duration if trajectory is not None and unmet else 0.0
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
 

@@ -71,7 +71,7 @@ def loop_ir(places: Mapping[str, int]) -> str:
 
     """
     module = ir.Module('native loop')
-    functions = {}
+    functions: dict[str, ir.Function] = {}
 
     def function(write: Callable, name: str, result: ir.Type = ir.VoidType()) -> None:
         w = _Writer(places, module, name, result)

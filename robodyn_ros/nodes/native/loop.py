@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import ctypes
 import time
+from typing import Any, cast
 
 import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -148,7 +149,7 @@ class NativeLoop:
                        made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
         for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
             block[name] = rcl.address_of(owned)
-        self._wake = rclpy_implementation.GuardCondition(wires.node.context.handle)
+        self._wake = rclpy_implementation.GuardCondition(cast(Any, wires.node.context.handle))
         for name, handle in (('wake', self._wake), ('states', wires.states.handle),
                              ('torques', wires.torques.handle),
                              ('heartbeats', wires.heartbeats.handle)):

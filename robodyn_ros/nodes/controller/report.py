@@ -18,6 +18,7 @@ from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
 _LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
+_EQUAL = 0.05  # ratio of velocity and change of position - 1, below which the lag is to blame
 
 
 class ControllerReport:
@@ -125,8 +126,9 @@ class ControllerReport:
     def _log_velocities(self) -> None:
         """Log joints whose velocity has become implausible."""
         controller = self._controller
-        found = dict.fromkeys(controller.unreported_velocities, 'zero, or not reported')
-        found |= {name: f'{ratio:.2f} times the change of position'
+        found = dict.fromkeys(controller.unreported_velocities, 'zero, NaN or not reported')
+        found |= {name: f'{ratio:.2f} times the change of position' if abs(ratio - 1.0) > _EQUAL
+                  else 'late: filtered, or out of step with the position'
                   for name, ratio in controller.contradicted_velocities.items()}
         new = found.keys() - self._implausible.keys()
         self._implausible = found

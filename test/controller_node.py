@@ -22,7 +22,7 @@ MODEL = RobotModel.from_urdf(ARM)
 PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0,
            'description_timeout': 60.0}
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
-RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe that hears all of it
+RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe to receive all messages
 
 
 def simulator(**parameters):
@@ -93,7 +93,7 @@ def set_in_motion(probe, process, arm, message, speed):
 
 
 def wait_for_goal(probe, process, since):
-    """Wait until the controller says that the goal of a trajectory is reached."""
+    """Wait until the controller logs that the goal of a trajectory is reached."""
     try:
         probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
     except AssertionError as error:
@@ -102,12 +102,12 @@ def wait_for_goal(probe, process, since):
 
 class Wire:
     """
-    What an arm and its controller say to each other.
+    Messages between an arm and its controller.
 
     Attributes
     ----------
     states, commands : list
-        Messages heard.
+        Received messages.
 
     """
 
@@ -118,7 +118,7 @@ class Wire:
         probe.until(lambda: self.states, 'a state')
 
     def catch_up(self):
-        """Hear all that is said until now; on a busy machine it may wait in queues."""
+        """Receive all messages sent until now; on a busy machine they may wait in queues."""
         now = time.time()
         self.probe.until(lambda: self.states[-1].header.stamp.sec
                          + 1e-9 * self.states[-1].header.stamp.nanosec > now, 'the present')
@@ -136,5 +136,5 @@ class Wire:
 
     @property
     def torques(self):
-        """Efforts heard, one row each."""
+        """Received efforts, one row each."""
         return np.array([command.data for command in self.commands])

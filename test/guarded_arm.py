@@ -1,4 +1,4 @@
-"""What the tests of the guard share: an arm, its guard, a controller, and all that is said."""
+"""Shared by the tests of the guard: an arm, its guard, a controller, and all their messages."""
 
 import os
 import time
@@ -24,7 +24,7 @@ REPORT = os.environ.get('GUARD_REPORT')
 
 
 class Scene:
-    """An arm, its guard and a controller, with all that is said among them."""
+    """An arm, its guard and a controller, with all their messages."""
 
     def __init__(self, probe):
         self.probe, self.guard = probe, None
@@ -40,7 +40,7 @@ class Scene:
         self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
 
     def begin(self, guard):
-        """Put the arm home, held by brakes, and forget what was said."""
+        """Put the arm home, held by brakes, and delete the messages."""
         self.guard = guard
         assert self.probe.call(Trigger, 'robot_simulator/reset').success
         self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
@@ -49,7 +49,7 @@ class Scene:
             messages[:-1 if messages is self.states else None] = []
 
     def catch_up(self):
-        """Hear all that is said until now."""
+        """Receive all messages sent until now."""
         now = time.time()
         self.probe.until(lambda: seconds(self.states[-1].header.stamp) > now, 'the present')
         self.probe.spin_for(0.05)

@@ -13,7 +13,7 @@ from robodyn_ros.simulation import Plant, Sensors, SensorSettings
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 RATE = 500.0
-# the effort of a step is told at its end
+# the effort of a step is reported at its end
 DELAY = 0.5 / RATE
 # about what encoders with 2^19 counts and torque sensors have
 NOISE = SensorSettings(resolution=1.2e-5, position_noise=1e-5, effort_noise=0.05)
@@ -45,10 +45,10 @@ def recorded(truth, assumed, motion, seed=0, scale=1.0, offset=0.0, noise=NOISE,
     ----------
     truth : RobotModel
         The arm.
-    believed : Dynamics
-        What its controller knows.
+    assumed : Dynamics
+        Model of its controller.
     motion : Fourier
-        What it is asked to do.
+        Motion that it follows.
     seed : int
         Of the noise.
     scale, offset : (nv,) array_like

@@ -24,7 +24,7 @@ from ros_process import Probe  # noqa: E402
 CONTROLLER = 'computed_torque_controller'
 JOINTS = [f'joint{k}' for k in range(1, 8)]
 TARGET = np.array([0.3, 0.4, -0.2, -0.8, 0.3, 0.5, 0.2])
-# rad; after the end of the motion, with the friction that the model knows
+# rad; after the end of the motion, with the friction of the model
 ARRIVED = 5e-3
 
 

@@ -27,7 +27,7 @@ isolate()
 if int(version('rclpy').partition('.')[0]) >= 9 and os.environ.get(
         'RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp').startswith('rmw_fastrtps'):
     os.environ['FASTDDS_DEFAULT_PROFILES_FILE'] = str(ROOT / 'test' / 'fastdds.xml')
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # the values of the profile
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 
@@ -187,7 +187,7 @@ class Probe:
         return messages
 
     def publisher(self, message, topic, qos=10):
-        """Return a publisher that somebody listens to."""
+        """Return a publisher that has a subscriber."""
         publisher = self.node.create_publisher(message, topic, qos)
         self.until(publisher.get_subscription_count, f'a subscriber of {topic}')
         return publisher

@@ -139,7 +139,7 @@ def test_unlimited_joints_are_sampled_over_a_turn():
     assert (sample(RobotModel.from_urdf(text), 1000, 1) != poses).any()
 
 
-# --- what is told ------------------------------------------------------------------------------
+# --- findings -----------------------------------------------------------------------------------
 
 def messages(text, *levels, **selection):
     """Return the findings of some levels as one text."""

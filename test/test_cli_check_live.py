@@ -160,7 +160,7 @@ def test_a_guard_beside_the_controller_is_no_rival():
         assert not stops(printed) and 'a guard publishes' in printed['note', 'commands']
     both = stops(found(states(), commanders=(guard, '/other'), guards=(guard,)))
     assert 'stop /other' in both['commands']
-    # of what is only called so nothing is believed
+    # a topic with that name alone is not evidence
     assert 'stop /guard' in stops(found(states(), commanders=(own, guard)))['commands']
     assert 'no subscriber' in found(states(), listeners=())['warning', 'commands']
 

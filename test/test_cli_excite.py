@@ -1,4 +1,4 @@
-"""The command `robodyn excite`: motions within all limits, from rest to rest, that tell more."""
+"""The command `robodyn excite`: motions within all limits, from rest to rest, that are well conditioned."""
 
 import csv
 
@@ -42,7 +42,7 @@ def test_it_is_better_conditioned_than_a_random_motion(search, found):
 @pytest.mark.parametrize('effort', [0.7, 0.45])
 def test_what_is_written_is_no_worse_than_what_was_drawn(effort):
     dynamics = arm()
-    # barely enough torque: what was drawn has to be made smaller, and tells less then
+    # barely enough torque: the drawn motion has to be made smaller, and is worse conditioned then
     search = Search(dynamics, Bounds.of(dynamics, effort=effort), duration=10.0)
     for seed in range(3):
         made = search.best(seed, seconds=0.3, starts=20)

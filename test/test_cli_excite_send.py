@@ -1,4 +1,4 @@
-"""`robodyn excite --send`: a running controller makes the motion, or it is said why not."""
+"""`robodyn excite --send`: a running controller makes the motion, or the reason is reported."""
 from threading import Thread
 
 import pytest
@@ -34,7 +34,7 @@ def excite(tmp_path, capsys, monkeypatch):
 
 
 def hold_in_motion(probe):
-    """Return a thread that asks the controller to hold as soon as the arm moves."""
+    """Return a thread that requests a hold as soon as the arm moves."""
     sent = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())
 
     def hold():
@@ -54,7 +54,7 @@ def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
         assert code == 0, output
         assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
-        assert controller.logged("s after the last point: joint 'joint")
+        controller.wait_for_output("s after the last point: joint 'joint")
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
         thread = hold_in_motion(probe)

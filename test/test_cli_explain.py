@@ -68,7 +68,7 @@ def test_terms_of_two_links_are_those_of_the_textbook(explain):
 def test_a_push_along_a_stretched_arm_meets_no_joint(explain):
     _, printed, _ = explain(planar(), '--json', '--q', '0', '0')
     ellipsoid = json.loads(printed)['mass_ellipsoid']
-    # along x and y no joint can move the tip; along z only the point mass at it gives way
+    # along x and y no joint can move the tip; along z only the point mass at it accelerates
     assert ellipsoid['masses'][1:] == [None, None]
     assert ellipsoid['masses'][0] == pytest.approx(M2, rel=1e-9)
     np.testing.assert_allclose(np.abs(np.array(ellipsoid['axes'])[:, 0]), [0, 0, 1], atol=1e-9)

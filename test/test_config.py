@@ -1,4 +1,4 @@
-"""The files of parameters in `config/` say what the tables of the nodes say."""
+"""The files of parameters in `config/` agree with the tables of the nodes."""
 import math
 from xml.etree import ElementTree
 
@@ -19,7 +19,7 @@ def read(name):
 
 
 def flat(tree, above=''):
-    """Return the leaves of nested mappings by their dotted names."""
+    """Return the values of nested mappings by their dotted names."""
     values_by_name = {}
     for name, value in tree.items():
         if isinstance(value, dict):
@@ -152,7 +152,7 @@ def test_ros2_control_drives_the_simulated_arm():
         assert tuple(config[f'/**/{name}']['ros__parameters']['joints']) == names
         assert name in config['/**/controller_manager']['ros__parameters']
     assert tuple(config['/**/arm_controller']['ros__parameters']['gains']) == names
-    # our parser does not mind the tag
+    # our parser accepts the tag
     whole = URDF.read_text('utf-8').replace(
         '</robot>', ElementTree.tostring(system, 'unicode') + '</robot>')
     assert RobotModel.from_urdf(whole).joint_names == names

@@ -55,7 +55,7 @@ def test_it_forgets_external_wrenches():
 
 
 def test_it_forgets_target_wrenches():
-    """Protects from a link that presses again although nothing asked for it since."""
+    """Protects from a link that presses again although nothing requested it since."""
     loop = arm(settings=settings_of(mode='cartesian_impedance', **SOON))
     loop.run(0.1)
     loop.control.press(loop.now, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])

@@ -40,7 +40,7 @@ def tip(model):
 
 
 class Learner:
-    """What is learned about the payload at the tip; its dynamics know it."""
+    """Estimate of the payload at the tip; its dynamics contain it."""
 
     def __init__(self, model, gains, start=None, **settings):
         self.settings = AdaptiveSettings(tip(model), **settings)

@@ -1,4 +1,4 @@
-"""An arm that learns what it carries, in closed loop: what it learns, and when it does not."""
+"""Estimation of the payload in closed loop: its result, and when it is not updated."""
 
 from closed_loop import BENT, Loop, MODEL
 from design import change_settings, settings_of
@@ -24,14 +24,14 @@ def carrying(mass):
 
 
 def loop_with(mass=1.0, settings=ADAPTIVE, **options):
-    """Return a loop around an arm that carries something unknown."""
+    """Return a loop around an arm with an unknown payload."""
     options.setdefault('q', BENT)
     options.setdefault('plant', carrying(mass))
     return Loop(SLOTTED, settings, **options)
 
 
 def learned(mass=1.0, settings=ADAPTIVE, seconds=3.0):
-    """Return a loop whose arm has learned what it carries while it was held."""
+    """Return a loop whose payload was estimated while the arm was held."""
     loop = loop_with(mass, settings)
     loop.run(START + seconds)
     return loop
@@ -48,7 +48,7 @@ def excite(loop, seconds=6.0):
 
 
 def set_payload_at_activation(loop, payload):
-    """Let the controller know of a payload from its activation on."""
+    """Set a payload of the controller from its activation on."""
     loop.control.deactivate()
     loop.control.set_payload(payload)
     loop.control.activate(loop.now, loop.plant.q, loop.plant.qd)
@@ -66,7 +66,7 @@ def eigenvalues(adaptation):
 @pytest.mark.parametrize('mass', [1.0, 3.0])
 def test_an_unknown_payload_causes_no_offset(mass):
     loop = learned(mass)
-    # computed torque alone keeps what its springs need to carry it
+    # computed torque alone keeps the error that its springs need to hold it
     other = loop_with(mass, settings_of())
     other.run(START + 3.0)
     assert np.abs(other.error[-1]).max() > 0.4
@@ -112,7 +112,7 @@ def test_tracking_gets_better_by_what_was_learned():
 
 @pytest.mark.parametrize('payload', [-2.0, 2.0], ids=['lighter', 'heavier'])
 def test_it_stays_physical_under_noise_and_wrong_signs(payload):
-    # noise far beyond any sensor, and an arm that is lighter than it is believed to be
+    # noise far beyond any sensor, and an arm that is lighter than its model
     plant = carrying(payload) if payload > 0.0 else MODEL
     settings = settings_of(mode='adaptive', adaptive__rate=20.0)
     loop = loop_with(settings=settings, plant=plant)
@@ -214,7 +214,7 @@ def test_it_does_not_learn_at_its_activation_nor_in_silence():
     assert before.any()
     loop.coast(0.05)
     np.testing.assert_array_equal(loop.control.adaptation.pseudo_inertia, before)
-    # and it carries what it knows meanwhile
+    # and the known payload is compensated meanwhile
     payload = np.abs(loop.control.terms[Term.PAYLOAD])
     assert payload.max() > 5.0
 
@@ -232,9 +232,9 @@ def test_small_errors_teach_nothing():
 @pytest.fixture(scope='module')
 def moving():
     """
-    Return a loop that is still learning what its arm carries.
+    Return a loop that is still estimating the payload of its arm.
 
-    Its motors have rotors, and it knows of them: what is learned of an inertia may be a hundred
+    Its motors have rotors, which are modelled: the estimate of an inertia may be a hundred
     times that of a wrist without one, which feedback in discrete time does not bear.
     """
     rotors = MODEL.effort_limit / 500.0
@@ -281,14 +281,14 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     # no more is learned, and the arm comes to rest
     change_settings(control, adaptive__rate=0.0)
     loop.run(2.0)
-    told, before, begin = control.adaptation.payload, control.gravity_torque(), len(loop.log) - 1
-    control.set_payload(told)
+    estimated, before, begin = control.adaptation.payload, control.gravity_torque(), len(loop.log) - 1
+    control.set_payload(estimated)
     loop.run(1.5)
     assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3
     np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-3)
-    assert control.loads.payloads['tool0'].mass == pytest.approx(told.mass)
+    assert control.loads.payloads['tool0'].mass == pytest.approx(estimated.mass)
     # what would be learned now comes on top again
-    assert control.adaptation.payload.mass == pytest.approx(told.mass)
+    assert control.adaptation.payload.mass == pytest.approx(estimated.mass)
     assert not control.adaptation.pseudo_inertia.any()
 
 

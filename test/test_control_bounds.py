@@ -18,7 +18,7 @@ from robodyn_ros.trajectory import TrajectoryPoint
 
 
 def requests(loop):
-    """Return all that can be asked of a controller, by name."""
+    """Return all requests to a controller, by name."""
     control = loop.control
 
     def swap_gains(frequency, ratio):

@@ -1,4 +1,4 @@
-"""Cartesian impedance and operational space: against closed forms, and as they feel to a push."""
+"""Cartesian impedance and operational space: against closed forms, and in their response to a push."""
 
 from types import SimpleNamespace
 
@@ -97,7 +97,7 @@ def test_the_task_inertia_of_the_textbook(angle, expected):
     task = task_of(dyn, gains, q, [0, 0], Reference.at_rest(q), [1, 1, 0, 0, 0, 0])
     columns = [task.force(unit)[:2] for unit in np.eye(6)[:2].tolist()]
     assert_close(columns, expected, 1e-12)
-    # a direction that is not selected takes no force, whatever is asked of it
+    # a direction that is not selected takes no force, whatever the reference
     assert task.force([0, 0, 1, 1, 1, 1]) == [0.0] * 6
 
 
@@ -241,7 +241,7 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     start = dyn.forward_kinematics(BENT, law.task_gains.link)[:3, 3]
 
     def guided(t, pose, twist):
-        # round two circles, and let go
+        # round two circles, and released
         s = min(t / 1.5, 1.0)
         way = 0.12 * np.array([np.cos(4 * np.pi * s) - 1.0, np.sin(4 * np.pi * s), 0.5 * np.sin(
             8 * np.pi * s)])
@@ -258,7 +258,7 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     assert np.abs(dyn.jacobian(q, law.task_gains.link) @ qd).max() < 0.05
 
 
-# --- as it feels --------------------------------------------------------------------------------
+# --- response to a push -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('axes', ['base', 'target'])
@@ -334,7 +334,7 @@ def test_torques_are_bounded_and_continuous_through_singularities(name, law):
 
 
 def test_what_is_not_singular_is_not_damped(dyn):
-    # all directions of a plane arm are asked for: only two of them it has
+    # all directions of a planar arm are selected: it has only two of them
     two = interpreted('two_r')
     gains, q = make_task_gains(two), np.array([0.3, 1.2])
     task = task_of(two, gains, q, [0, 0], Reference.at_rest(q), [1] * 6)

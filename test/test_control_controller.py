@@ -86,7 +86,7 @@ def test_a_fast_motion_is_tracked_to_half_a_milliradian():
 
 
 def strong(model):
-    """Return a robot whose motors can do what is asked of it."""
+    """Return a robot whose motors are strong enough."""
     return replace(model, effort_limit=np.full(model.nv, 1e4))
 
 

@@ -32,7 +32,7 @@ REQUEST_KINDS = (modes.TO_REST, modes.TO_FLOAT, modes.TO_TAKE_OVER, modes.TO_RES
 
 
 class RandomWalk:
-    """Leads a cycle through states, requests and programs drawn at random."""
+    """Random walk of a cycle through states, requests and programs."""
 
     def __init__(self, urdf, seed):
         self.random = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
     begin = len(loop.log)
     loop.coast(silence)
     assert loop.control.message == 'the joint states are silent'
-    # nobody looks, yet the arm does as the reference does: the model is right
+    # no state is received, yet the arm follows the reference: the model is right
     assert np.abs(loop.error[begin:]).max() < 0.01
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.run(1.0)

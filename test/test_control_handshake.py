@@ -13,7 +13,7 @@ from robodyn_ros.model import RobotModel
 DYN = Dynamics(MODEL)
 GRAVITY = DYN.gravity(BENT)
 STILL = np.zeros(7)
-# what the parameters say by default: a tenth of the effort limits
+# the default of the parameters: a tenth of the effort limits
 LIMIT = 0.1 * MODEL.effort_limit
 TIGHT = settings_of(handshake_tolerance=0.5)
 FLIPPED = np.where(np.arange(7) == 3, -1.0, 1.0)
@@ -42,7 +42,7 @@ def test_the_pose_of_these_tests_has_gravity_torques():
     GRAVITY, GRAVITY + 0.9 * LIMIT, GRAVITY - 0.9 * LIMIT], ids=['exact', 'above', 'below'])
 @pytest.mark.parametrize('driver', [False, True])
 def test_an_arm_whose_effort_is_its_gravity_torque_is_taken_over(effort, driver):
-    # Franka tells what its motors give, although its driver compensates gravity
+    # Franka reports the torque of its motors, although its driver compensates gravity
     assert shake(effort, driver=driver) == ''
 
 

@@ -102,7 +102,7 @@ def test_a_push_deflects_each_joint_by_its_spring():
 
 
 def test_no_energy_is_to_be_had_over_a_closed_motion():
-    # a hand leads every joint around and back, at several speeds: it always has to do work
+    # a hand guides every joint around and back, at several speeds: it always has to do work
     for frequency in (0.5, 1.0, 2.0):
         # 10 rad/s: what is sampled every millisecond is as good as continuous
         loop = arm(settings=HOLDING, gains={

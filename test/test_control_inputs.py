@@ -1,4 +1,4 @@
-"""What the law is told while it runs: payloads, gravity, wrenches, rotors."""
+"""Inputs of the law at run time: payloads, gravity, wrenches, rotors."""
 
 from closed_loop import BENT, Loop, MODEL, ROUNDING
 from design import settings_of
@@ -28,7 +28,7 @@ def test_every_link_that_moves_has_room_for_a_payload():
 
 
 def test_a_payload_is_blended_in_and_held():
-    # the arm has it from the start, the controller is told after a while
+    # the arm has it from the start, the controller is informed after a while
     loop = loop_with(plant=LOADED)
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() > 1e-3
@@ -144,14 +144,14 @@ def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
     wrench = np.array([10.0, -5.0, 8.0, 0.5, -1.0, 0.3])
     loop.plant.push(link, wrench)
     for _ in range(1000):
-        # what a sensor in the link would tell
+        # what a sensor in the link would measure
         loop.control.apply_wrench(loop.now, link, turned(axes(loop, link).T, wrench))
         loop.cycle()
     assert np.abs(loop.error[-1]).max() < 1e-3
     J = loop.dynamics.jacobian(loop.plant.q, link)
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL],
                                -J.T @ wrench, atol=1e-2)
-    # once it is not told any more, it does not count any more, and the arm gives way
+    # once it is not reported any more, it does not count any more, and the arm yields
     loop.run(0.5)
     assert not loop.control.terms[Term.EXTERNAL].any() and not loop.control.wrenches.links
     assert np.abs(loop.error[-1]).max() > 1e-2

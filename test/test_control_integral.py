@@ -28,7 +28,7 @@ def test_an_unknown_load_causes_no_offset(law):
     assert np.abs(without.error[-1]).max() > 1e-3
     loop = held(law, TRIPLE)
     assert np.abs(loop.error[-1]).max() < 1e-6
-    # the integral is then what the model does not know of
+    # the integral is then the unmodelled torque
     unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
     np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL], unknown, atol=1e-3)
 
@@ -144,7 +144,7 @@ def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
     assert (np.abs(np.diff(torques, axis=0)) / MODEL.effort_limit).max() < 0.012
     loop.run(1.2)
     unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
-    # what remains is carried by the error alone: M kp e
+    # what remains is balanced by the error alone: M kp e
     error = loop.error[-1]
     if len(without) == 7:
         assert not control.terms[Term.INTEGRAL].any()

@@ -59,7 +59,7 @@ def bare(dyn):
 
 
 def payload_term(dyn, gains, q, qd, qdd):
-    """Return what payloads add to the torque of a motion, their weight scaled."""
+    """Return the torque of payloads in a motion, their gravity torque scaled."""
     empty, scale = bare(dyn), gains.gravity_scale
     moving = dyn.inverse_dynamics(q, qd, qdd) - empty.inverse_dynamics(q, qd, qdd)
     return moving - (1.0 - scale) * (dyn.gravity(q) - empty.gravity(q))

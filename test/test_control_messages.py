@@ -58,15 +58,16 @@ EXPECTED = {
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
-                 f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51"),
+                 f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51 "
+                 'rad/s'),
     'ALTERNATING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check for "
                     'other publishers of joint states'),
-    'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61, 145 % of its velocity "
-                  'limit 1.8'),
+    'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61 rad/s, 145 % of its "
+                  'velocity limit 1.8 rad/s'),
     'CONTRADICTED': ((2, -1.0, 0.0, 0.0), "joint 'joint3' reports a velocity that is -1.00 times "
                      'the change of its position; its sign is opposite'),
-    'STANDING': ((2, 2.0, 0.0, 0.0), "joint 'joint3' reports velocity 2, and its position stands "
-                 'still; check its encoder')}
+    'STANDING': ((2, 2.0, 0.0, 0.0), "joint 'joint3' reports velocity 2 rad/s, and its position "
+                 'stands still; check its encoder')}
 
 
 def codes(module, first):

@@ -25,7 +25,7 @@ PATIENT, ROUNDING = 1.0, 1e-9
 
 
 class Good:
-    """The textbook's computed torque; `mischief` is done instead when it is set."""
+    """The textbook's computed torque; `misbehaviour` is done instead when it is set."""
 
     misbehaviour = None
 
@@ -345,7 +345,7 @@ def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatc
         loop.follow(loop.swing(1.0), 1.0)
         loop.run(3.0)
         assert loop.control.law_at_work == 'own_law' and not loop.control.fault
-        # a load that the model does not know leaves no error
+        # an unmodelled load causes no error
         assert np.abs(loop.plant.q - loop.control.reference.q).max() < 1e-4
     assert text == Path(sys.modules[Integrating.__module__].__file__).read_text(encoding='utf-8')
 

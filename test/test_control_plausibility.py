@@ -1,4 +1,4 @@
-"""Sensors that lie: what the arm does, what is said of it, and that honest ones are not blamed."""
+"""Faulty velocities: motion of the arm, reports, and no false alarms with nominal sensors."""
 
 from closed_loop import BENT
 from design import settings_of
@@ -19,7 +19,7 @@ DEGREES = 'reports a velocity that is 57.3 times the change of its position; it 
 OPPOSITE = 'reports a velocity that is -1.00 times the change of its position; its sign is opp'
 HOPS = 'hops to and fro by 0.05'
 REPEATED = 'no good data for 0.250 s: the same state is repeated, in which joint '
-# of each fault: how it is written, and what is said of it; motion begins at 0.65 s
+# of each fault: its entry, and its report; motion begins at 0.65 s
 FAULTS = {
     'velocity zero': ('0 velocity_zero inf', GOAL),
     'velocity of one joint zero': ('0 velocity_zero {joint} inf', GOAL),
@@ -38,7 +38,7 @@ FAULTS = {
 
 
 def lying(robot, entry, **options):
-    """Return an arm with a fault, after a motion, and what is said of that."""
+    """Return an arm with a fault, after a motion, and the reports."""
     joint = 'panda_joint4' if robot == 'panda' else 'joint4'
     arm = LyingArm(robot, [entry.format(joint=joint)], **options).run(0.65)
     refused = arm.go(1.6)
@@ -179,8 +179,8 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
 
     arm._reports, lie[3] = reports, 3.0
     arm.run(0.3)
-    assert arm.control.fault == ("joint 'joint4' reports velocity 3, and its position stands "
-                                 'still; check its encoder')
+    assert arm.control.fault == ("joint 'joint4' reports velocity 3 rad/s, and its position "
+                                 'stands still; check its encoder')
     assert np.abs(arm.column(2)).max() < 0.2
 
 
@@ -251,7 +251,7 @@ def test_a_dead_bus_at_rest_is_silence_once_the_torque_should_have_shown():
 
 
 def test_an_arm_that_its_friction_holds_from_activation_on_has_no_dead_bus():
-    """Protects an arm whose effort under brakes is the weight, as is the first torque."""
+    """Protects an arm whose effort under brakes is the gravity torque, as is the first torque."""
     arm = LyingArm(plant={'friction': None, 'damping': None}, sprint=np.inf, rate=250.0,
                    pose=np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])).run(2.0)
     assert not arm.control.fault and (arm.column(4) != BETWEEN).all()
@@ -380,7 +380,7 @@ def test_checks_can_be_switched_off():
 # --- before the arm is taken over ---------------------------------------------------------------
 
 def moved_by_hand(arm, seconds=0.5, speed=0.6):
-    """Let somebody move the joints of an arm that is not under control."""
+    """Move the joints of an arm that is not under control."""
     for _ in range(round(seconds * 500)):
         arm.plant.q += 0.002 * speed
         arm.plant.qd[:] = speed

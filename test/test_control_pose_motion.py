@@ -1,4 +1,4 @@
-"""A link is asked to a pose: how the reference gets there, and the arm behind it."""
+"""Motion of a link to a pose: of the reference, and of the arm that follows it."""
 
 from closed_loop import arm, BENT, MODEL, STRETCHED
 from design import change_settings, settings_of
@@ -93,7 +93,7 @@ def test_a_pose_is_reached_within_all_limits(dyn, seed, period):
     assert way.run().outcome == 'the target pose is reached'
     assert np.abs(way.pose - target).max() < 2e-5
     way.check_limits()
-    # straight: the link leaves the line by little
+    # straight: the link deviates little from the line
     start, line = pose_of(dyn, BENT)[:3, 3], target[:3, 3] - pose_of(dyn, BENT)[:3, 3]
     points = np.array([pose_of(dyn, q)[:3, 3] for q in way.column(0)[::20]]) - start
     beside = points - np.outer(points @ line, line) / (line @ line)
@@ -148,7 +148,7 @@ def test_what_is_out_of_reach_is_approached(dyn):
     assert 'tool0 is out of reach: the reference stops' in way.run().outcome
     left = np.linalg.norm(way.pose[:3, 3] - target[:3, 3])
     assert f'{1e3 * left:.3g} mm' in way.outcome
-    # stretched out towards it: nobody gets much farther
+    # stretched out towards it: there is not much more reach
     far = max(np.linalg.norm(pose_of(dyn, q)[:3, 3] - target[:3, 3]) * -1.0 for q in (
         np.random.default_rng(0).uniform(MODEL.lower, MODEL.upper, (3000, 7))))
     assert left < -far + 0.02
@@ -182,7 +182,7 @@ def test_the_reference_waits_for_an_arm_that_is_held_back(dyn):
     turned = Rotation.from_matrix(way.pose[:3, :3] @ start[:3, :3].T).magnitude()
     assert not way.outcome and np.abs(way.reference.qd).max() < 1e-2
     assert 0.9 < max(gone / SETTINGS.leash[0], turned / SETTINGS.leash[1]) < 1.1
-    assert way.run().outcome == 'the target pose is reached'  # once it is let go
+    assert way.run().outcome == 'the target pose is reached'  # once it is released
 
 
 @pytest.mark.parametrize('given, words', [
@@ -312,7 +312,7 @@ def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
     expected = dyn.jacobian(loop.plant.q, LINK).T @ turn @ wrench
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, atol=0.05)
     assert not before[Term.EXTERNAL].any()
-    loop.run(0.6)  # nobody asks for it any more
+    loop.run(0.6)  # it is not requested any more
     assert not loop.control.terms[Term.EXTERNAL].any()
 
 

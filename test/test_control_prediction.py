@@ -12,7 +12,7 @@ from robodyn_ros.simulation import Plant
 from design import gains_with
 from steps import array, body_of, doubles, filled, LONGEST_PAUSE
 
-# the weight, and some more
+# the gravity torque, and some more
 TORQUE = Dynamics(MODEL).gravity(BENT) + [4.0, -6.0, 1.0, 2.0, 0.06, 0.06, 0.004]
 
 
@@ -99,7 +99,7 @@ def test_a_joint_that_moves_no_mass_takes_nothing_from_the_others():
     bodies = {name: getattr(MODEL, name).copy() for name in ('mass', 'first_moment', 'inertia')}
     for values in bodies.values():
         values[-1] = 0.0
-    # the arm itself has that mass: only its model does not know
+    # the arm itself has that mass, its model does not
     loop = Loop(replace(MODEL, **bodies), q=BENT, plant=MODEL)
     loop.moving()
     loop.coast(1.0)

@@ -1,4 +1,4 @@
-"""An arm beyond its position limits: taken over, and led inwards only."""
+"""An arm beyond its position limits: taken over, and moved inwards only."""
 
 from closed_loop import BENT, FLOATING, Loop, MODEL
 from design import settings_of

@@ -1,4 +1,4 @@
-"""A floating arm shows the hand what another arm feels."""
+"""Reflection of the external torque of another arm to a floating one."""
 
 from closed_loop import BENT, Loop, MODEL
 import numpy as np
@@ -28,7 +28,7 @@ def shown(loop):
 
 
 def send_torque(loop, torque, seconds):
-    """Tell of a torque at 50 Hz."""
+    """Send a torque at 50 Hz."""
     for _ in range(round(seconds / 0.02)):
         loop.control.reflect(loop.now, torque)
         loop.run(0.02)

@@ -1,4 +1,4 @@
-"""The end of control, inside the cycle: at rest, then the weight, which stays or fades away."""
+"""The end of control, inside the cycle: rest, then the gravity torque, which stays or is ramped to zero."""
 
 from closed_loop import BENT, FLOATING, HEAVY, Loop, MODEL
 from design import settings_of
@@ -57,7 +57,7 @@ def test_the_gravity_torque_is_released_in_its_time():
 def test_a_load_beyond_the_gravity_torque_is_stopped_once_more():
     loop = moving(plant=HEAVY, gains={'ki': 400.0})
     modes = shut_down(loop)
-    # it swings without the integral, comes to rest, and is let go in the end
+    # it swings without the integral, comes to rest, and is released in the end
     assert modes.count(Mode.CARRY) == 2 and modes[-3:] == [Mode.STOP, Mode.HOLD, Mode.CARRY]
     assert loop.largest_change < 1.0
 

@@ -56,7 +56,7 @@ def leave(loop):
 
 def remain(loop, cause):
     """Let a second pass after a stop, as it does after this cause."""
-    if cause is leave:  # nobody is there any more, the last torque stays
+    if cause is leave:  # the process has ended, the last torque stays
         for _ in range(1000):
             loop.send(loop.torque)
     elif cause is silence_for_good:
@@ -81,7 +81,7 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
     cause(loop)
     assert loop.control.mode in (Mode.HOLD, Mode.INACTIVE)
     reference_rate = np.abs(np.diff(loop.column(4)[begin:], axis=0)) / loop.period
-    if cause is silence:  # where states come back, what is asked begins anew from what is measured
+    if cause is silence:  # where states return, the reference starts anew from the measured state
         reference_rate = reference_rate[45:]
     assert np.all(reference_rate <= LARGEST * 1.01)
     rest = loop.plant.q.copy()

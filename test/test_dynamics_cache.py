@@ -1,7 +1,7 @@
 """
 The cache of machine code on disk.
 
-Whatever is in the folder, and whoever else uses it at the time, results are right: an entry
+Whatever is in the folder, and whatever other process uses it at the time, results are right: an entry
 that is not sound is built again, and a folder that cannot be used, or that others can write to,
 is left alone.
 """
@@ -254,7 +254,7 @@ def test_a_link_in_place_of_the_folder_is_not_followed(cache, tmp_path):
 
 
 def test_a_folder_that_is_swapped_after_it_was_checked_is_not_read(cache, tmp_path, monkeypatch):
-    """What was opened counts, wherever its path leads by now."""
+    """What was opened counts, whatever its path refers to by now."""
     other = tmp_path / 'other'
     machine.load('one', lambda: machine.Ir(ANSWER.replace('42', '13')), other)
 
@@ -311,7 +311,7 @@ def assert_results(text):
 
 
 def test_a_killed_writer_creates_no_entry_that_is_read(cache):
-    """What it leaves is a temporary file, which nobody takes for an entry."""
+    """What remains is a temporary file, which is not taken for an entry."""
     entry, = entries(cache)
     half = entry.read_bytes()[:100]
     (cache / 'tmpkilled.part').write_bytes(half)

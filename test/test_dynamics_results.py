@@ -1,4 +1,4 @@
-"""Results of compiled calls: arrays are used again only when nobody holds them."""
+"""Results of compiled calls: arrays are used again only without references to them."""
 
 import threading
 import weakref

@@ -119,10 +119,10 @@ def test_a_push_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
 
 def test_the_hold_is_bounded():
     held, push = Held(hold_effort=0.1).take_over(), 0.15 * MODEL.effort_limit
-    for _ in range(20):  # a push that the weight and a tenth of the limits cannot withstand
+    for _ in range(20):  # a push stronger than the gravity torque and a tenth of the limits
         before = held.plant.q.copy()
         held.run(0.02, push)
-        # what is sent while the arm does not see it move is the hold and the weight
+        # what is sent while the state does not change is the hold and the gravity torque
         torque = held.guard.update_without_state(10.0) - Dynamics(MODEL).gravity(held.track[-2])
         assert (np.abs(torque) <= 0.1 * MODEL.effort_limit * (1.0 + 1e-9)).all()
     assert np.abs(held.plant.q - before).max() > 1e-3

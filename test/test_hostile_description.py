@@ -44,7 +44,7 @@ def describe(probe):
 
 
 def configure(probe):
-    """Ask the node to configure itself; return whether it did."""
+    """Request the configuration of the node; return whether it succeeded."""
     transition = Transition(id=Transition.TRANSITION_CONFIGURE)
     return probe.call(ChangeState, f'{NODE}/change_state', transition=transition).success
 

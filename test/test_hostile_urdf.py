@@ -1,4 +1,4 @@
-"""URDFs that want to do harm: every one loads or is refused, in bounded time and memory."""
+"""Malicious URDFs: each loads or is refused, in bounded time and memory."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every defect of a URDF, or of what is asked of it, is refused by name, with the value."""
+"""Every defect of a URDF, or of a selection, is refused by name, with the value."""
 from model_urdf import arm, gripper, INERTIA, INERTIAL, joint, LIMIT, link, robot
 import pytest
 

@@ -1,4 +1,4 @@
-"""A push against the simulated arm, over the wire: what the controller tells, and does."""
+"""A push against the simulated arm, over topics: reports and reactions of the controller."""
 
 import numpy as np
 import pytest

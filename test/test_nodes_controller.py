@@ -1,4 +1,4 @@
-"""The controller node together with the simulator: it holds, follows, floats, stops and tells."""
+"""The controller node together with the simulator: it holds, follows, floats, stops and reports."""
 
 import math
 import re
@@ -192,7 +192,7 @@ def test_the_silence_of_a_frozen_simulator_is_a_fault_until_it_is_reset(
         refused = probe.call(Trigger, f'{NODE}/reset_fault')
         assert not refused.success and 'the cause is still there' in refused.message
         count = len(arm.commands)
-        # what is left is the weight where the model has come to rest, not where it was heading
+        # what remains is the gravity torque where the model has come to rest, not at its goal
         probe.until(lambda: len(arm.commands) > count + 20
                     and np.ptp(arm.torques[-20:], axis=0).max() < 0.1, 'one torque in the silence')
         assert np.isfinite(arm.torques).all()

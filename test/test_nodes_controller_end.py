@@ -1,4 +1,4 @@
-"""How the controller node leaves: the arm comes to rest, and its weight is the last torque."""
+"""The end of the controller node: the arm comes to rest, the gravity torque is the last one."""
 
 import signal
 
@@ -30,7 +30,7 @@ def robot(probe):
 
 @pytest.fixture
 def arm(probe, robot):
-    """Return the arm at home, held by brakes, with nothing heard yet."""
+    """Return the arm at home, held by brakes, with no message received yet."""
     assert probe.call(Trigger, 'robot_simulator/reset').success
     probe.until(lambda: np.abs(robot.q - HOME).max() < 1e-6, 'the arm at home')
     robot.catch_up()

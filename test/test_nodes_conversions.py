@@ -32,7 +32,7 @@ def received(message):
 
 
 def state(names, position=None, velocity=None, effort=()):
-    """Return a sample whose numbers tell which joint they are of, unless given."""
+    """Return a sample whose numbers identify their joint, unless given."""
     own = [10.0 * 'abcdefgh'.index(name[0]) for name in names]
     return received(JointState(
         name=list(names), position=own if position is None else position,

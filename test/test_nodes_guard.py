@@ -1,4 +1,4 @@
-"""The guard: what becomes of an arm whose controller dies, hangs, leaves, or comes back."""
+"""The guard: motion of an arm whose controller is killed, hangs, ends, or returns."""
 
 import signal
 
@@ -147,7 +147,7 @@ def test_a_required_guard_is_waited_for_and_missed(scene):
 
 @pytest.fixture
 def load(scene):
-    """Let the arm carry 2 kg; return the message that tells of them."""
+    """Attach 2 kg to the arm; return the message that reports them."""
     def carry(mass):
         for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', mass), ('link', 'link7')):
             done, reason = scene.probe.set_parameter('robot_simulator', f'payload.{name}', value)

@@ -75,14 +75,14 @@ def test_with_the_switch_or_without_the_handshake_it_is_taken_over(probe):
                 np.testing.assert_allclose(arm.commands[0], GRAVITY(START), rtol=1e-6)
 
 
-# --- what it is told ----------------------------------------------------------------------------
+# --- inputs of the controller -------------------------------------------------------------------
 
 
 @pytest.fixture(scope='module')
 def held(probe):
     """Return an arm and its controller; the arm reports no effort."""
-    with FakeArm(probe, 'told/') as arm, fake_controller(
-            'told', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
+    with FakeArm(probe, 'inputs/') as arm, fake_controller(
+            'inputs', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
         assert logged(process, 'was not compared with the gravity torque: the joint states '
                       'contain no effort')
@@ -93,7 +93,7 @@ def held(probe):
 @pytest.fixture(scope='module')
 def topics(probe, held):
     """Return the newest messages that matter here, by name."""
-    received = {term: probe.subscribe(JointState, f'told/{NODE}/torque_terms/{term}', qos.newest())
+    received = {term: probe.subscribe(JointState, f'inputs/{NODE}/torque_terms/{term}', qos.newest())
                 for term in ('payload', 'gravity', 'external', 'total')}
     received['diagnostics'] = probe.subscribe(DiagnosticArray, '/diagnostics')
     probe.until(lambda: all(received.values()), 'all topics')
@@ -106,7 +106,7 @@ def newest(topics, term):
 
 def diagnostics(topics):
     found = [status for message in topics['diagnostics'] for status in message.status
-             if status.name.startswith('/told/')]
+             if status.name.startswith('/inputs/')]
     return {pair.key: pair.value for pair in found[-1].values} if found else {}
 
 
@@ -119,7 +119,7 @@ def payload(link='fore', mass=0.5, com=(0.3, 0.0, 0.0), moments=(0.001, 0.001, 0
 @pytest.fixture(scope='module')
 def send(probe, held):
     """Return what publishes a message on an input."""
-    publishers = {kind: probe.publisher(kind, f'told/{NODE}/{topic}') for kind, topic in (
+    publishers = {kind: probe.publisher(kind, f'inputs/{NODE}/{topic}') for kind, topic in (
         (InertiaStamped, 'payload'), (Vector3Stamped, 'gravity'),
         (WrenchStamped, 'external_wrench'), (JointState, 'reflected_torque'),
         (Float64MultiArray, 'linear_feedback'))}
@@ -128,7 +128,7 @@ def send(probe, held):
 
 @pytest.fixture
 def load(probe, topics, send):
-    """Return what sends a payload; the arm carries none at the end, whatever the test finds."""
+    """Return a function that sends a payload; the arm has none at the end, whatever the test finds."""
     def unloaded():
         return not newest(topics, 'payload').any() and diagnostics(topics).get('payload') == 'none'
 
@@ -155,7 +155,7 @@ def test_a_payload_is_added_without_a_step_and_removed_again(probe, held, topics
 
 
 def test_the_payload_of_the_tip_is_published_in_the_form_of_an_input(probe, held, topics, load):
-    received = probe.subscribe(InertiaStamped, f'told/{NODE}/payload_estimate')
+    received = probe.subscribe(InertiaStamped, f'inputs/{NODE}/payload_estimate')
     probe.until(lambda: received and not received[-1].inertia.m, 'an empty hand')
     sent = payload()
     load(sent)
@@ -247,7 +247,7 @@ def test_a_wrench_counts_until_it_times_out(probe, held, topics, send):
     probe.until(carried, 'the wrench')
     assert abs(newest(topics, 'external')[1]) < 0.01
     probe.until(lambda: not newest(topics, 'external').any(), 'its end')
-    assert probe.call(Trigger, f'told/{NODE}/float').success
+    assert probe.call(Trigger, f'inputs/{NODE}/float').success
 
 
 def test_a_floating_arm_reflects_the_external_torque_of_another_one(probe):

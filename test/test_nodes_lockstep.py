@@ -97,7 +97,7 @@ def test_time_waits_for_answers_and_steps_one_by_one(probe):
             answer = JointState(name=list(MODEL.joint_names), effort=[0.0] * 7)
             answer.header.stamp = states[-1].header.stamp
             named.publish(answer)
-            # publish_rate says how many steps there are for an answer
+            # publish_rate determines the number of steps per answer
             probe.until(lambda: seconds(states[-1].header.stamp) == pytest.approx(2e-3 * (k + 1)),
                         'the next state')
             named.publish(answer)  # one too many: it answers another state

@@ -95,7 +95,7 @@ def test_an_arm_whose_process_hangs_is_stopped_and_carried(scene, stalling):
         assert np.abs(scene.q - HOME - 0.9).max() > 0.1, 'the motion was not stopped'
         process.wait_for_output('not hung', since)
         scene.probe.until(lambda: logged(process, 'does not react', since), 'the reason')
-        # it moves on when asked again
+        # it moves on after another request
         scene.probe.call(Trigger, f'{NODE}/hold')
         assert scene.gap < 0.2 and scene.steps.max() < 1.5
 

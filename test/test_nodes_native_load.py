@@ -1,4 +1,4 @@
-"""The control loop in machine code while a lot is asked of Python: no jump, nothing lost."""
+"""The control loop in machine code while Python is busy: no jump, nothing lost."""
 
 from pathlib import Path
 import random
@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 if LOOP != 'native':
     pytest.skip('there is no loop in machine code here', allow_module_level=True)
 
-RATE = 100.0     # Hz of the states; the probe hears all, and has to ask besides
+RATE = 100.0     # Hz of the states; the probe receives all, and sends requests besides
 GOALS, CHANGES = 50.0, 100.0  # Hz
 LASTS = 2.0      # s
 POINTS = 20_000  # as many as are accepted
@@ -35,7 +35,7 @@ GROWTH = 12e6    # bytes; what is garbage, or fragmented, differs by a few milli
 
 
 class Load:
-    """Asks a controller for changes of its gains, and for new goals, all the time."""
+    """Requests changes of the gains, and new goals, all the time."""
 
     def __init__(self, probe):
         self._probe, self._random = probe, random.Random(1)

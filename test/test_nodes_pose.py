@@ -97,7 +97,7 @@ def matrix(message):
 
 
 def near(messages, pose, tolerance):
-    """Return whether the newest message tells this pose."""
+    """Return whether the newest message has this pose."""
     return np.abs(matrix(messages[-1]) - pose).max() < tolerance
 
 

@@ -1,5 +1,7 @@
 """What the controller node logs about its motions, and at which level."""
 
+from types import SimpleNamespace
+
 from closed_loop import arm, BENT
 import pytest
 
@@ -18,12 +20,12 @@ def node():
 
 
 class Desk:
-    """An arm with friction of which its controller does not know, and what is logged."""
+    """An arm with friction that is unknown to its controller, and the log."""
 
     def __init__(self, node, capfd, **tolerances):
         settings = settings_of(constraints=Constraints(**tolerances))
         self.loop = arm(settings=settings, friction=True, gains={'friction_scale': 0.0})
-        # of the rest of the node only its diagnostics tell
+        # the rest of the node is visible in its diagnostics only
         self.report = ControllerReport(node, self.loop.control, *[None] * 6)
         self._capfd = capfd
         self.run(0.7)
@@ -98,3 +100,18 @@ def test_a_requested_end_is_no_warning(desk):
     desk.loop.control.fail('broken')
     desk.run(0.1)
     assert desk.logged() == [('ERROR', 'fault: broken')]
+
+
+def test_a_velocity_that_is_only_late_is_not_called_a_ratio_of_one(node, capfd):
+    controller = SimpleNamespace(
+        fault='', message='', aborted=False, unreported_velocities=['joint1'],
+        contradicted_velocities={'joint2': 0.5, 'joint7': 1.002}, needs_velocity=False,
+        trajectory=(None, 0.0), unmet_goal='', law_at_work='', gains_not_borne={}, recovery='',
+        observation=SimpleNamespace(collisions=0))
+    report = ControllerReport(node, controller, *[None] * 6)
+    report.log_changes()
+    line, = capfd.readouterr().err.splitlines()
+    assert 'joint1 (zero, NaN or not reported)' in line
+    assert 'joint2 (0.50 times the change of position)' in line
+    assert 'joint7 (late: filtered, or out of step with the position)' in line
+    report.destroy()

@@ -1,4 +1,4 @@
-"""The simulator as an adversary: sensors, faults and mismatch on the wire, and what it says."""
+"""Sensor errors, faults and mismatch of the simulator on its topics, and its reports."""
 import math
 
 import numpy as np
@@ -27,7 +27,7 @@ def probe():
 
 
 class Bench:
-    """A simulator of the arm at home, and what it says."""
+    """A simulator of the arm at home, and its messages."""
 
     def __init__(self, probe, **parameters):
         self.probe = probe
@@ -57,7 +57,7 @@ class Bench:
         self.commands.publish(Float64MultiArray(data=np.asarray(torque).tolist()))
 
     def lift(self):
-        """Let go of the brakes; the arm's weight is carried."""
+        """Release the brakes with the gravity torque."""
         self.command(HOLDING)
         self.process.wait_for_output('brakes released')
 
@@ -130,7 +130,7 @@ def test_faults_by_hand(probe):
         bench.until(lambda state: True, 'a state')
         bench.until_reported('faults now', 'none')
         bench.until_reported('faults so far: silence', '1')
-        # what was asked for by hand does not come again
+        # faults requested by parameter do not occur again
         assert probe.call(Trigger, f'{NODE}/reset').success
         bench.until(lambda state: not any(state.velocity), 'rest')
 
@@ -138,7 +138,7 @@ def test_faults_by_hand(probe):
 def test_a_schedule_begins_again_after_a_reset(probe):
     with Bench(probe, faults=['0.3 missing joint1 0.2']) as bench:
         bench.process.wait_for_output('fault: 0.300 missing joint1')
-        # somebody who came too late for the first time hears of it after a reset
+        # a late subscriber receives it after a reset
         assert probe.call(Trigger, f'{NODE}/reset').success
         bench.until(lambda state: 'joint1' not in state.name, 'joint1 to be missing')
         bench.until_reported('faults so far: missing', '2')

@@ -36,7 +36,7 @@ def test_the_version_is_that_of_package_xml(capsys):
 
 
 def test_setup_has_the_version_as_the_release_tool_of_ros_replaces_it():
-    # catkin_prepare_release wants exactly one literal
+    # catkin_prepare_release needs exactly one literal
     found = re.findall(r'version=[\'"](\d+\.\d+\.\d+)[\'"],', (ROOT / 'setup.py').read_text())
     assert found == [manifest('version')]
 
@@ -85,7 +85,7 @@ def test_every_locked_package_has_one_version_and_hashes(path):
 
 @pytest.mark.parametrize('path', LOCKED, ids=[path.stem for path in LOCKED])
 def test_what_setup_requires_is_locked(path):
-    """What is missing would be refused by pip, for everybody who runs make."""
+    """What is missing would be refused by pip in every run of make."""
     packaging = pytest.importorskip('packaging.requirements', reason='reads requirements')
     locked = dict(line.split(' ')[0].split('==') for line in path.read_text().splitlines()
                   if not line.startswith('#'))

@@ -139,7 +139,7 @@ def test_a_lowered_effort_limit_takes_the_torque_down_at_its_rate(side):
     """
     Protects from a step of torque where the effort limit falls below the torque being sent.
 
-    The law goes on asking for more; the bound follows the rate limit, and ends at the new limit.
+    The law continues to demand more; the bound follows the rate limit, and ends at the new limit.
     """
     desired = side * np.array([40.0, 15.0, 30.0])
     supervisor = supervisor_at(desired)

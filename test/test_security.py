@@ -149,7 +149,7 @@ def test_the_keystore_is_in_order(keystore, tmp_path):
 
 
 def visit(*arguments, environment=None, seconds=6.0):
-    """Let somebody try what the arm allows; return what came of it."""
+    """Run a node that tries what the arm permits; return the results."""
     run = subprocess.run(
         [sys.executable, VISITOR, str(seconds), '--ros-args', *arguments], text=True,
         env={**os.environ, **(environment or {})}, capture_output=True, timeout=90)

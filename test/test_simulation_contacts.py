@@ -1,4 +1,4 @@
-"""The equation of one step with friction and stops: its solution obeys all laws at its end."""
+"""The equation of one step with friction and stops: its solution satisfies all laws at its end."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_a_step_with_confirmed_contacts_satisfies_all_laws_and_no_other_is_confi
     """
     Protects the short way of a step: contacts as the last step lets expect.
 
-    It is taken if, and only if, its solution obeys the laws of friction and stops. Then friction,
+    It is taken if, and only if, its solution satisfies the laws of friction and stops. Then friction,
     stops and inertia balance the force.
     """
     kinds = set()

@@ -31,7 +31,7 @@ def faulty(*faults, time=1.0, injector=None):
 ])
 def test_how_a_fault_is_written(entry, fault):
     assert parse_fault(entry, JOINTS, now=7.0) == fault
-    # what is told of it can be read again
+    # its text can be parsed again
     assert parse_fault(str(fault), JOINTS) == fault
 
 

@@ -1,4 +1,4 @@
-"""Arms that differ from their model: by closed forms, and by payloads that say the same."""
+"""Arms that differ from their model: by closed forms, and by equivalent payloads."""
 import math
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from simulated_arm import ARM, energy, finish, G, NO_FRICTION, NO_STOPS, one_joi
 # --- motion against closed forms ----------------------------------------------------------------
 
 def test_swinging_pendulum_follows_the_elliptic_functions():
-    # sin(angle / 2) = k cd(w t): the pendulum let go at `start`
+    # sin(angle / 2) = k cd(w t): the pendulum released at `start`
     mass, lever, start = 2.0, 0.4, 2.0
     model = one_joint(mass=mass, lever=lever, inertia=1e-2)
     w = math.sqrt(mass * G * lever / (1e-2 + mass * lever**2))
@@ -130,7 +130,7 @@ def test_brakes_hold_until_released():
     finish(plant, 0.1, 5.0)
     np.testing.assert_array_equal(plant.q, q)
     assert not plant.qd.any() and plant.steps == 100
-    # what they hold is the weight
+    # what they hold is the gravity torque
     np.testing.assert_allclose(plant.applied, Dynamics(ARM).gravity(q), rtol=1e-12)
     plant.release()
     finish(plant, 0.1)

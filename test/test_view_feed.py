@@ -31,7 +31,7 @@ def feed(probe):
 
 
 def sender(probe, topic, kind=JointState):
-    """Return a function that publishes to one who listens."""
+    """Return a function that publishes to a subscriber."""
     publisher = probe.node.create_publisher(kind, topic, 10)
     probe.until(publisher.get_subscription_count, f'a listener on {topic}')
     return publisher.publish
@@ -105,7 +105,7 @@ def test_a_refused_trajectory_is_shown_once(probe, feed):
     notes = []
     commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
     send = sender(probe, '/diagnostics', DiagnosticArray)
-    # the second is there before anybody looks, the last one is of a controller started anew
+    # the second arrives before the first poll, the last one is of a controller started anew
     for count, reason, shown in (('2', 'old', 0), ('2', 'old', 0), ('3', 'too far', 1),
                                  ('3', 'too far', 1), ('4', 'too far', 2), ('0', '', 2)):
         send(diagnostic_array(

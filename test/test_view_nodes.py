@@ -44,7 +44,7 @@ def other_arm(probe, names=None):
 
 
 def wait_for_pose(client, publish, q, link='link5'):
-    """Wait until a client is told that a link is where it belongs."""
+    """Wait until a client receives the right pose of a link."""
     place = DYNAMICS.forward_kinematics(q, link)[:3, 3]
     end = time.monotonic() + 30.0
     while time.monotonic() < end:
@@ -153,7 +153,7 @@ def test_orders_reach_controller_and_simulator(probe):
 
         commands.obey(page_commands.CallService('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
-        for _ in range(5):  # one that comes before both sides know of each other is lost
+        for _ in range(5):  # one that is sent before both sides have discovered each other is lost
             commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
             end = time.monotonic() + 2.5
             while np.abs(feed.poll().reference - HOME).max() > 1e-6 and time.monotonic() < end:
@@ -197,7 +197,7 @@ def test_a_payload_is_simulated_and_reported(probe):
             commands.obey(page_commands.SetPayload('tool0', 2.0, known))
             probe.until(lambda: payloads, 'a message for the controller')
             assert payloads[-1].inertia.m == (2.0 if known else 0.0)
-        # the first answer may be lost: the simulator has not found who asked
+        # the first answer may be lost: the simulator has not discovered the client
         wait_until(lambda: notes, 'an answer of the simulator', work=lambda: (
             commands.obey(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
         assert notes[0] == ('payload', 'done', True)

@@ -12,7 +12,7 @@ from test_view import Q  # noqa: E402
 
 @pytest.fixture
 def shown(request):
-    """Return a page, with control unless a test says otherwise."""
+    """Return a page, with control by default."""
     with showing(getattr(request, 'param', True)) as page:
         yield page
 

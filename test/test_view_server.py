@@ -26,7 +26,7 @@ from test_view import ARM, Q  # noqa: E402
 
 @pytest.fixture
 def shown(request):
-    """Return a page, with control unless a test says otherwise."""
+    """Return a page, with control by default."""
     with showing(getattr(request, 'param', True)) as page:
         yield page
 
@@ -131,7 +131,7 @@ KNOCK = ('GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: we
 
 
 def knock(port, sent, **given):
-    """Connect, and say all of it before the server has answered; return what it answers."""
+    """Connect, and send all of it before the server has answered; return its answers."""
     frames = [Frame(Opcode.BINARY, msgspec.msgpack.encode(each.as_serializable_dict()))
               for each in sent]
     request = KNOCK.format(**given).encode() + b''.join(

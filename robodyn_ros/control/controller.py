@@ -511,6 +511,7 @@ class ArmController:
     sent = _reported(Status.sent)
     effort_limit = _reported(Status.effort_limit)
     feedback_part = _reported(Status.feedback_part)
+    unstable_gains = _reported(Status.unstable_gains)
     missing_rotors = _reported(Status.missing_rotors)
     gains_not_borne = _reported(Status.gains_not_borne)
     recovery = _reported(Status.recovery)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     external_law, feedback_share, laws, limits, loads, mean_torque, modes, observer, shutdown,
-    transition, walls, wrenches)
+    stable_gains, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -77,6 +77,7 @@ def respond(robot, functions, table, flags, state, m, p):
     share = when(both(silent, no(m.coasting)), feedback_share.restarted(m.share, 1.0),
                  feedback_share.update(m.share, dt))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
+    p = stable_gains.reduced(p, feedback_share.interval(share), m.schedule)
     growth = feedback_share.growth(share, p.share, now)
     feedback_scale = feedback_share.stable_share(share, *rates, when(
         silent, 0.0, m.acceptance.plausibility.delay)) * growth

@@ -37,7 +37,8 @@ class Host:
         Views of these blocks, fields by name. The program is written between two cycles only;
         `apply` handles its requests at once.
     remote : object or None
-        External loop that runs the cycle, with `submit()`; `memory` is then a copy of its memory.
+        External loop that runs the cycle, with `submit()` and `refresh()`; `memory` is then a
+        copy of its memory.
 
     """
 
@@ -63,6 +64,11 @@ class Host:
             self.run(REQUESTS, now)
         else:
             self.remote.submit()
+
+    def refresh(self) -> None:
+        """Copy the memory of the newest cycle of an external loop."""
+        if self.remote is not None:
+            self.remote.refresh()
 
     def place(self, name: str) -> int:
         """Return the index of a field in the memory."""

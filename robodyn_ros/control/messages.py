@@ -21,7 +21,8 @@ PROBLEMS = {
     acceptance.JUMPED: _JUMP,
     acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# fields of a template: joint, unit, value, bound, time, angle (degrees), and those of `Messages`
+# fields of a template: joint, unit, speed (its unit), value, bound, time, angle (degrees), and
+# those of `Messages`
 TEMPLATES = {
     modes.SILENT: '{cause}',
     modes.AT_GOAL: 'the goal is reached',
@@ -48,18 +49,19 @@ TEMPLATES = {
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
-        "the same state is repeated, in which joint '{joint}' moves at {value:.3g}{because}"),
+        "the same state is repeated, in which joint '{joint}' moves at {value:.3g} {speed}"
+        '{because}'),
     plausibility.ALTERNATING: (
         "joint '{joint}' hops to and fro by {value:.3g}; check for other publishers of joint "
         'states'),
-    plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
-                            'velocity limit {bound:.3g}',
+    plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g} {speed}, {percent:.0f} % of its "
+                            'velocity limit {bound:.3g} {speed}',
     velocity_check.CONTRADICTED: (
         "joint '{joint}' reports a velocity that is {value:#.3g} times the change of its "
         'position; {unit_of_velocity}'),
     velocity_check.STANDING: (
-        "joint '{joint}' reports velocity {value:.3g}, and its position stands still; check its "
-        'encoder'),
+        "joint '{joint}' reports velocity {value:.3g} {speed}, and its position stands still; "
+        'check its encoder'),
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
     modes.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
@@ -138,9 +140,11 @@ class Messages:
         if not template:  # the usual case
             return ''
         value, bound, joint = float(event.value), float(event.bound), int(event.joint)
+        unit = self._model.effort_units[joint]
         return template.format(
-            joint=self._model.joint_names[joint], unit=self._model.effort_units[joint],
-            value=value, bound=bound, time=float(event.time), link=self._link,
+            joint=self._model.joint_names[joint], unit=unit,
+            speed='m/s' if unit == 'N' else 'rad/s', value=value, bound=bound,
+            time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
             goal_time=self.goal_time, percent=100.0 * abs(value) / (bound or 1.0),
             unit_of_velocity=_scale(value),

@@ -14,7 +14,8 @@ from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
-from robodyn_ros.control.steps import external_law, feedback_share, modes, shutdown
+from robodyn_ros.control.steps import (
+    external_law, feedback_share, modes, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.trajectory import ResultCode, Trajectory
@@ -152,6 +153,21 @@ class Status:
         return float(feedback_share.stable_share(
             self._m.share, float(p.law_damping), float(p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
+
+    @property
+    def unstable_gains(self) -> str:
+        """Return why natural frequencies are lowered, see `stable_gains`; '' if they are not."""
+        if self.law_at_work not in stable_gains.LAWS:
+            return ''
+        design, interval = self.arm.design, float(feedback_share.interval(self._m.share))
+        kp, kd = TRACKING[self.law_at_work].rates(design.gains, design.task_gains)
+        factors = np.array(stable_gains.factors(kp, kd, np.full(len(kp), interval)))
+        worst = int(np.argmin(factors))
+        if factors[worst] == 1.0:
+            return ''
+        percent, period = 100.0 * factors[worst], 1e3 * interval
+        return (f'the natural frequency of the error is lowered to {percent:.0f} %: '
+                f'kd = {kd[worst]:.4g} 1/s is unstable with a torque every {period:.2g} ms')
 
     @property
     def missing_rotors(self) -> str:

@@ -84,6 +84,7 @@ def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True
         node.get_logger().info(text)
     for text in refused:
         node.get_logger().warning(text)
+    gc.unfreeze()  # a configuration before this one may have left garbage
     gc.collect()  # slow, hence before an arm is held
     gc.freeze()
 

@@ -119,9 +119,9 @@ class Components:
             values.command.publish_joint_commands or values.lockstep, clock)
         # in lockstep the simulator waits until each state was received
         decoder = JointStateDecoder()
-        subscription = PolledSubscription(node, JointState, 'joint_states',
-                                          qos.reliable(5) if values.lockstep else qos.newest(),
-                                          decoder.decode)
+        subscription = PolledSubscription(
+            node, JointState, 'joint_states',
+            qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command.command_joints), values.guard)

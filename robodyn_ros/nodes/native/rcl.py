@@ -61,8 +61,7 @@ class Rcl:
                  'forget_error': 'rcutils_reset_error'}
 
     def __init__(self) -> None:
-        found = sorted({line.split()[-1] for line in _MAPS.read_text().splitlines()
-                        if Path(line.split()[-1]).name.startswith('librcl.so')})
+        found = _libraries(_MAPS.read_text())
         if len(found) != 1:
             raise NativeLoopError(f'this process has {len(found)} librcl.so instead of one')
         library = ctypes.CDLL(found[0])
@@ -138,6 +137,13 @@ class Rcl:
     def close(self, owned) -> None:
         """Release a wait set, or a message from `buffer`."""
         (self._fini if isinstance(owned, WaitSet) else self._free)(ctypes.byref(owned))
+
+
+def _libraries(maps: str) -> list[str]:
+    """Return the paths of librcl among the mapped files; a path may contain spaces."""
+    paths = {fields[5] for fields in (line.split(maxsplit=5) for line in maps.splitlines())
+             if len(fields) == 6}
+    return sorted(path for path in paths if Path(path).name.startswith('librcl.so'))
 
 
 def address_of(structure: ctypes.Structure) -> int:

@@ -90,6 +90,8 @@ class TrajectoryValidator:
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
         for lead in _LEADS:
+            if lead:
+                _make_predictable(controller)
             start_state = controller.start_state(lead)
             trajectory = controller.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
@@ -197,8 +199,11 @@ class _Job:
 
     def repeated(self) -> _Job:
         """Return another check, with more time."""
-        controller = self._controller
-        # hand guiding or a target pose would invalidate the start state once more
-        if controller.mode in (Mode.FLOAT, Mode.REACH):
-            controller.come_to_rest('a trajectory is about to begin')
-        return _Job(controller, self.request, self.attempt + 1)
+        _make_predictable(self._controller)
+        return _Job(self._controller, self.request, self.attempt + 1)
+
+
+def _make_predictable(controller: ArmController) -> None:
+    """Bring an arm to rest whose later position is not known: guided by hand, or reaching."""
+    if controller.mode in (Mode.FLOAT, Mode.REACH):
+        controller.come_to_rest('a trajectory is about to begin')

@@ -120,7 +120,7 @@ def apply(choose, message):
 
 
 def trajectory(choose):
-    """Command a controller to follow a trajectory; if it accepts, the torque is within the limits."""
+    """Command a trajectory; if it is accepted, the torque is within the limits."""
     loop = _loop(choose([0, 1]))
     loop.start(START)
     control, kind = loop.control, choose([0, 1, 2, 3])

@@ -1,4 +1,4 @@
-"""The command `robodyn excite`: motions within all limits, from rest to rest, that are well conditioned."""
+"""The command `robodyn excite`: well-conditioned motions within all limits."""
 
 import csv
 

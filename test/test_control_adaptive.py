@@ -281,7 +281,8 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     # no more is learned, and the arm comes to rest
     change_settings(control, adaptive__rate=0.0)
     loop.run(2.0)
-    estimated, before, begin = control.adaptation.payload, control.gravity_torque(), len(loop.log) - 1
+    estimated, before = control.adaptation.payload, control.gravity_torque()
+    begin = len(loop.log) - 1
     control.set_payload(estimated)
     loop.run(1.5)
     assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3

@@ -1,4 +1,4 @@
-"""Cartesian impedance and operational space: against closed forms, and in their response to a push."""
+"""Cartesian impedance and operational space: closed forms, and response to a push."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The end of control, inside the cycle: rest, then the gravity torque, which stays or is ramped to zero."""
+"""The end of control, inside the cycle: rest, gravity torque, release."""
 
 from closed_loop import BENT, FLOATING, HEAVY, Loop, MODEL
 from design import settings_of

@@ -229,7 +229,7 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
 
 @pytest.mark.parametrize('tracking', ['computed_torque', 'shaped_impedance'])
 def test_gains_that_change_at_every_cycle_hold_no_torque_back(tracking):
-    """Protects an arm whose gains are changed continuously: the torque has to follow state and reference."""
+    """Protects an arm whose gains change continuously: the torque follows state and reference."""
     loop = arm(q=BENT, settings=settings_of(mode=tracking, activation_time=0.05), gains={
         'friction_scale': 0.0}, period=0.01)
     loop.run(0.1)

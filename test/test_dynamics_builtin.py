@@ -1,4 +1,4 @@
-"""Methods of an instance are built-in functions: references to them, from when on, and which not."""
+"""Methods of an instance as built-in functions: references, from when on, and which not."""
 
 from copy import copy
 import inspect

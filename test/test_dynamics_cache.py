@@ -1,9 +1,9 @@
 """
 The cache of machine code on disk.
 
-Whatever is in the folder, and whatever other process uses it at the time, results are right: an entry
-that is not sound is built again, and a folder that cannot be used, or that others can write to,
-is left alone.
+Whatever is in the folder, and whatever other process uses it at the time, results are right: an
+entry that is not sound is built again, and a folder that cannot be used, or that others can write
+to, is not touched.
 """
 
 import ctypes

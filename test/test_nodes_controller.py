@@ -1,4 +1,4 @@
-"""The controller node together with the simulator: it holds, follows, floats, stops and reports."""
+"""The controller node together with the simulator: hold, motion, float, stop and reports."""
 
 import math
 import re

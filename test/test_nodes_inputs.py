@@ -93,7 +93,8 @@ def held(probe):
 @pytest.fixture(scope='module')
 def topics(probe, held):
     """Return the newest messages that matter here, by name."""
-    received = {term: probe.subscribe(JointState, f'inputs/{NODE}/torque_terms/{term}', qos.newest())
+    place = f'inputs/{NODE}/torque_terms'
+    received = {term: probe.subscribe(JointState, f'{place}/{term}', qos.newest())
                 for term in ('payload', 'gravity', 'external', 'total')}
     received['diagnostics'] = probe.subscribe(DiagnosticArray, '/diagnostics')
     probe.until(lambda: all(received.values()), 'all topics')
@@ -128,7 +129,7 @@ def send(probe, held):
 
 @pytest.fixture
 def load(probe, topics, send):
-    """Return a function that sends a payload; the arm has none at the end, whatever the test finds."""
+    """Return a function that sends a payload; at the end the arm has none."""
     def unloaded():
         return not newest(topics, 'payload').any() and diagnostics(topics).get('payload') == 'none'
 

@@ -118,8 +118,8 @@ def test_after_its_own_pause_a_guard_gives_the_arm_to_a_controller_that_commands
     """
     Protects an arm from two commanders, and from none, after the guard itself was held up.
 
-    The phase received last before the takeover was ACTIVE: it is no sign of life. A controller that
-    stands by, or requests, does not command.
+    The phase received last before the takeover was ACTIVE: it is no sign of life. A controller
+    that stands by, or requests, does not command.
     """
     assert commanding.run(0.06, look=0.06) is COMMANDING
     for phase in (Phase.STANDBY, Phase.ASKING):
@@ -130,7 +130,7 @@ def test_after_its_own_pause_a_guard_gives_the_arm_to_a_controller_that_commands
 
 @pytest.mark.parametrize('phase', [Phase.STANDBY, Phase.ASKING])
 def test_only_a_controller_that_commands_is_guarded_or_given_the_arm(commanding, phase):
-    """Protects from a guard that is armed, or releases the arm, while the controller does not command."""
+    """Protects from a guard that is armed, or releases the arm, before the controller commands."""
     assert Guarded().run(0.2, phase) is WATCHING
     commanding.run(0.1, phase)
     commanding.guard.reset(commanding.now)
@@ -146,7 +146,7 @@ def test_a_reset_is_answered_by_a_heartbeat_from_after_it(commanding):
 
 
 def test_a_controller_that_was_gone_before_it_could_be_refused_is_gone(watch):
-    """Protects the state that a guard reports: it refuses controllers whose heartbeat alone it receives."""
+    """Protects the state of a guard: it refuses only controllers whose heartbeats it receives."""
     watch.run(0.1, Phase.STANDBY)
     assert watch.run(0.15) is WATCHING
     watch.guard.refusal = 'effort_margin differs'

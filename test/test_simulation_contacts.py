@@ -66,8 +66,8 @@ def test_a_step_with_confirmed_contacts_satisfies_all_laws_and_no_other_is_confi
     """
     Protects the short way of a step: contacts as the last step lets expect.
 
-    It is taken if, and only if, its solution satisfies the laws of friction and stops. Then friction,
-    stops and inertia balance the force.
+    It is taken if, and only if, its solution satisfies the laws of friction and stops. Then
+    friction, stops and inertia balance the force.
     """
     kinds = set()
     for step, M, force, state, constants in steps(n, 200):

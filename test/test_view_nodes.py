@@ -144,17 +144,17 @@ def test_orders_reach_controller_and_simulator(probe):
         feed.explain(False)
         assert not feed.poll().terms
 
-        commands.obey(page_commands.CallService('float'))
+        commands.execute(page_commands.CallService('float'))
         seen(lambda now: now.mode == 'gravity_compensation', 'float')
-        probe.until(lambda: commands.obey(page_commands.Wrench(
+        probe.until(lambda: commands.execute(page_commands.Wrench(
             'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
                 feed.poll().q - HOME).max() > 0.05, 'a push that moves the arm')
         assert feed.poll().pushes[0].link == 'link4'
 
-        commands.obey(page_commands.CallService('stop'))
+        commands.execute(page_commands.CallService('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
         for _ in range(5):  # one that is sent before both sides have discovered each other is lost
-            commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
+            commands.execute(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
             end = time.monotonic() + 2.5
             while np.abs(feed.poll().reference - HOME).max() > 1e-6 and time.monotonic() < end:
                 probe.spin()
@@ -164,18 +164,18 @@ def test_orders_reach_controller_and_simulator(probe):
         # friction keeps some of it, with the gains of a first launch
         seen(lambda now: np.abs(now.q - HOME).max() < 0.03, 'the arm at home')
 
-        commands.obey(page_commands.Pause(True))
+        commands.execute(page_commands.Pause(True))
         seen(lambda now: now.paused, 'a pause')
-        commands.obey(page_commands.Step())
+        commands.execute(page_commands.Step())
         probe.until(lambda: notes[-1][0] == 'step', 'an answer')
-        commands.obey(page_commands.Pause(False))
+        commands.execute(page_commands.Pause(False))
         seen(lambda now: not now.paused, 'time that goes on')
         probe.until(lambda: len(notes) >= 6, 'answers')
         assert all(good for _, _, good in notes), notes
 
         seen(lambda _: feed.refusal, 'diagnostics')
         commands.note_refusal(feed.refusal)
-        commands.obey(page_commands.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
+        commands.execute(page_commands.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
         seen(lambda _: commands.note_refusal(feed.refusal) or not notes[-1][2], 'the refusal')
         assert notes[-2][1].startswith('sent') and notes[-1][0] == 'move'
         assert 'refused by the controller' in notes[-1][1] and 'upper limit' in notes[-1][1]
@@ -194,12 +194,12 @@ def test_a_payload_is_simulated_and_reported(probe):
         probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
         for known in (True, False):
             payloads.clear()
-            commands.obey(page_commands.SetPayload('tool0', 2.0, known))
+            commands.execute(page_commands.SetPayload('tool0', 2.0, known))
             probe.until(lambda: payloads, 'a message for the controller')
             assert payloads[-1].inertia.m == (2.0 if known else 0.0)
         # the first answer may be lost: the simulator has not discovered the client
         wait_until(lambda: notes, 'an answer of the simulator', work=lambda: (
-            commands.obey(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
+            commands.execute(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
         assert notes[0] == ('payload', 'done', True)
 
 
@@ -209,12 +209,12 @@ def test_a_missing_answer_is_reported(probe):
     from robodyn_ros.view import page_commands
     notes = []
     commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
-    for order in (page_commands.CallService('hold'), page_commands.Pause(True),
-                  page_commands.Step(), page_commands.Reset(),
-                  page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
-                  page_commands.SetPayload('tool0', 1.0, True)):
+    for command in (page_commands.CallService('hold'), page_commands.Pause(True),
+                    page_commands.Step(), page_commands.Reset(),
+                    page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
+                    page_commands.SetPayload('tool0', 1.0, True)):
         notes.clear()
-        commands.obey(order)
+        commands.execute(command)
         assert len(notes) == 1 and not notes[0][2] and notes[0][1].startswith('no s'), notes
 
 
@@ -225,7 +225,7 @@ def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
     probe.until(commands._payload.get_subscription_count, 'a listener')
-    commands.obey(page_commands.SetPayload('tool0', 1.0, True))
+    commands.execute(page_commands.SetPayload('tool0', 1.0, True))
     probe.spin_for(0.2)
     assert not payloads
 
@@ -241,7 +241,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
         mute.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
         client = commands._clients[f'{NODE}/hold']
         probe.until(client.service_is_ready, 'the service')
-        commands.obey(page_commands.CallService('hold'))
+        commands.execute(page_commands.CallService('hold'))
         commands.update()
         assert not notes
         time.sleep(0.3)
@@ -261,9 +261,9 @@ def test_one_command_that_fails_is_reported_and_the_others_are_executed():
         taken = []
         update = staticmethod(lambda: None)
 
-        def obey(self, order):
-            self.taken.append(order)
-            if order == page_commands.CallService('stop'):
+        def execute(self, command):
+            self.taken.append(command)
+            if command == page_commands.CallService('stop'):
                 raise ArgumentError('it is odd')
 
     live, notes = LiveView.__new__(LiveView), []
@@ -273,11 +273,11 @@ def test_one_command_that_fails_is_reported_and_the_others_are_executed():
              page_commands.SetPayload('tool0', 1.0, True),
              page_commands.SetPayload('tool0', 2.0, True),
              page_commands.CallService('hold')]
-    for order in given:
-        live.page_commands.put(order)
-    live._obey(None, Taker(), lambda *words: notes.append(words))
-    assert notes == [('order', 'it is odd', False)]
-    assert [id(order) for order in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]
+    for command in given:
+        live.page_commands.put(command)
+    live._execute(None, Taker(), lambda *words: notes.append(words))
+    assert notes == [('command', 'it is odd', False)]
+    assert [id(command) for command in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]
 
 
 # --- markers -----------------------------------------------------------------------------------

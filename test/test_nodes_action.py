@@ -178,7 +178,7 @@ def bad(change):
 def test_a_bad_goal_is_rejected_with_a_name_in_the_log(
         arm, client, controller, message, constraints, words):
     place, since = arm.q, len(controller.lines)
-    assert not client.ask(message, **constraints).accepted
+    assert not client.send_goal(message, **constraints).accepted
     arm.probe.until(lambda: logged(controller, words, since), words)
     arm.advance(0.1)
     np.testing.assert_allclose(arm.q, place, atol=2e-3)
@@ -253,7 +253,7 @@ def test_a_newer_goal_takes_over(probe, arm, client, home):
 
 def test_a_rejected_goal_does_not_affect_the_older_one(arm, client, home):
     _, older = client.start(path(arm.q, AWAY, 1.0))
-    assert not client.ask(bad(lambda m: m.joint_names.__setitem__(2, 'elbow'))).accepted
+    assert not client.send_goal(bad(lambda m: m.joint_names.__setitem__(2, 'elbow'))).accepted
     assert client.end(older)[1] == Result.SUCCESSFUL
 
 

@@ -99,7 +99,7 @@ def test_a_long_trajectory_is_rejected_for_a_point_at_its_end(
         probe, arm, client, controller, home):
     message, since, place = path(arm.q, AWAY, 8.0, count=1000), len(controller.lines), arm.q
     message.points[-1].positions[3] = 9.0
-    assert not client.ask(message).accepted
+    assert not client.send_goal(message).accepted
     reason = "point 999, joint 'joint4': position 9 is above"
     probe.until(lambda: logged(controller, reason, since), 'the reason')
     np.testing.assert_allclose(arm.q, place, atol=2e-3)

@@ -106,7 +106,7 @@ class Scene:
         self.probe.until(lambda: seconds(self.states[-1].header.stamp) > end, 'a second')
         return np.abs(self.q - rest).max()
 
-    def show(self, *words):
+    def log(self, *words):
         if REPORT:
             with open(REPORT, 'a', encoding='utf-8') as file:
                 print(*words, file=file)

@@ -41,7 +41,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     scene.catch_up()
     rest = scene.q
     drift, steps = scene.drift, scene.steps
-    scene.show(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
+    scene.log(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
               f'largest step {steps.max():.2f} of the rate, {len(scene.sent) - since} torques, '
               f'drift {1e3 * drift:.3f} mrad/s')
     assert scene.gap < TIMEOUT + 0.3, 'a busy machine included'
@@ -75,7 +75,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         assert answer.success, answer.message
         scene.until_word('armed')
         scene.until_phase('active')
-        scene.show(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
+        scene.log(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
                   f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= JITTER
         refused = send(scene.probe, hanging, FAR, words='fault')
@@ -97,7 +97,7 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
         assert scene.reset().success
         following.wait_for_output(ACTIVE)
         scene.until_word('armed')
-        scene.show(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
+        scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= JITTER
         wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
@@ -181,7 +181,7 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
         assert probe.set_parameter('robot_simulator', 'faults', [''])[0]
     scene.catch_up()
     away = np.abs(scene.q - rest).max()
-    scene.show('loaded: in 1.2 s with 0.3 s of nan and 0.3 s of silence '
+    scene.log('loaded: in 1.2 s with 0.3 s of nan and 0.3 s of silence '
               f'{1e3 * away:.3f} mrad, longest gap {1e3 * scene.gap:.0f} ms')
     assert away < 5e-3
     assert len(scene.sent) - since > 100

@@ -93,7 +93,7 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
                 testbed.until_word('commanding')
                 probe.spin_for(1.5)
                 away = np.abs(testbed.q - before).max()
-                testbed.show(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
+                testbed.log(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
                 assert away < 0.02, 'a busy machine included'
     finally:
         assert probe.set_parameter('robot_simulator', 'payload.mass', 0.0)[0]
@@ -115,7 +115,7 @@ def test_an_arm_with_wrong_masses_hardly_sinks(scene, masses):
             scene.until_word('commanding')
         probe.spin_for(1.0)
         away, drift = np.abs(scene.q - before).max(), scene.drift
-        scene.show(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
+        scene.log(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
                   f'{1e3 * drift:.3f} mrad/s')
         assert away < 0.02 and drift < 1e-3, 'a busy machine included'
     finally:
@@ -157,7 +157,7 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
         scene.guard.wait_for_output('armed: the controller commanded while the guard was held up')
         scene.probe.spin_for(0.5)
         rate = (len(scene.sent) - count) / (scene.sent[-1][0] - scene.sent[count][0])
-        scene.show(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
+        scene.log(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert rate < 1.2 * RATE, 'only one of them commands'
         assert scene.steps.max() <= JITTER

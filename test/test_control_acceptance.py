@@ -18,7 +18,7 @@ from robodyn_ros.safety import Freshness, JumpDetector, StaleMonitor
 from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
-# the guard does not judge what numbers say of each other
+# the guard does not compare the numbers with each other
 NEUTRAL = {'velocity_source': 'measured', 'plausibility__motion': math.inf,
            'plausibility__repeated': math.inf, 'overspeed': math.inf}
 EPOCH = 1.7e9  # s between the local clock and that of the stamps
@@ -38,7 +38,7 @@ def turning():
 
 
 class Arm:
-    """A controller that receives states, at a rate of 500 Hz unless told otherwise."""
+    """A controller that receives states, at a rate of 500 Hz by default."""
 
     def __init__(self, model=MODEL, **states):
         self.control = controller(model, **states)
@@ -278,7 +278,7 @@ def test_a_late_state_is_answered_at_the_time_of_the_law_at_which_it_was_measure
     assert float(arm.seen.now) == pytest.approx(arm.now, abs=1e-5)
 
 
-def test_a_torque_between_two_states_leaves_only_when_it_is_due(arm):
+def test_a_torque_between_two_states_is_returned_only_when_due(arm):
     arm.state()
     assert arm.nothing(1e-3) is None
     assert arm.nothing(1e-3, due=True) is not None and arm.seen.kind == BETWEEN

@@ -164,7 +164,7 @@ def test_with_all_of_its_feedback_it_would():
     assert answered_late('computed_torque', 0.1, rates=(0.0, 0.0)) > 3.0
 
 
-def test_weaker_feedback_leaves_the_model_alone():
+def test_weaker_feedback_does_not_change_the_model_terms():
     loop = Loop(MODEL, settings_of(activation_time=0.05), q=BENT)
     loop.run(0.1)
     q, qd = loop.plant.q + 0.01, loop.plant.qd

@@ -31,8 +31,8 @@ REQUEST_KINDS = (modes.TO_REST, modes.TO_FLOAT, modes.TO_TAKE_OVER, modes.TO_RES
                  modes.TO_REACH, modes.TO_DEACTIVATE)
 
 
-class Wanderer:
-    """Leads a cycle through states, requests and programs drawn at random."""
+class RandomWalk:
+    """Random walk of a cycle through states, requests and programs."""
 
     def __init__(self, urdf, seed):
         self.random = np.random.default_rng(seed)
@@ -177,18 +177,18 @@ def assert_same(floats, compiled, bound, dimensions):
             pytest.fail('\n'.join(blocks.differences(Memory, memory, after, dimensions, same)))
 
 
-def wander(urdf, seed, steps):
+def compare_on_walk(urdf, seed, steps):
     """Compare floats with machine code on the way; return modes and codes that were met."""
-    wanderer = Wanderer(urdf, seed)
+    walk = RandomWalk(urdf, seed)
     for _ in range(steps):
-        assert_same(*wanderer.step(), LARGEST, wanderer.host.made.dimensions)
-    return wanderer.modes, wanderer.codes
+        assert_same(*walk.step(), LARGEST, walk.host.made.dimensions)
+    return walk.modes, walk.codes
 
 
 def test_floats_and_machine_code_agree_in_all_modes():
     reached, codes = set(), set()
     for seed in range(4):
-        more = wander(URDF / 'reference' / 'two_link_payload.urdf', seed, 500)
+        more = compare_on_walk(URDF / 'reference' / 'two_link_payload.urdf', seed, 500)
         reached, codes = reached | more[0], codes | more[1]
     assert reached == {int(each) for each in (
         modes.INACTIVE, modes.HOLD, modes.FLOAT, modes.TRACK, modes.STOP, modes.REACH,
@@ -200,13 +200,13 @@ def test_floats_and_machine_code_agree_in_all_modes():
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', range(10))
 def test_floats_and_machine_code_agree_on_seven_joints(seed):
-    wander(URDF / 'robodyn7.urdf', seed, 1000)
+    compare_on_walk(URDF / 'robodyn7.urdf', seed, 1000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('joints', [1, 3, 4, 8, 12])
 def test_floats_and_machine_code_agree_on_any_number_of_joints(joints):
-    wander(random_tree(5, joints, CHAIN), 1, 200)
+    compare_on_walk(random_tree(5, joints, CHAIN), 1, 200)
 
 
 # --- blocks -------------------------------------------------------------------------------------

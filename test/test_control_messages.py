@@ -140,7 +140,7 @@ def test_nothing_has_no_text(messages):
     assert messages.text(event(0.0)) == ''
 
 
-def test_what_was_asked_is_the_text_of_a_request(messages):
+def test_the_text_of_a_request_is_kept(messages):
     text = 'a goal with {braces} from outside'
     code = messages.code(text)
     assert code > modes.REQUESTED and messages.code(text) == code

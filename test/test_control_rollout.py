@@ -206,7 +206,7 @@ def load(runs, factor):
 
 
 def add_rotor(runs):
-    """Let the last motor of one arm have an inertia that is not modelled; no weight."""
+    """Let the last motor of one arm have an inertia that is not modelled; no gravity."""
     runs.constants[1, Constants._fields.index('armature') * MODEL.nv + MODEL.nv - 1] = 0.1
 
 
@@ -240,7 +240,7 @@ def test_a_collision_ends_a_motion_or_its_begin(arms):
     assert ending.code.tolist() == [0.0, modes.COLLIDED, 0.0]
     j = ending.joint[1]
     assert abs(ending.value[1]) > ending.bound[1] == threshold[j]
-    # such an arm is not asked to follow anything
+    # such an arm gets no trajectory
     assert loop.outcome(runs).steps[1] == 0
 
 

@@ -41,7 +41,7 @@ ROS_PACKAGES = {'rclpy', 'launch', 'launch_ros', 'ament_index_python'}
 
 
 def is_ros(package):
-    """Tell whether a top-level package comes with ROS."""
+    """Return whether a top-level package comes with ROS."""
     return package in ROS_PACKAGES or package.endswith(ROS_SUFFIXES)
 
 

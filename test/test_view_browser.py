@@ -36,7 +36,7 @@ class Scene:
     def __init__(self, probe, controller, browser):
         from robodyn_ros.view.page import ANGLE, first_view
         self.probe, self.controller, self.browser = probe, controller, browser
-        self._states = probe.listen(JointState, 'joint_states', qos.newest())
+        self._states = probe.subscribe(JointState, 'joint_states', qos.newest())
         self._camera = (*first_view(DYNAMICS), ANGLE)
 
     def state(self):

@@ -163,7 +163,7 @@ MISBEHAVIOURS = {
     'late': (late, r'it took \S+ ms, own_law_deadline is 1e\+03 ms')}
 
 
-@pytest.mark.parametrize('mischief, words', MISBEHAVIOURS.values(), ids=MISBEHAVIOURS)
+@pytest.mark.parametrize('misbehaviour, words', MISBEHAVIOURS.values(), ids=MISBEHAVIOURS)
 def test_its_error_is_reported(dynamics, misbehaviour, words):
     runner = OwnLawRunner('Good', Good(dynamics), dynamics, PATIENT)
     Good.made.misbehaviour = misbehaviour

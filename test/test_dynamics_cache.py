@@ -95,7 +95,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize('spoil', DAMAGES)
+@pytest.mark.parametrize('damage', DAMAGES)
 def test_a_damaged_entry_is_rebuilt(cache, damage):
     entry, = entries(cache)
     sound = entry.read_bytes()

@@ -66,7 +66,7 @@ def test_results_without_references_are_used_again(dyn):
     assert len(addresses) <= 4 and not addresses & {each.ctypes.data for each in kept}
 
 
-@pytest.mark.parametrize('spoil', ALTERATIONS.values(), ids=ALTERATIONS)
+@pytest.mark.parametrize('alter', ALTERATIONS.values(), ids=ALTERATIONS)
 def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, alter):
     q = states(1)[0]
     expected = dyn.gravity(q).copy()

@@ -167,7 +167,7 @@ def test_defective_mass(inside, message):
         RobotModel.from_urdf(arm(forearm=inside))
 
 
-@pytest.mark.parametrize('asked, message', OPTIONS.values(), ids=OPTIONS.keys())
+@pytest.mark.parametrize('options, message', OPTIONS.values(), ids=OPTIONS.keys())
 def test_defective_request(options, message):
     with pytest.raises(ModelError, match=message):
         RobotModel.from_urdf(gripper(), **options)

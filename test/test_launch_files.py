@@ -252,7 +252,7 @@ def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments
             wait_until(lambda: launched.output.count('the guard commands the arm') == 2,
                        'it is guarded again')
         assert launched.interrupt() == 0
-        assert 'deactivated: the last torque is the gravity torque' in launched.output
+        assert 'ended: the last torque is the gravity torque' in launched.output
         assert not any(alive(pid) for pid in started.values())
 
 

@@ -30,7 +30,7 @@ from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.pose.target import checked_target
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.program_writer import (
-    request, write_constants, write_gains, write_settings)
+    request, write_constants, write_gain_change, write_gains, write_settings)
 from robodyn_ros.control.reflection import Reflection
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
@@ -736,13 +736,7 @@ class ArmController:
         if switches:
             self.law = law
             self.target.clear()
-        if design.gains is not before.gains:
-            self._p.springs += 1.0
-            switches = True
-        if design.task_gains is not before.task_gains:
-            self._p.task_springs += 1.0
-            switches |= TRACKING[law].cartesian
-        write_gains(self._p, design, law)
+        switches |= write_gain_change(self._p, before, design, law)
         program = self.host.values['program'].copy()
         self._write_settings(design)
         if design.settings.adaptive != before.settings.adaptive:

@@ -1,6 +1,8 @@
 """The compiled campaign: each run by its seed alone, as on floats and as through the nodes."""
 import json
 from pathlib import Path
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from robodyn_ros.reliability.compiled.replay import steps_of
 from robodyn_ros.reliability.compiled.results import Rate, summaries, values
 from robodyn_ros.reliability.compiled.runs import plan_of, simulate
 from robodyn_ros.reliability.compiled.scenario import case_of, COMPILED, scenario, seeds_of
-from robodyn_ros.reliability.compiled.sharding import parts_of
+from robodyn_ros.reliability.compiled.sharding import parts_of, results as sharded
 from robodyn_ros.reliability.compiled.study import prepare
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
@@ -134,3 +136,28 @@ def test_the_nodes_send_the_same_torques(study, name, tmp_path):
     found = compare(study, run, Robot(ARM), tmp_path)
     assert found.steps > 800 and not found.missing
     assert found.difference < 1e-9  # N m
+
+
+def test_workers_and_dask_change_nothing(results, tmp_path):
+    seeds, path = seeds_of([BY_NAME['push']], 0, 4), tmp_path / 'runs.json'
+    # from the shell, as processes are started
+    subprocess.run([sys.executable, '-m', 'robodyn_ros.cli.main', 'campaign', '--compiled',
+                    '--runs', '4', '--only', 'push', '--workers', '2', '--json', str(path)],
+                   check=False, timeout=120)
+    found, = json.loads(path.read_text(encoding='utf-8'))['faults']
+    own = [results[seed] for seed in seeds]
+    assert found['worst']['speed'] == max(each.figures.speed for each in own)
+    assert found['seeds'] == [each.seed for each in own if each.failed]
+    distributed = pytest.importorskip('distributed', reason='Dask is not installed')
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                  dashboard_address=None) as cluster:
+        shared, = sharded(Robot(ARM), [seeds], 1, cluster.scheduler_address)
+    assert shared == own
+
+
+def test_dask_is_imported_only_where_it_is_needed(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    options = ['campaign', '--compiled', '--runs', '1', '--only', 'nothing']
+    assert main([*options, '--scheduler', 'tcp://127.0.0.1:1']) == 2
+    assert 'pip install "dask[distributed]"' in capsys.readouterr().err
+    assert main(options) == 0

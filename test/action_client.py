@@ -36,7 +36,7 @@ class Client:
     def close(self):
         self._client.destroy()
 
-    def ask(self, message, **constraints):
+    def send_goal(self, message, **constraints):
         """Send a goal; return its handle."""
         self.feedback.clear()
         goal = FollowJointTrajectory.Goal(trajectory=message, **constraints)
@@ -47,7 +47,7 @@ class Client:
 
     def start(self, message, **constraints):
         """Send a goal that is accepted; return its handle and the result to come."""
-        handle = self.ask(message, **constraints)
+        handle = self.send_goal(message, **constraints)
         assert handle.accepted, '\n'.join(self._process.lines[-5:])
         return handle, handle.get_result_async()
 

@@ -9,7 +9,7 @@ from robodyn_ros.model import RobotModel
 
 GRAVITY = (0.8, -2.0, -9.0)
 EXACT = 1e-12  # round-off of some thousand operations, two digits of room
-# central differences: the step leaves 1e-10, round-off over the step another 1e-10
+# central differences: truncation 1e-10, round-off over the step another 1e-10
 STEP, DIFFERENCE = 1e-5, 1e-7
 ARM = (Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf').read_text()
 TEXTS = {

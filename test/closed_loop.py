@@ -20,7 +20,7 @@ class Loop:
     Parameters
     ----------
     model : RobotModel
-        What the controller believes in.
+        Model of the controller.
     settings : Settings, optional
     gains : dict, optional
         More settings, by name, see `design`; without friction in the plant none is compensated.
@@ -29,9 +29,9 @@ class Loop:
     period : float
         Seconds from one state to the next; whole steps of 1 ms.
     plant : RobotModel, optional
-        The arm as it is; default as it is believed to be.
+        The true arm; default as in the model.
     friction : bool
-        Whether the joints of the plant have the friction that the model says; if not, the
+        Whether the joints of the plant have the friction of the model; if not, the
         controller does not compensate any.
     own_law : type, optional
         A law of the user, which may take long.
@@ -131,7 +131,7 @@ class Loop:
                             -np.minimum(way, 0.9 * (q - low)))
 
     def settle(self):
-        """Control until no motion is asked for, and a little longer."""
+        """Control until no motion is commanded, and a little longer."""
         while not self.control.at_rest:
             self.cycle()
         self.run(0.2)
@@ -178,7 +178,7 @@ ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)
 BENT = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1])
 STRETCHED = np.array([0.0, 1.57, 0.0, 0.0, 0.0, 0.0, 0.0])
-# with a load of which the controller does not know
+# with a load that is unknown to the controller
 HEAVY = MODEL.with_payload('link4', 1.5, (0.0, 0.0, 0.1))
 FLOATING = settings_of(mode='gravity_compensation')
 ROUNDING = {'rtol': 1e-9, 'atol': 1e-9}

@@ -22,7 +22,7 @@ MODEL = RobotModel.from_urdf(ARM)
 PATIENT = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0,
            'description_timeout': 60.0}
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
-RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe that hears all of it
+RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe to receive all messages
 
 
 def simulator(**parameters):
@@ -43,7 +43,7 @@ def trajectory(names, *goals, seconds=1.0):
     return JointTrajectory(joint_names=list(names), points=points)
 
 
-said = NodeProcess.said
+logged = NodeProcess.logged
 
 
 def send(probe, process, message, namespace='', words='accepted'):
@@ -64,9 +64,9 @@ def send(probe, process, message, namespace='', words='accepted'):
     for _ in range(10):
         publisher.publish(message)
         end = time.monotonic() + 2.0
-        while not said(process, ' trajectory ', since) and time.monotonic() < end:
+        while not logged(process, ' trajectory ', since) and time.monotonic() < end:
             probe.spin()
-        if said(process, ' trajectory ', since):
+        if logged(process, ' trajectory ', since):
             break
     probe.node.destroy_publisher(publisher)
     answer = '\n'.join(process.lines[since:])
@@ -85,40 +85,40 @@ def set_in_motion(probe, process, arm, message, speed):
 
     for _ in range(5):
         since = send(probe, process, message)
-        probe.until(lambda: moving() or said(process, 'after a pause', since)
-                    or said(process, 'silent', since) or not process.alive, 'motion')
+        probe.until(lambda: moving() or logged(process, 'after a pause', since)
+                    or logged(process, 'silent', since) or not process.alive, 'motion')
         if moving():
             return since
     raise AssertionError(process.output)
 
 
 def wait_for_goal(probe, process, since):
-    """Wait until the controller says that the goal of a trajectory is reached."""
+    """Wait until the controller logs that the goal of a trajectory is reached."""
     try:
-        probe.until(lambda: said(process, 'the goal is reached', since), 'the goal')
+        probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
     except AssertionError as error:
         raise AssertionError('\n'.join([str(error), *process.lines[since:]])) from None
 
 
 class Wire:
     """
-    What an arm and its controller say to each other.
+    Messages between an arm and its controller.
 
     Attributes
     ----------
     states, commands : list
-        Messages heard.
+        Received messages.
 
     """
 
     def __init__(self, probe):
         self.probe = probe
-        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
-        self.commands = probe.listen(Float64MultiArray, COMMANDS, qos.reliable(1000))
+        self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
+        self.commands = probe.subscribe(Float64MultiArray, COMMANDS, qos.reliable(1000))
         probe.until(lambda: self.states, 'a state')
 
     def catch_up(self):
-        """Hear all that is said until now; on a busy machine it may wait in queues."""
+        """Receive all messages sent until now; on a busy machine they may wait in queues."""
         now = time.time()
         self.probe.until(lambda: self.states[-1].header.stamp.sec
                          + 1e-9 * self.states[-1].header.stamp.nanosec > now, 'the present')
@@ -136,5 +136,5 @@ class Wire:
 
     @property
     def torques(self):
-        """Efforts heard, one row each."""
+        """Received efforts, one row each."""
         return np.array([command.data for command in self.commands])

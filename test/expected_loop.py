@@ -1,4 +1,4 @@
-"""Which loop a controller must have on this machine, where nothing speaks for the other one."""
+"""Which loop a controller must have on this machine, where nothing requires the other one."""
 
 import platform
 import sys

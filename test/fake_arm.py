@@ -1,4 +1,4 @@
-"""An arm of two joints that lives in the test: a plant whose joint states the test can spoil."""
+"""An arm of two joints within the test: a plant whose joint states the test can falsify."""
 
 import time
 

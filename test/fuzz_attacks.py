@@ -1,5 +1,5 @@
 """
-Attacks on whoever reads XML, as URDFs: bombs, files of others, endless numbers of anything.
+Attacks on XML readers, as URDFs: entity bombs, external files, excessive numbers of elements.
 
     python fuzz_attacks.py       tries all, and prints what came of each as a line of JSON
 

@@ -20,7 +20,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.simulation import Plant
 
-HONEST = (RobodynError, TypeError)
+EXPECTED_ERRORS = (RobodynError, TypeError)
 ROWS = (None, None, 0, 1, 3, 4, 9)
 LINKS = [name for name, frame in MODEL.links.items()]
 
@@ -99,7 +99,7 @@ def attempt(call):
     """Return whether a call gave a result, and that or the exception."""
     try:
         return True, call()
-    except HONEST as error:
+    except EXPECTED_ERRORS as error:
         return False, error
 
 

@@ -3,8 +3,8 @@ Runs a target of `fuzz_urdf`, `fuzz_messages` or `fuzz_parameters` under libFuzz
 
     python fuzz_guided.py MODULE.TARGET [CORPUS FOLDER] [libFuzzer options, as -max_total_time=60]
 
-What leads to new branches of the package is kept and changed further, until something is wrong
-or the time is over. A target that takes text gets the URDFs at hand to begin with.
+Inputs that reach new branches of the package are kept and changed further, until something is
+wrong or the time is over. A target that takes text gets the URDFs at hand to begin with.
 """
 
 import importlib

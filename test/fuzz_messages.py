@@ -2,7 +2,7 @@
 Hostile messages: trajectories, states, commands, contracts; taken, or refused without a trace.
 
 The targets are for `test_hostile_messages`, which draws with Hypothesis, and for `fuzz_guided`.
-Every message has been on the wire: what the middleware would not carry does not count.
+Every message has been serialized: what the middleware would not transport does not count.
 """
 
 from functools import cache
@@ -37,7 +37,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 WHEEL = URDF.replace('name="elbow" type="revolute"', 'name="elbow" type="continuous"')
 MODELS = [RobotModel.from_urdf(URDF), RobotModel.from_urdf(WHEEL)]
 JOINTS = ['shoulder', 'elbow']
-LONGEST = 2000       # characters of what is said about a message
+LONGEST = 2000       # characters of the text about a message
 NUMBERS = (0.0, -0.0, 0.1, -0.3, 1.0, -2.0, 3.5, 40.0, 1e6, 1e9, 1e22, 1e154, 1e300, -1e308,
            5e-324, np.nan, np.inf, -np.inf)
 NAMES = (['shoulder', 'elbow'], ['elbow', 'shoulder'], ['shoulder'], [], ['elbow', 'elbow'],
@@ -45,7 +45,7 @@ NAMES = (['shoulder', 'elbow'], ['elbow', 'shoulder'], ['shoulder'], [], ['elbow
          ['shoulder', ''], ['肘', '\u202eé'], ['a\n[FATAL] all is well', '\x1b[31m'],
          ['x' * 9999, 'elbow'], ['shoulder', 'elbow'] * 40, ['s'] * 1000)
 SECONDS = (0, 0, 1, 2, 3, 100, -1, -100, 1_795_246_505, 2**31 - 1, -2**31)
-# JSON of a value; what is no JSON spoils the whole
+# JSON of a value; what is no JSON makes the whole invalid
 TEXTS = ('0', '1', '-1', '0.5', '1e400', '-1e400', '9' * 400, '-' + '9' * 400, '9' * 5000, 'NaN',
          'Infinity', '1e30', '1e308', 'true', 'null', '"1"', '""', '"upper"', '"fore"',
          r'"\ud800"', r'"a\n[FATAL] [guard]: all is well\u001b[2J"', r'"\u202e"', '"肘"',
@@ -95,7 +95,7 @@ def good_point(k, kind, start):
 
 
 def apply(choose, message):
-    """Spoil a trajectory in one place."""
+    """Make one place of a trajectory invalid."""
     what = choose(['names', 'stamp', 'time', 'row', 'number', 'twice', 'none', 'sort'])
     points = message.points
     if what == 'names':
@@ -120,7 +120,7 @@ def apply(choose, message):
 
 
 def trajectory(choose):
-    """Ask a controller to follow something; if it does, the torque is one that motors have."""
+    """Command a trajectory; if it is accepted, the torque is within the limits."""
     loop = _loop(choose([0, 1]))
     loop.start(START)
     control, kind = loop.control, choose([0, 1, 2, 3])
@@ -132,7 +132,7 @@ def trajectory(choose):
     for _ in range(choose([0, 1, 1, 2, 3])):
         apply(choose, message)
     message = on_the_wire(message)
-    before, wire = asked(control), repr(message)
+    before, wire = outputs(control), repr(message)
     answers = []
     since = seconds(message.header.stamp)
     TrajectoryValidator(control, block_until_checked=True).submit(Request(
@@ -147,13 +147,13 @@ def trajectory(choose):
     else:
         assert path is None and isinstance(error, RobodynError), repr(error)
         check_words(str(error))
-        np.testing.assert_array_equal(asked(control)[:-1], before[:-1])
-        assert asked(control)[-1] == before[-1]
+        np.testing.assert_array_equal(outputs(control)[:-1], before[:-1])
+        assert outputs(control)[-1] == before[-1]
     assert not control.fault, control.fault
 
 
-def asked(control):
-    """Return what is asked of the arm now."""
+def outputs(control):
+    """Return reference and outputs of the controller."""
     reference = control.start_state().reference
     return (*(part.copy() for part in reference.arrays), (control.mode, control.interruptions))
 
@@ -188,12 +188,13 @@ def _controller(model, simulated):
 
 
 def states(choose):
-    """Read several states; what is made of them is finite, whole and not older than it says."""
+    """Read several states; the result is finite, complete and not older than its stamp."""
     model = choose(MODELS)
     lockstep, simulated = choose([False, False, True]), choose([False, True])
     control = _controller(model, lockstep or simulated)
     clock = ControllerClock(None, control.states.offset, lockstep, simulated)
-    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0),
+    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0,
+                                        wait=lambda _: message, waiting=lambda: ()),
                         JointStateDecoder(), control, clock)
     for turn in range(choose([1, 2, 4])):
         names = choose([NAMES[0], NAMES[0], *NAMES])
@@ -204,7 +205,8 @@ def states(choose):
         message = DECODER.decode(serialize_message(message))
         before = (states.q.copy(), states.qd.copy(), states.effort.copy(), states.complete)
         now = clock.now(message) if clock.lockstep else 1000.0 + 0.01 * turn
-        assert states.receive(message, now, choose([False, True])) is None  # it is inactive
+        # it is inactive
+        assert states.receive(states.wait(0.0), now, choose([False, True])) is None
         assert np.isfinite(states.q).all() and np.isfinite(states.qd).all()
         if states.problem:
             check_words(states.problem)
@@ -274,12 +276,13 @@ def good_contract():
 def contract(choose):
     """Read the contract of a controller; its loads are those of bodies, or nothing changes."""
     torque, own = _guard()
-    said = json.loads(json.dumps(good_contract()))
+    content = json.loads(json.dumps(good_contract()))
     for k in range(choose([0, 1, 1, 2, 3])):
-        place = choose([said, said, said['payloads'][0] if said.get('payloads') else said])
+        loads = content['payloads'][0] if content.get('payloads') else content
+        place = choose([content, content, loads])
         if isinstance(place, dict):
             place[choose(sorted(place))] = f'<{k}>'
-    text, spoilt = json.dumps(said), said != good_contract()
+    text, changed = json.dumps(content), content != good_contract()
     for k in range(3):
         text = text.replace(f'"<{k}>"', choose(TEXTS))
     before = torque.loads.payloads, torque.loads.gravity.copy(), torque.armature.copy()
@@ -290,7 +293,7 @@ def contract(choose):
         torque.set_loads(payloads_from(theirs), vector_from(theirs, 'gravity', 3),
                          vector_from(theirs, 'armature', 2))
     except RobodynError as error:
-        assert spoilt, error
+        assert changed, error
         check_words(str(error))
         for held, now in zip(before[1:], (torque.loads.gravity, torque.armature)):
             np.testing.assert_array_equal(held, now)

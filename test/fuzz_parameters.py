@@ -75,7 +75,7 @@ def check_snapshot(table, values):
 
 
 def check_words(text):
-    """Fail unless a text says something, in bounded length."""
+    """Fail unless a text is not empty and has a bounded length."""
     assert 0 < len(text) < LONGEST, len(text)
 
 
@@ -112,7 +112,7 @@ def drawn(choose, row):
 
 
 def changes(choose):
-    """Change parameters of a running node; a refused change leaves all of them as they were."""
+    """Change parameters of a running node; a refused change alters none of them."""
     name = choose([*TABLES])
     node, parameters = _live().nodes[name]
     given = [drawn(choose, choose(TABLES[name])) for _ in range(choose([1, 1, 1, 2, 3]))]
@@ -122,8 +122,8 @@ def changes(choose):
     if result.successful:
         check_snapshot(TABLES[name], parameters.values)
         for each in TABLES[name]:
-            told = node.get_parameter(each.name).value
-            assert each.checked(told) == by_name(parameters.values)[each.name]
+            present = node.get_parameter(each.name).value
+            assert each.checked(present) == by_name(parameters.values)[each.name]
     else:
         check_words(result.reason)
         assert parameters.values is before

@@ -1,4 +1,4 @@
-"""What the tests of the guard share: an arm, its guard, a controller, and all that is said."""
+"""Shared by the tests of the guard: an arm, its guard, a controller, and all their messages."""
 
 import os
 import time
@@ -24,23 +24,23 @@ REPORT = os.environ.get('GUARD_REPORT')
 
 
 class Scene:
-    """An arm, its guard and a controller, with all that is said among them."""
+    """An arm, its guard and a controller, with all their messages."""
 
     def __init__(self, probe):
         self.probe, self.guard = probe, None
         self.sent = []
         probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
                                        qos.reliable(1000))
-        self.states = probe.listen(JointState, 'joint_states', qos.reliable(1000))
-        self.beats = probe.listen(Header, f'{NODE}/heartbeat', qos.reliable(1000))
-        self.words = probe.listen(Header, 'guard/state', qos.latched())
+        self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
+        self.beats = probe.subscribe(Header, f'{NODE}/heartbeat', qos.reliable(1000))
+        self.words = probe.subscribe(Header, 'guard/state', qos.latched())
         probe.until(lambda: self.states, 'a state')
 
     def _take(self, message, info):
         self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
 
     def begin(self, guard):
-        """Put the arm home, held by brakes, and forget what was said."""
+        """Put the arm home, held by brakes, and delete the messages."""
         self.guard = guard
         assert self.probe.call(Trigger, 'robot_simulator/reset').success
         self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
@@ -49,7 +49,7 @@ class Scene:
             messages[:-1 if messages is self.states else None] = []
 
     def catch_up(self):
-        """Hear all that is said until now."""
+        """Receive all messages sent until now."""
         now = time.time()
         self.probe.until(lambda: seconds(self.states[-1].header.stamp) > now, 'the present')
         self.probe.spin_for(0.05)
@@ -69,8 +69,8 @@ class Scene:
             self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word,
                              timeout)
         except AssertionError as error:
-            said = [each.frame_id for each in self.words[-3:]]
-            raise AssertionError(f'{error}, but {said}\n{self.guard and self.guard.output}'
+            guard_states = [each.frame_id for each in self.words[-3:]]
+            raise AssertionError(f'{error}, but {guard_states}\n{self.guard and self.guard.output}'
                                  ) from None
 
     def until_rest(self, timeout=15.0):
@@ -106,7 +106,7 @@ class Scene:
         self.probe.until(lambda: seconds(self.states[-1].header.stamp) > end, 'a second')
         return np.abs(self.q - rest).max()
 
-    def say(self, *words):
+    def log(self, *words):
         if REPORT:
             with open(REPORT, 'a', encoding='utf-8') as file:
                 print(*words, file=file)

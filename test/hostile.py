@@ -18,7 +18,7 @@ NARROW = ('f4', 'f2', 'i8', 'i1', 'u2', '?')
 
 
 class Stubborn:
-    """Says that it is an array, and is none."""
+    """Claims to be an array, and is none."""
 
     def __init__(self, error):
         self.error = error
@@ -28,7 +28,7 @@ class Stubborn:
 
 
 class Obliging:
-    """Turns into an array when asked."""
+    """Converts to an array on request."""
 
     def __init__(self, values):
         self.values = values
@@ -38,7 +38,7 @@ class Obliging:
 
 
 class Odd(np.ndarray):
-    """An array that wants no functions of NumPy on it."""
+    """An array that rejects functions of NumPy."""
 
     __array_ufunc__ = None
 
@@ -129,7 +129,7 @@ def an_array(choose, size, rows):
             narrow = np.nan_to_num(clean, posinf=9.0, neginf=-9.0) % 100
             given = narrow.astype(choose(NARROW))
         return given, given.astype(float)
-    if not clean.size:  # as a list it would not tell how long its states are
+    if not clean.size:  # as a list its states have no known length
         return clean, clean
     if kind == 'matrix' and rows is not None and clean.ndim == 2:
         return np.asmatrix(clean), clean

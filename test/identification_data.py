@@ -13,7 +13,7 @@ from robodyn_ros.simulation import Plant, Sensors, SensorSettings
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 RATE = 500.0
-# the effort of a step is told at its end
+# the effort of a step is reported at its end
 DELAY = 0.5 / RATE
 # about what encoders with 2^19 counts and torque sensors have
 NOISE = SensorSettings(resolution=1.2e-5, position_noise=1e-5, effort_noise=0.05)
@@ -37,7 +37,7 @@ def waves(model, seed=0, duration=20.0, reach=0.5, frequency=0.1, harmonics=5):
     return Fourier(duration, 1.0, frequency, 0.5 * (lower + upper), size * sine, size * cosine)
 
 
-def recorded(truth, believed, motion, seed=0, scale=1.0, offset=0.0, noise=NOISE, **joints):
+def recorded(truth, assumed, motion, seed=0, scale=1.0, offset=0.0, noise=NOISE, **joints):
     """
     Return what is recorded of an arm under computed torque.
 
@@ -45,10 +45,10 @@ def recorded(truth, believed, motion, seed=0, scale=1.0, offset=0.0, noise=NOISE
     ----------
     truth : RobotModel
         The arm.
-    believed : Dynamics
-        What its controller knows.
+    assumed : Dynamics
+        Model of its controller.
     motion : Fourier
-        What it is asked to do.
+        Motion that it follows.
     seed : int
         Of the noise.
     scale, offset : (nv,) array_like
@@ -65,14 +65,14 @@ def recorded(truth, believed, motion, seed=0, scale=1.0, offset=0.0, noise=NOISE
     plant.reset(motion.centre)
     plant.step(plant.dynamics.gravity(plant.q))  # so that the motors are on from the beginning
     kp, kd, rotor = 400.0, 40.0, joints.get('armature', 0.0)
-    model = believed.model
+    model = assumed.model
     position, effort = np.empty((2, len(times), truth.nv))
     for k, (t, *reference) in enumerate(zip(times, *motion.sample(times))):
         sensors.measure(t, plant.q, plant.qd, plant.applied)
         position[k], effort[k] = sensors.position, sensors.effort
         q, qd, qdd = reference
         wish = qdd + kd * (qd - plant.qd) + kp * (q - plant.q)
-        torque = (believed.inverse_dynamics(plant.q, plant.qd, wish) + rotor * wish
+        torque = (assumed.inverse_dynamics(plant.q, plant.qd, wish) + rotor * wish
                   + model.damping * qd + model.friction * np.tanh(1000.0 * qd))
         assert plant.step(torque), plant.fault
     return Recording(truth.joint_names, times, position, times, scale * (effort + offset))

@@ -24,7 +24,7 @@ from ros_process import Probe  # noqa: E402
 CONTROLLER = 'computed_torque_controller'
 JOINTS = [f'joint{k}' for k in range(1, 8)]
 TARGET = np.array([0.3, 0.4, -0.2, -0.8, 0.3, 0.5, 0.2])
-# rad; after the end of the motion, with the friction that the model knows
+# rad; after the end of the motion, with the friction of the model
 ARRIVED = 5e-3
 
 
@@ -38,7 +38,7 @@ class TestDemo(unittest.TestCase):
         self.probe = Probe('launch_probe')
         self.probe.__enter__()
         self.addCleanup(self.probe.__exit__)
-        self.states = self.probe.listen(JointState, 'joint_states')
+        self.states = self.probe.subscribe(JointState, 'joint_states')
         self.probe.until(self.active, 'the controller becomes active')
 
     def active(self):
@@ -72,7 +72,7 @@ class TestEnd(unittest.TestCase):
     def test_exit_codes(self, proc_info):
         launch_testing.asserts.assertExitCodes(proc_info)
 
-    def test_the_weight_is_left(self, proc_output):
+    def test_the_gravity_torque_is_the_last_one(self, proc_output):
         launch_testing.asserts.assertInStderr(
             proc_output, 'the last torque is the gravity torque', 'controller',
             strict_proc_matching=False)

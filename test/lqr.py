@@ -1,4 +1,4 @@
-"""A linear quadratic regulator about a pose: what somebody who sends linear feedback computes."""
+"""A linear quadratic regulator about a pose: as a sender of linear feedback computes it."""
 
 import numpy as np
 from robodyn_ros.control import LinearCommand

@@ -6,7 +6,7 @@ LIMIT = '<limit lower="-2" upper="2" effort="50" velocity="3"/>'
 
 
 def link(name, inside=INERTIAL):
-    """Return a link, with an inertial unless told otherwise."""
+    """Return a link, with an inertial by default."""
     return f'<link name="{name}">{inside}</link>'
 
 

@@ -1,5 +1,5 @@
 """
-MuJoCo, asked in the joint order and with the conventions of robodyn_ros.
+MuJoCo in the joint order and with the conventions of robodyn_ros.
 
 A second judge, with its own URDF parser, and algorithms in axes of the world about centres of
 mass. What it adds to rigid bodies (limits, contacts, friction, damping) is switched off. Mimic
@@ -24,7 +24,7 @@ def bare(text):
             link.remove(shape)
     for own in root.findall('mujoco'):
         root.remove(own)
-    # no mass or inertia is made up, none is corrected, and every link stays a body to ask about
+    # no mass or inertia is made up, none is corrected, and every link stays a body
     ElementTree.SubElement(ElementTree.SubElement(root, 'mujoco'), 'compiler', {
         'fusestatic': 'false', 'boundmass': '0', 'boundinertia': '0', 'balanceinertia': 'false'})
     return ElementTree.tostring(root, encoding='unicode')

@@ -1,5 +1,5 @@
 """
-A process that has imported all that nodes need, and forks for each node that is asked for.
+A process that has imported all that nodes need, and forks for each requested node.
 
 Starting Python and importing a node costs more than most tests that need one. `spawn` asks the
 server of this test process, which `python -m node_server` is; a node in a fork runs its module as
@@ -195,7 +195,7 @@ def _run(module, arguments, environment, folder):
 
 
 def _end(code):
-    """End as Python does, but for libraries that want to stop threads which a fork lacks."""
+    """End as Python does, except for libraries that stop threads which a fork lacks."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

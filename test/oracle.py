@@ -1,5 +1,5 @@
 """
-Pinocchio, asked in the joint order and with the conventions of robodyn_ros.
+Pinocchio in the joint order and with the conventions of robodyn_ros.
 
 An independent judge: it reads the same URDF with its own parser. Differences in convention are
 bridged here and nowhere else: joints are matched by name, a continuous joint of Pinocchio is a

@@ -1,4 +1,4 @@
-"""A client of a page that is no browser: it speaks its protocol, and may be slow."""
+"""A client of a page that is no browser: it implements the protocol, and may be slow."""
 import socket
 from urllib.parse import parse_qs, urlparse
 
@@ -8,7 +8,7 @@ from viser import _messages as messages
 from websockets.sync.client import connect
 import zstandard
 
-# the server takes a client for connected once it tells of its camera
+# the server takes a client for connected once it reports its camera
 CAMERA = messages.ViewerCameraMessage(
     (1.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.8, 0.01, 100.0, 600, 800, (0.0, 0.0, 0.0),
     (0.0, 0.0, 1.0))
@@ -23,7 +23,7 @@ class PageClient:
     url : str
         Of the page.
     origin : str, optional
-        Of the page that connects, as a browser would tell.
+        Origin of the page that connects, as a browser reports it.
 
     Attributes
     ----------

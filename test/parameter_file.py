@@ -96,8 +96,8 @@ def lines(table):
         yield from (f'{indent}# {line}' for line in comment(row) if line)
         value = (f'[{", ".join(map(scalar, row.default))}]' if row.is_array
                  else scalar(row.default))
-        # ROS cannot tell the type of an empty list, and an empty text would hide the default of
-        # a launch file
+        # ROS cannot determine the type of an empty list, and an empty text would hide the default
+        # of a launch file
         yield f'{indent}{"# " if row.default in ((), "") else ""}{name}: {value}'
 
 

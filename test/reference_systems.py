@@ -37,7 +37,7 @@ class ReferenceSystem:
     A URDF file and the places where each symbol of its closed form stands.
 
     A place reads `<link or joint> <field> [axis]`, with a minus sign in front where the file
-    carries the negative of the symbol. A symbol may stand in several places.
+    has the negative of the symbol. A symbol may stand in several places.
     """
 
     file: str
@@ -76,7 +76,7 @@ class ReferenceSystem:
         """
         Scale every number by its own random factor, the committed file being factor one.
 
-        Ten per cent is far enough to tell all terms apart and leaves the inertias physical.
+        Ten per cent is enough to distinguish all terms and keeps the inertias physical.
         """
         return SimpleNamespace(**{
             symbol: value * (1.0 + rng.uniform(-spread, spread))

@@ -27,7 +27,7 @@ isolate()
 if int(version('rclpy').partition('.')[0]) >= 9 and os.environ.get(
         'RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp').startswith('rmw_fastrtps'):
     os.environ['FASTDDS_DEFAULT_PROFILES_FILE'] = str(ROOT / 'test' / 'fastdds.xml')
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # what the profile says
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # the values of the profile
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 
@@ -116,17 +116,17 @@ class NodeProcess:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def said(self, text, since=0):
+    def logged(self, text, since=0):
         """Return how many lines hold a text, without the first `since`."""
         return sum(text in line for line in self.lines[since:])
 
     def wait_for_output(self, text, since=0, timeout=PATIENCE):
         """Wait until it has written a text, later than its first `since` lines."""
         end = time.monotonic() + timeout
-        while not self.said(text, since) and self.alive and time.monotonic() < end:
+        while not self.logged(text, since) and self.alive and time.monotonic() < end:
             time.sleep(0.01)
         self._reader.join(0 if self.alive else 5)
-        assert self.said(text, since), f'{text!r} is not in the output:\n{self.output}'
+        assert self.logged(text, since), f'{text!r} is not in the output:\n{self.output}'
 
     def stop(self, number=signal.SIGINT, timeout=10.0):
         """Send a signal; return exit code and the seconds it took to end."""
@@ -180,14 +180,14 @@ class Probe:
         while time.monotonic() < end:
             self.spin()
 
-    def listen(self, message, topic, qos=10):
+    def subscribe(self, message, topic, qos=10):
         """Return a list that grows by every message on a topic."""
         messages = []
         self.node.create_subscription(message, topic, messages.append, qos)
         return messages
 
     def publisher(self, message, topic, qos=10):
-        """Return a publisher that somebody listens to."""
+        """Return a publisher that has a subscriber."""
         publisher = self.node.create_publisher(message, topic, qos)
         self.until(publisher.get_subscription_count, f'a subscriber of {topic}')
         return publisher

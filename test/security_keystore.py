@@ -19,7 +19,7 @@ SERVICE = ('rq{}Request', 'rr{}Reply')
 ACTION = tuple([form.format(f'{{}}/_action/{verb}') for verb in (
     'send_goal', 'cancel_goal', 'get_result')] for form in SERVICE)
 FEEDBACK = ['rt{}/_action/feedback', 'rt{}/_action/status']
-# what each attribute of a policy lets somebody publish and subscribe to
+# what each attribute of a policy permits a node to publish and subscribe to
 RIGHTS = {
     'publish': (['rt{}'], []), 'subscribe': ([], ['rt{}']),
     'request': ([SERVICE[0]], [SERVICE[1]]), 'reply': ([SERVICE[1]], [SERVICE[0]]),

@@ -1,9 +1,9 @@
 """
-Somebody who tries what an arm allows, for `test_security`.
+A node that tries what an arm permits, for `test_security`.
 
     python security_visitor.py SECONDS --ros-args [--enclave NAME]
 
-Listens, commands, and asks for a hold; prints what came of it as a line of JSON. The name of the
+Subscribes, commands, and requests a hold; prints the results as a line of JSON. The name of the
 node is that of the enclave.
 """
 

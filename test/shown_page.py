@@ -1,4 +1,4 @@
-"""A page that is shown without ROS, and what its clients are told."""
+"""A page that is shown without ROS, and the messages to its clients."""
 from contextlib import contextmanager
 from queue import SimpleQueue
 import time
@@ -77,13 +77,13 @@ def put(client, label, value):
     client.send(messages.GuiUpdateMessage(named(client, label)[-1], {'value': value}))
 
 
-def told(client, words):
-    """Return whether a client was told something."""
+def notified(client, words):
+    """Return whether a client was notified of something."""
     return any(words in str(each) for each in client.messages
                if each['type'].startswith('Notification'))
 
 
 def places(client, name):
-    """Return the places that a client was told of a node."""
+    """Return the positions of a node that were sent to a client."""
     return [each['position'] for each in client.of_type('SetPositionMessage')
             if each['name'] == name]

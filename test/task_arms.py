@@ -81,10 +81,10 @@ def inertia_of_task(dyn, link, q, rows=range(6)):
 
 def difference(dyn, link, q_ref, q):
     """Return p_ref - p, and the quaternion (eta, eps) of R_ref R^T with eta >= 0."""
-    wanted, pose = (dyn.forward_kinematics(each, link) for each in (q_ref, q))
-    x, y, z, w = Rotation.from_matrix(wanted[:3, :3] @ pose[:3, :3].T).as_quat()
+    target, pose = (dyn.forward_kinematics(each, link) for each in (q_ref, q))
+    x, y, z, w = Rotation.from_matrix(target[:3, :3] @ pose[:3, :3].T).as_quat()
     sign = 1.0 if w >= 0.0 else -1.0
-    return wanted[:3, 3] - pose[:3, 3], sign * w, sign * np.array([x, y, z])
+    return target[:3, 3] - pose[:3, 3], sign * w, sign * np.array([x, y, z])
 
 
 def spring(stiffness, away, eta, eps):

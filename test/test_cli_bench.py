@@ -40,9 +40,9 @@ def test_all_quantities_are_timed(short, capsys):
 
 def test_a_part_of_a_robot_has_no_peers(short, capsys):
     assert main(['bench', str(OWN), '--tip', 'link2']) == SUCCESS
-    said = capsys.readouterr().out
-    assert 'not compared' in said and '2 joints' in said
-    assert max(map(len, said.splitlines())) <= 100
+    printed = capsys.readouterr().out
+    assert 'not compared' in printed and '2 joints' in printed
+    assert max(map(len, printed.splitlines())) <= 100
 
 
 def test_a_missing_file_is_a_mistake(capsys):

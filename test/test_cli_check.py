@@ -66,13 +66,13 @@ def check(tmp_path, capsys):
 
 def test_worst_gravity_of_two_links_is_the_stretched_arm():
     dyn = dynamics(two_links())
-    weight = gravity_load(dyn, sample(dyn.model, 200, 1))
+    load = gravity_load(dyn, sample(dyn.model, 200, 1))
     expected = G * (3 * 0.4 + 2 * (0.4 + 0.3)), G * 2 * 0.3
-    np.testing.assert_allclose(np.abs(weight.torque), expected, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(load.torque), expected, rtol=1e-6)
     # both links horizontal
-    angles = weight.poses[0, 0], weight.poses[0].sum()
+    angles = load.poses[0, 0], load.poses[0].sum()
     np.testing.assert_allclose(np.sin(angles), 0.0, atol=1e-3)
-    assert np.sin(weight.poses[1].sum()) == pytest.approx(0.0, abs=1e-3)
+    assert np.sin(load.poses[1].sum()) == pytest.approx(0.0, abs=1e-3)
 
 
 def test_share_of_overloaded_poses_of_a_pendulum():
@@ -139,9 +139,9 @@ def test_unlimited_joints_are_sampled_over_a_turn():
     assert (sample(RobotModel.from_urdf(text), 1000, 1) != poses).any()
 
 
-# --- what is told ------------------------------------------------------------------------------
+# --- findings -----------------------------------------------------------------------------------
 
-def told(text, *levels, **selection):
+def messages(text, *levels, **selection):
     """Return the findings of some levels as one text."""
     return '\n'.join(each.text for each in read_text(text, **selection).findings
                      if not levels or each.level in levels)
@@ -151,7 +151,7 @@ def read_text(text, **selection):
     return read(Robot(text, **selection))
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     text = arm(link('hand', '<inertial><mass value="-2"/></inertial>'),
                joint('wrist', 'forearm', 'hand', kind='revolut'),
                shoulder_inside=limits(effort=-5), elbow_inside=limits(lower=2, upper=-2),
@@ -167,13 +167,13 @@ def test_all_mistakes_are_told_at_once():
 
 @pytest.mark.parametrize('name', BROKEN)
 def test_every_defect_is_a_finding(check, name):
-    code, said, _ = check(BROKEN[name])
-    assert code == FAILURE and 'STOP' in said
-    assert max(map(len, said.splitlines())) <= 100
+    code, printed, _ = check(BROKEN[name])
+    assert code == FAILURE and 'STOP' in printed
+    assert max(map(len, printed.splitlines())) <= 100
 
 
 def test_several_mistakes_of_the_tree_and_of_inertias():
-    tree = told(arm(joint('j1', 'forarm', 'x'), joint('j2', 'forearm', 'hand')), 'stop')
+    tree = messages(arm(joint('j1', 'forarm', 'x'), joint('j2', 'forearm', 'hand')), 'stop')
     assert "'forarm' does not exist" in tree and "'hand' does not exist" in tree
     bad = ('<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="-1" ixy="0" ixz="0" '
            'iyz="0"/></inertial>')
@@ -188,16 +188,16 @@ def test_limits_of_all_joints_are_in_one_message():
              if each.kind == 'limits']
     assert [each.level for each in found] == ['stop', 'warning']
     assert all("'shoulder', 'elbow'" in each.text for each in found)
-    huge = told(arm(shoulder_inside=limits(effort=1e9)), 'warning')
+    huge = messages(arm(shoulder_inside=limits(effort=1e9)), 'warning')
     assert 'protects nothing' in huge and "'shoulder'" in huge
 
 
 def test_an_inertia_in_a_wrong_unit_is_named():
     big = ('<inertial><mass value="2"/><inertia ixx="9e3" iyy="9e3" izz="9e3" ixy="0" ixz="0" '
            'iyz="0"/></inertial>')
-    text = told(arm(forearm=big), 'warning')
+    text = messages(arm(forearm=big), 'warning')
     assert "'forearm'" in text and 'radius of gyration' in text and 'kg m^2' in text
-    assert 'radius of gyration' not in told(arm())
+    assert 'radius of gyration' not in messages(arm())
 
 
 def test_limits_in_degrees_and_millimetres_are_named():
@@ -205,31 +205,32 @@ def test_limits_in_degrees_and_millimetres_are_named():
     slide = '<limit lower="0" upper="40" effort="20" velocity="0.1"/>'
     text = arm(link('finger'), joint('grip', 'forearm', 'finger', 'prismatic', slide),
                shoulder_inside=degrees, elbow_inside=limits(-7, 7))
-    found = told(text, 'warning')
+    found = messages(text, 'warning')
     assert "position limits beyond two turns at 'shoulder' (170): the unit of URDF is rad" in found
     assert "velocity limits above 60 rad/s at 'shoulder' (180): the unit of URDF is rad/s" in found
     assert "position limits beyond 10 m at 'grip' (40): the unit of URDF is m" in found
     # also beside a mistake of the tree, and not where 1e308 stands for none
     broken = text.replace('<parent link="forearm"/>', '<parent link="x"/>')
-    assert "'shoulder' (170)" in told(broken)
-    assert not told(arm(elbow_inside=limits('-1e308', '1e308')), 'warning')
+    assert "'shoulder' (170)" in messages(broken)
+    assert not messages(arm(elbow_inside=limits('-1e308', '1e308')), 'warning')
 
 
 def test_a_centre_of_mass_in_millimetres_is_named():
-    found = told(arm(forearm=INERTIAL.replace('0 0 0.1', '0 0 150')), 'warning')
+    found = messages(arm(forearm=INERTIAL.replace('0 0 0.1', '0 0 150')), 'warning')
     assert "link 'forearm': its centre of mass is 150 m away" in found and 'not mm' in found
-    assert 'centre of mass' not in told(pendulum()) + told(two_links())
+    assert 'centre of mass' not in messages(pendulum()) + messages(two_links())
 
 
-def test_soft_limits_that_nothing_obeys_are_named():
+def test_unused_soft_limits_are_named():
     def safety(lower, upper):
         return limits(-3, 3) + (f'<safety_controller k_velocity="3" k_position="9" '
                                 f'soft_lower_limit="{lower}" soft_upper_limit="{upper}"/>')
 
-    found = told(arm(shoulder_inside=safety(-2.8, 3.1), elbow_inside=safety(-3, 3)), 'warning')
+    found = messages(arm(shoulder_inside=safety(-2.8, 3.1), elbow_inside=safety(-3, 3)), 'warning')
     assert "soft limits of <safety_controller> at 'shoulder' (-2.8 .. 3.1 within -3 .. 3)" in found
     assert "'elbow'" not in found
-    assert not told(arm(elbow_inside=limits() + '<safety_controller k_velocity="3"/>'), 'warning')
+    unlimited = limits() + '<safety_controller k_velocity="3"/>'
+    assert not messages(arm(elbow_inside=unlimited), 'warning')
 
 
 def test_what_followers_do_to_limits_is_noted():
@@ -239,26 +240,26 @@ def test_what_followers_do_to_limits_is_noted():
             elbow_inside=limits(-2, 2))
 
     inside = '<limit lower="-9" upper="11" effort="1" velocity="1"/>'
-    narrow = told(follower(10, 1, inside), 'note')
+    narrow = messages(follower(10, 1, inside), 'note')
     assert ("lower the limits of their leaders: 'follower' from 'elbow' (position -2 .. 2 to "
             '-1 .. 1, velocity 2 to 0.1, effort 50 to 10)') in narrow
     assert 'never reach' not in narrow
-    wide = told(follower(-0.5, 0.2, limits(-3, 3, effort=100)), 'note')
+    wide = messages(follower(-0.5, 0.2, limits(-3, 3, effort=100)), 'note')
     assert "never reach: 'follower' (-0.8 .. 1.2 of -3 .. 3)" in wide
     assert 'lower the limits' not in wide
-    equal = told(follower(1, 0, limits(-2, 2)), 'note', 'warning')
+    equal = messages(follower(1, 0, limits(-2, 2)), 'note', 'warning')
     for words in ('lower the limits', 'never reach', 'no range'):
         assert words not in equal
     # meets the range of the leader in one point
-    stuck = told(follower(1, 0, limits(2, 5)), 'warning')
+    stuck = messages(follower(1, 0, limits(2, 5)), 'warning')
     assert "leave no range to 'elbow'" in stuck
 
 
 def test_a_sound_arm_gets_no_warning():
-    assert not told(OWN.read_text(encoding='utf-8'), 'warning', 'stop')
+    assert not messages(OWN.read_text(encoding='utf-8'), 'warning', 'stop')
     # nor does one whose base has a mass, as nearly every URDF
-    assert not told(arm().replace('<link name="base">', '<link name="base">' + INERTIAL),
-                    'warning', 'stop')
+    assert not messages(arm().replace('<link name="base">', '<link name="base">' + INERTIAL),
+                        'warning', 'stop')
 
 
 def test_roles_of_all_joints():
@@ -293,8 +294,8 @@ def test_a_payload_that_a_finger_limits_comes_with_a_hint():
     parts = [link('left'), link('right')] + [
         joint(f'{side}_finger', 'forearm', side, 'prismatic', weak.format(20), axis='0 0 1')
         for side in ('left', 'right')]
-    said = note(arm(*parts))
-    assert "Joint 'right_finger' is one of a gripper" in said and '--tip' in said
+    printed = note(arm(*parts))
+    assert "Joint 'right_finger' is one of a gripper" in printed and '--tip' in printed
     assert '--tip' not in note(arm(*parts), 'forearm') and '--tip' not in note(two_links())
 
 
@@ -313,25 +314,25 @@ def test_joints_without_rotors_come_with_what_to_set():
 
 def test_our_arm_passes(capsys):
     assert main(['check', str(OWN), *FEW]) == SUCCESS
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in ('no finding prevents a start', 'kg in every pose', 'us per call'):
-        assert words in said
-    assert max(map(len, said.splitlines())) <= 100
+        assert words in printed
+    assert max(map(len, printed.splitlines())) <= 100
 
 
 def test_what_stops_a_start_is_the_exit_code(check):
-    code, said, _ = check(arm(elbow_inside=limits(effort=0)))
-    assert code == FAILURE and '1 finding prevents a start' in said
-    code, said, _ = check(arm(joint('j', 'forearm', 'nowhere')))
-    assert code == FAILURE and 'Traceback' not in said
+    code, printed, _ = check(arm(elbow_inside=limits(effort=0)))
+    assert code == FAILURE and '1 finding prevents a start' in printed
+    code, printed, _ = check(arm(joint('j', 'forearm', 'nowhere')))
+    assert code == FAILURE and 'Traceback' not in printed
 
 
 @pytest.mark.parametrize('options, words', [
     (['--tip', 'forarm'], "did you mean 'forearm'"), (['--lock', 'elbo:0'], "'elbow'"),
     (['--lock', 'elbow'], 'joint:position'), (['--urdf', 'x.urdf'], 'two URDFs')])
-def test_a_mistake_in_what_was_asked_is_no_finding(check, options, words):
-    code, _, said = check(arm(), *options)
-    assert code == USER_MISTAKE and words in said
+def test_a_mistake_in_the_options_is_no_finding(check, options, words):
+    code, _, printed = check(arm(), *options)
+    assert code == USER_MISTAKE and words in printed
 
 
 def test_a_missing_file_is_a_mistake(capsys):
@@ -340,15 +341,15 @@ def test_a_missing_file_is_a_mistake(capsys):
 
 
 def test_fixed_joints_are_not_suggested_for_locking(check):
-    code, _, said = check(gripper(), '--lock', 'wrst:0')
-    assert code == USER_MISTAKE and 'wrist' not in said and 'elbow' in said
+    code, _, printed = check(gripper(), '--lock', 'wrst:0')
+    assert code == USER_MISTAKE and 'wrist' not in printed and 'elbow' in printed
 
 
 @pytest.mark.parametrize('text, code', [
     (pendulum(), SUCCESS), (pendulum(effort=0), FAILURE), ('<robot', FAILURE)])
 def test_json_is_one_document_with_stable_keys(check, text, code):
-    found, said, _ = check(text, '--json')
-    document = json.loads(said, parse_constant=pytest.fail)
+    found, printed, _ = check(text, '--json')
+    document = json.loads(printed, parse_constant=pytest.fail)
     assert found == code and document['passed'] == (code == SUCCESS)
     assert set(document) == {'urdf', 'robot', 'passed', 'findings', 'roles', 'joints', 'workspace',
                              'payload', 'mass_matrix', 'loop', 'live'}

@@ -17,11 +17,11 @@ from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes.live_check import Seen, SeenState  # noqa: E402
 
 DYNAMICS = Dynamics(MODEL)
-WEIGHT = DYNAMICS.gravity(HOME)
+GRAVITY = DYNAMICS.gravity(HOME)
 NAMES = tuple(MODEL.joint_names)
 
 
-def state(k, names=NAMES, position=HOME, velocity=0.0 * HOME, effort=WEIGHT, rate=500.0):
+def state(k, names=NAMES, position=HOME, velocity=0.0 * HOME, effort=GRAVITY, rate=500.0):
     """Return the k-th message of an arm at rest."""
     time = 1000.0 + k / rate
     return SeenState(time, time, time, names, *(np.array(row, dtype=float) for row in (
@@ -66,24 +66,24 @@ def test_silence_is_explained():
 
 
 def test_missing_joints_are_all_named():
-    partial = [state(k, NAMES[2:], HOME[2:], 0 * HOME[2:], WEIGHT[2:]) for k in range(50)]
+    partial = [state(k, NAMES[2:], HOME[2:], 0 * HOME[2:], GRAVITY[2:]) for k in range(50)]
     text = stops(found(partial))['joint_states']
     assert "'joint1', 'joint2'; reported are 'joint3'" in text
 
 
-def test_another_order_and_foreign_joints_are_in_order():
+def test_another_order_and_additional_joints_are_accepted():
     order = [*range(6, -1, -1)]
     turned = [state(k, (*np.array(NAMES)[order], 'wheel'), [*HOME[order], 1.0], [0.0] * 8,
-                    [*WEIGHT[order], 0.0]) for k in range(50)]
+                    [*GRAVITY[order], 0.0]) for k in range(50)]
     result = judge(DYNAMICS, seen(turned))
     assert {each.level for each in result.findings} == {'note'}
     text = '\n'.join(each.text for each in result.findings)
     assert "'wheel'" in text and 'joint7, joint6' in text
-    np.testing.assert_allclose(result.measured['effort'], WEIGHT)
+    np.testing.assert_allclose(result.measured['effort'], GRAVITY)
 
 
 def test_joints_in_two_messages_are_one_arm():
-    halves = [state(k, NAMES[part], HOME[part], 0 * HOME[part], WEIGHT[part])
+    halves = [state(k, NAMES[part], HOME[part], 0 * HOME[part], GRAVITY[part])
               for k in range(50) for part in (slice(0, 3), slice(3, 7))]
     texts = found(halves)
     assert not stops(texts) and 'agrees with the gravity torque' in texts['note', 'effort']
@@ -99,15 +99,15 @@ def test_numbers_that_are_none_are_counted():
 
 
 @pytest.mark.parametrize('effort, level, words', [
-    (-WEIGHT, 'stop', 'sign of all efforts is flipped'), (2.0 * WEIGHT, 'stop', 'twice'),
-    (0.0 * WEIGHT, 'stop', 'driver_compensates_gravity'), ([], 'warning', 'no effort'),
+    (-GRAVITY, 'stop', 'sign of all efforts is flipped'), (2.0 * GRAVITY, 'stop', 'twice'),
+    (0.0 * GRAVITY, 'stop', 'driver_compensates_gravity'), ([], 'warning', 'no effort'),
     ([], 'note', 'could not be compared')])
-def test_effort_at_rest_is_compared_with_the_weight(effort, level, words):
+def test_effort_at_rest_is_compared_with_the_gravity_torque(effort, level, words):
     assert words in found(states(effort=effort))[level, 'effort']
 
 
 def test_a_driver_that_compensates_gravity_may_report_nothing():
-    result = judge(DYNAMICS, seen(states(effort=0.0 * WEIGHT)), driver_compensates_gravity=True)
+    result = judge(DYNAMICS, seen(states(effort=0.0 * GRAVITY)), driver_compensates_gravity=True)
     assert not [each for each in result.findings if each.level == 'stop']
 
 
@@ -130,9 +130,9 @@ def test_gaps_and_stamps_are_judged():
 def test_names_in_messages_cannot_write_to_the_terminal():
     forged = [state(k, names=(*NAMES[1:], "x'\n\x1b[2J" + 'y' * 50_000)) for k in range(5)]
     result = judge(DYNAMICS, seen(forged))
-    told = lines(result.findings)
-    assert any(r'\n\x1b[2J' in line for line in told)
-    assert all(line.isprintable() for line in told) and sum(map(len, told)) < 50_000
+    printed = lines(result.findings)
+    assert any(r'\n\x1b[2J' in line for line in printed)
+    assert all(line.isprintable() for line in printed) and sum(map(len, printed)) < 50_000
 
 
 def test_an_arm_outside_its_limits():
@@ -140,9 +140,9 @@ def test_an_arm_outside_its_limits():
     outside[1] = 2.5
     assert "'joint2' stands at 2.5" in stops(found(states(position=outside)))['state']
     outside[1] = 2.05
-    told = found(states(position=outside))
-    assert "'joint2' is 50 mrad beyond its upper limit 2; recovery" in told['warning', 'state']
-    assert 'state' not in stops(told)
+    printed = found(states(position=outside))
+    assert "'joint2' is 50 mrad beyond its upper limit 2; recovery" in printed['warning', 'state']
+    assert 'state' not in stops(printed)
 
 
 def test_who_commands_the_arm():
@@ -156,11 +156,11 @@ def test_who_commands_the_arm():
 def test_a_guard_beside_the_controller_is_no_rival():
     own, guard = '/computed_torque_controller', '/guard'
     for commanders in ((guard,), (own, guard)):
-        told = found(states(), commanders=commanders, guards=(guard,))
-        assert not stops(told) and 'a guard publishes' in told['note', 'commands']
+        printed = found(states(), commanders=commanders, guards=(guard,))
+        assert not stops(printed) and 'a guard publishes' in printed['note', 'commands']
     both = stops(found(states(), commanders=(guard, '/other'), guards=(guard,)))
     assert 'stop /other' in both['commands']
-    # of what is only called so nothing is believed
+    # a topic with that name alone is not evidence
     assert 'stop /guard' in stops(found(states(), commanders=(own, guard)))['commands']
     assert 'no subscriber' in found(states(), listeners=())['warning', 'commands']
 
@@ -173,7 +173,7 @@ def test_the_effort_controller_must_fit(parameters, words):
     assert words in stops(found(states(), parameters=parameters))['commands']
 
 
-def test_an_order_that_the_controller_knows_is_right():
+def test_an_order_that_the_controller_has_is_accepted():
     assert not stops(found(states(), parameters={'joints': NAMES[::-1]},
                            command_joints=NAMES[::-1]))
 
@@ -205,7 +205,7 @@ def test_a_simulated_arm_passes(arm, capsys):
     assert live['rate_hz'] > 50.0 and live['messages'] > 25
     assert live['joint_states'] == '/joint_states' and live['listeners'] == ['/robot_simulator']
     np.testing.assert_allclose(live['position'], HOME, atol=1e-3)
-    np.testing.assert_allclose(live['effort'], WEIGHT, atol=0.05)
+    np.testing.assert_allclose(live['effort'], GRAVITY, atol=0.05)
     assert 'agrees with the gravity torque' in texts_of(document, 'note')
 
 

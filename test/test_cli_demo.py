@@ -86,7 +86,7 @@ def test_debug_shows_where_it_happened(monkeypatch, tmp_path):
         main(['demo', '--debug', '--output', str(tmp_path), '--urdf', '/there/is/none.urdf'])
 
 
-def test_without_ros_it_says_what_to_do(tmp_path):
+def test_without_ros_the_error_names_the_remedy(tmp_path):
     code = ('import sys; sys.modules["rclpy"] = None; '
             'from robodyn_ros.cli.main import main; sys.exit(main(["demo"]))')
     run = subprocess.run([sys.executable, '-c', code], cwd=tmp_path, text=True,

@@ -25,7 +25,7 @@ RATE = '250'  # Hz
 def starting(folder):
     """Give a function that starts the demo; what is left of it is killed in the end."""
     started = []
-    # a copy, whose path tells the processes of a test from all others
+    # a copy, whose path distinguishes the processes of a test from all others
     urdf = shutil.copy(ROOT / 'urdf' / 'robodyn7.urdf', folder / 'arm.urdf')
 
     def run(*arguments):

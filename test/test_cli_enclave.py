@@ -40,7 +40,7 @@ def graph():
 
 
 @pytest.mark.parametrize('enclave, seen', [('/operator', '/operator'), ('', '/')])
-def test_each_tool_is_in_the_enclave_that_was_asked_for(graph, enclave, seen):
+def test_each_tool_is_in_the_given_enclave(graph, enclave, seen):
     with LiveView(Names(), enclave=enclave):
         graph('robodyn_view', seen)
     recorder = Recorder(enclave=enclave)
@@ -67,7 +67,7 @@ def test_what_is_no_enclave_is_a_mistake_of_the_user(monkeypatch, enclave, capsy
     assert 'as in --enclave /operator' in capsys.readouterr().err
 
 
-def test_without_keys_where_they_are_enforced_it_is_said(monkeypatch):
+def test_missing_keys_where_they_are_enforced_are_reported(monkeypatch):
     monkeypatch.setenv('ROS_SECURITY_ENABLE', 'true')
     monkeypatch.setenv('ROS_SECURITY_STRATEGY', 'Enforce')
     monkeypatch.delenv('ROS_SECURITY_KEYSTORE', raising=False)

@@ -1,4 +1,4 @@
-"""The command `robodyn excite`: motions within all limits, from rest to rest, that tell more."""
+"""The command `robodyn excite`: well-conditioned motions within all limits."""
 
 import csv
 
@@ -31,7 +31,7 @@ def found(search):
     return search.best(seconds=3.0, starts=30)
 
 
-def test_it_tells_more_than_a_motion_drawn_at_random(search, found):
+def test_it_is_better_conditioned_than_a_random_motion(search, found):
     rng = np.random.default_rng(1)
     size = search.dynamics.nv * 11
     drawn = [search.condition(search.motion(rng.normal(size=size))) for _ in range(20)]
@@ -42,7 +42,7 @@ def test_it_tells_more_than_a_motion_drawn_at_random(search, found):
 @pytest.mark.parametrize('effort', [0.7, 0.45])
 def test_what_is_written_is_no_worse_than_what_was_drawn(effort):
     dynamics = arm()
-    # barely enough torque: what was drawn has to be made smaller, and tells less then
+    # barely enough torque: the drawn motion has to be made smaller, and is worse conditioned then
     search = Search(dynamics, Bounds.of(dynamics, effort=effort), duration=10.0)
     for seed in range(3):
         made = search.best(seed, seconds=0.3, starts=20)
@@ -103,8 +103,8 @@ def test_files(tmp_path, capsys):
     path, rows = tmp_path / 'out.yaml', tmp_path / 'out.csv'
     assert main(['excite', str(URDF / 'robodyn6.urdf'), '--duration', '6', '--seconds', '0.5',
                  '--approach', '3', '--output', str(path), '--csv', str(rows)]) == 0
-    said = capsys.readouterr().out
-    assert 'condition number of the base regressor' in said and 'joint6' in said
+    printed = capsys.readouterr().out
+    assert 'condition number of the base regressor' in printed and 'joint6' in printed
     sent = yaml.safe_load(path.read_text(encoding='utf-8'))
     assert tuple(sent['joint_names']) == arm().model.joint_names
     first, last = sent['points'][0], sent['points'][-1]

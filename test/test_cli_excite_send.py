@@ -1,4 +1,4 @@
-"""`robodyn excite --send`: a running controller makes the motion, or it is said why not."""
+"""`robodyn excite --send`: a running controller makes the motion, or the reason is reported."""
 from threading import Thread
 
 import pytest
@@ -34,11 +34,11 @@ def excite(tmp_path, capsys, monkeypatch):
 
 
 def hold_in_motion(probe):
-    """Return a thread that asks the controller to hold as soon as the arm moves."""
-    asked = probe.listen(JointState, f'{NODE}/reference', qos.newest())
+    """Return a thread that requests a hold as soon as the arm moves."""
+    sent = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())
 
     def hold():
-        probe.until(lambda: asked and max(map(abs, asked[-1].velocity)) > 0.05, 'a motion')
+        probe.until(lambda: sent and max(map(abs, sent[-1].velocity)) > 0.05, 'a motion')
         assert probe.call(Trigger, f'{NODE}/hold').success
 
     thread = Thread(target=hold, daemon=True)
@@ -46,7 +46,7 @@ def hold_in_motion(probe):
     return thread
 
 
-def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
+def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
     with NodeProcess(SIMULATOR, {**URDF, 'publish_rate': RATE}), Probe() as probe, NodeProcess(
             CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')
@@ -54,7 +54,7 @@ def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
         assert code == 0, output
         assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
-        assert controller.said("s after the last point: joint 'joint")
+        controller.wait_for_output("s after the last point: joint 'joint")
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
         thread = hold_in_motion(probe)

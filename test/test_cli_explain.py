@@ -41,10 +41,10 @@ def explain(tmp_path, capsys):
 
 def test_terms_of_two_links_are_those_of_the_textbook(explain):
     q1, q2, v1, v2, a1, a2 = 0.3, -0.7, 1.1, -0.4, 0.9, 2.0
-    code, said, _ = explain(planar(), '--json', '--q', str(q1), str(q2), '--qd', f'one={v1}',
-                            f'two={v2}', '--qdd', str(a1), str(a2))
+    code, printed, _ = explain(planar(), '--json', '--q', str(q1), str(q2), '--qd', f'one={v1}',
+                               f'two={v2}', '--qdd', str(a1), str(a2))
     assert code == SUCCESS
-    found = json.loads(said)
+    found = json.loads(printed)
     c2, s2 = np.cos(q2), np.sin(q2)
     coupling = M2 * L2 ** 2 + M2 * L1 * L2 * c2
     M = np.array([[M2 * L2 ** 2 + 2 * M2 * L1 * L2 * c2 + (M1 + M2) * L1 ** 2, coupling],
@@ -66,24 +66,24 @@ def test_terms_of_two_links_are_those_of_the_textbook(explain):
 
 
 def test_a_push_along_a_stretched_arm_meets_no_joint(explain):
-    _, said, _ = explain(planar(), '--json', '--q', '0', '0')
-    ellipsoid = json.loads(said)['mass_ellipsoid']
-    # along x and y no joint can move the tip; along z only the point mass at it gives way
+    _, printed, _ = explain(planar(), '--json', '--q', '0', '0')
+    ellipsoid = json.loads(printed)['mass_ellipsoid']
+    # along x and y no joint can move the tip; along z only the point mass at it accelerates
     assert ellipsoid['masses'][1:] == [None, None]
     assert ellipsoid['masses'][0] == pytest.approx(M2, rel=1e-9)
     np.testing.assert_allclose(np.abs(np.array(ellipsoid['axes'])[:, 0]), [0, 0, 1], atol=1e-9)
-    _, said, _ = explain(planar(), '--q', '0', '0')
-    assert 'infinite' in said and 'cannot move it' in said
+    _, printed, _ = explain(planar(), '--q', '0', '0')
+    assert 'infinite' in printed and 'cannot move it' in printed
 
 
 def test_tables_fit_with_seven_joints_and_long_names(explain, capsys):
     assert main(['explain', str(OWN), '--qd', 'joint1=1', '--link', 'link3']) == SUCCESS
     assert_fits(capsys.readouterr().out)
     long = OWN.read_text('utf-8').replace('name="joint', 'name="left_manipulator_of_rover_joint')
-    _, said, _ = explain(long, '--q', 'left_manipulator_of_rover_joint4=-1')
-    assert_fits(said)
-    assert all(f'{j} left_manipulator_of_rover_joint{j}' in said for j in range(1, 8))
-    assert 'N m' in said and 'kg m^2' in said
+    _, printed, _ = explain(long, '--q', 'left_manipulator_of_rover_joint4=-1')
+    assert_fits(printed)
+    assert all(f'{j} left_manipulator_of_rover_joint{j}' in printed for j in range(1, 8))
+    assert 'N m' in printed and 'kg m^2' in printed
 
 
 def assert_fits(text):
@@ -92,18 +92,18 @@ def assert_fits(text):
 
 def test_sliding_joints_have_their_own_units(explain):
     text = arm(link('hand'), joint('slide', 'forearm', 'hand', kind='prismatic'))
-    _, said, _ = explain(text, '--json')
-    document = json.loads(said)
+    _, printed, _ = explain(text, '--json')
+    document = json.loads(printed)
     assert document['position_units'] == ['rad', 'rad', 'm']
     assert document['effort_units'] == ['N m', 'N m', 'N']
-    _, said, _ = explain(text)
-    assert 'N m|N' in said and 'rad|m' in said
+    _, printed, _ = explain(text)
+    assert 'N m|N' in printed and 'rad|m' in printed
 
 
 def test_joints_left_out_stand_as_near_to_zero_as_they_may(explain):
     text = arm(elbow_inside=LIMIT.replace('lower="-2"', 'lower="0.5"'))
-    _, said, _ = explain(text, '--json', '--q', 'shoulder=1')
-    assert json.loads(said)['q'] == [1.0, 0.5]
+    _, printed, _ = explain(text, '--json', '--q', 'shoulder=1')
+    assert json.loads(printed)['q'] == [1.0, 0.5]
 
 
 @pytest.mark.parametrize('options, words', [
@@ -112,34 +112,35 @@ def test_joints_left_out_stand_as_near_to_zero_as_they_may(explain):
     (['--qd', 'nan', '0'], '--qd'), (['--qdd', 'elbow=1', '2'], 'each as joint=number'),
     (['--q', 'elbow=1', 'elbow=2'], 'twice'), (['--link', 'forarm'], "did you mean 'forearm'")])
 def test_mistakes_are_explained(explain, options, words):
-    code, _, said = explain(arm(), *options)
-    assert code == USER_MISTAKE and words in said
+    code, _, printed = explain(arm(), *options)
+    assert code == USER_MISTAKE and words in printed
 
 
 def test_a_state_beyond_the_limits_has_notes(explain):
-    code, said, _ = explain(arm(), '--q', '9', '-2', '--qd', '0', '-4')
+    code, printed, _ = explain(arm(), '--q', '9', '-2', '--qd', '0', '-4')
     assert code == SUCCESS
-    assert "note  joint 'shoulder' at 9 rad is outside its limits -2 .. 2 rad" in said
-    assert "note  joint 'elbow' with 4 rad/s is faster than its limit of 3 rad/s" in said
-    _, said, _ = explain(arm(), '--q', '9', '0', '--json')
-    note, = json.loads(said)['notes']
+    assert "note  joint 'shoulder' at 9 rad is outside its limits -2 .. 2 rad" in printed
+    assert "note  joint 'elbow' with 4 rad/s is faster than its limit of 3 rad/s" in printed
+    _, printed, _ = explain(arm(), '--q', '9', '0', '--json')
+    note, = json.loads(printed)['notes']
     assert "'shoulder' at 9 rad" in note
-    _, said, _ = explain(arm(), '--q', '2', '-2', '--qd', '3', '-3')
-    assert 'note' not in said
+    _, printed, _ = explain(arm(), '--q', '2', '-2', '--qd', '3', '-3')
+    assert 'note' not in printed
 
 
 def test_a_joint_without_mass_has_tables_all_the_same(explain):
     text = arm(link('ghost', ''), joint('idle', 'forearm', 'ghost'))
-    code, said, _ = explain(text)
-    assert code == SUCCESS and 'no effective mass' in said
+    code, printed, _ = explain(text)
+    assert code == SUCCESS and 'no effective mass' in printed
 
 
 def test_picture(explain, tmp_path):
     pytest.importorskip('matplotlib', reason='there is no picture without it')
     path = tmp_path / 'explained.png'
     for text in (arm(), arm(link('ghost', ''), joint('idle', 'forearm', 'ghost'))):
-        code, said, _ = explain(text, '--q', 'elbow=1', '--qd', 'shoulder=1', '--plot', str(path))
-        assert code == SUCCESS and f'written: {path}' in said
+        code, printed, _ = explain(
+            text, '--q', 'elbow=1', '--qd', 'shoulder=1', '--plot', str(path))
+        assert code == SUCCESS and f'written: {path}' in printed
         data = path.read_bytes()
         assert (int.from_bytes(data[16:20], 'big'), int.from_bytes(data[20:24], 'big')) == (
             1800, 650)
@@ -148,11 +149,11 @@ def test_picture(explain, tmp_path):
 
 def test_a_picture_that_cannot_be_written_names_its_option(explain):
     pytest.importorskip('matplotlib', reason='there is no picture without it')
-    code, _, said = explain(arm(), '--plot', '/proc/nothing/x.png')
-    assert code == USER_MISTAKE and '--plot /proc/nothing/x.png' in said
+    code, _, printed = explain(arm(), '--plot', '/proc/nothing/x.png')
+    assert code == USER_MISTAKE and '--plot /proc/nothing/x.png' in printed
 
 
 def test_an_unknown_kind_of_picture_is_one_message(explain, tmp_path):
     pytest.importorskip('matplotlib', reason='there is no picture without it')
-    code, _, said = explain(arm(), '--plot', str(tmp_path / 'x.foo'))
-    assert code == USER_MISTAKE and '.png' in said and not (tmp_path / 'x.foo').exists()
+    code, _, printed = explain(arm(), '--plot', str(tmp_path / 'x.foo'))
+    assert code == USER_MISTAKE and '.png' in printed and not (tmp_path / 'x.foo').exists()

@@ -86,10 +86,10 @@ def test_friction_is_found_in_any_bag(bags, tmp_path, bag, options, capsys):
     assert set(friction) == {'viscous', 'coulomb'}
     for kind, size in (('viscous', 0.015), ('coulomb', 0.008)):
         np.testing.assert_allclose(friction[kind], TRUE[kind], atol=size)
-    said = capsys.readouterr().out
-    assert 'pass  held-back torque' in said and 'condition number' in said
-    assert max(map(len, said.splitlines())) <= 100
-    assert ('in 2 pieces' in said) == (bag == 'untidy')
+    printed = capsys.readouterr().out
+    assert 'pass  held-back torque' in printed and 'condition number' in printed
+    assert max(map(len, printed.splitlines())) <= 100
+    assert ('in 2 pieces' in printed) == (bag == 'untidy')
 
 
 def test_inertia_becomes_a_urdf(tmp_path, capsys):
@@ -103,8 +103,8 @@ def test_inertia_becomes_a_urdf(tmp_path, capsys):
         comments='')
     path = tmp_path / 'better.urdf'
     assert identify(tmp_path / 'run.csv', '--urdf-output', str(path), '--all') == 0
-    said = capsys.readouterr().out
-    assert 'base parameter' in said and 'link2 hz +' in said
+    printed = capsys.readouterr().out
+    assert 'base parameter' in printed and 'link2 hz +' in printed
     better = RobotModel.from_urdf(path)
     assert better.joint_names == model.joint_names and not better.warnings
     projection = arm().base_parameters(tolerance=1e-6).projection
@@ -116,7 +116,7 @@ def test_inertia_becomes_a_urdf(tmp_path, capsys):
     np.testing.assert_array_equal(better.upper, model.upper)
 
 
-def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
+def test_a_payload_becomes_a_command_that_publishes_it(tmp_path, capsys):
     held = arm().model.with_payload('tool0', 1.2, (0.0, 0.02, 0.1), 0.01 * np.eye(3))
     made, types = recorded(held, arm(), waves(arm().model, 2)), store()
     write_bag(tmp_path / 'held', [Topic('/joint_states', STATE, False, [
@@ -127,9 +127,9 @@ def test_a_payload_becomes_a_command_that_tells_of_it(tmp_path, capsys):
     assert set(values(path)) == {'friction'}, 'the controller refuses parameters it does not have'
     command, = [line for line in path.read_text().splitlines() if 'topic pub' in line]
     assert command.startswith(f'# ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/Inertia')
-    told = yaml.safe_load(shlex.split(command, comments=False)[-1])
-    inertia = told['inertia']
-    assert told['header'] == {'frame_id': 'tool0'}
+    published = yaml.safe_load(shlex.split(command, comments=False)[-1])
+    inertia = published['inertia']
+    assert published['header'] == {'frame_id': 'tool0'}
     assert inertia['m'] == pytest.approx(1.2, rel=0.01)
     np.testing.assert_allclose([inertia['com'][k] for k in 'xyz'], (0.0, 0.02, 0.1), atol=2e-3)
     np.testing.assert_allclose([inertia[k] for k in ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')],
@@ -143,8 +143,8 @@ def test_the_name_of_a_link_cannot_leave_its_command(link):
     run = subprocess.run(['sh', '-c', 'ros2() { printf %s "$6"; }; ' + payload_command(
         link, np.arange(10.0))], capture_output=True, text=True, timeout=20)
     assert (run.stderr, run.returncode) == ('', 0)
-    told = yaml.safe_load(run.stdout)
-    assert told['header'] == {'frame_id': link} and told['inertia']['izz'] == 6.0
+    published = yaml.safe_load(run.stdout)
+    assert published['header'] == {'frame_id': link} and published['inertia']['izz'] == 6.0
 
 
 def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
@@ -169,11 +169,11 @@ def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf
     (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF is more accurate, '
      'but models below 1 % count as equally good'),
     (0.00198, 0.00288, 'mean residual 0.198 %, with the URDF 0.288 %')])
-def test_a_result_that_passes_although_the_urdf_is_better_says_why(held_back, urdf, end):
+def test_a_result_that_passes_although_the_urdf_is_better_gives_the_reason(held_back, urdf, end):
     from robodyn_ros.cli.identify.command import _verdict
     found = SimpleNamespace(held_back=np.array([held_back, np.nan]), urdf=np.array([urdf, 1.0]))
-    said = _verdict(found)
-    assert said.startswith('pass') and said.endswith(end)
+    printed = _verdict(found)
+    assert printed.startswith('pass') and printed.endswith(end)
 
 
 def test_residuals_are_drawn(bags, tmp_path):
@@ -248,9 +248,9 @@ def test_mistakes_in_a_table_are_explained(tmp_path, capsys, text, words):
 
 def test_an_arm_that_was_not_recorded_is_named(bags, capsys):
     assert main(['identify', str(bags / 'tidy'), str(URDF / 'robodyn7.urdf')]) == USER_MISTAKE
-    said = ' '.join(capsys.readouterr().err.split())
-    assert "joint 'joint7' is never named; did you mean 'joint6' or" in said
-    assert "'joint4'? Lock joints" in said
+    printed = ' '.join(capsys.readouterr().err.split())
+    assert "joint 'joint7' is never named; did you mean 'joint6' or" in printed
+    assert "'joint4'? Lock joints" in printed
 
 
 def test_inertia_beyond_a_locked_joint_is_not_written(bags, tmp_path, capsys):

@@ -17,30 +17,30 @@ ROOT = Path(__file__).resolve().parents[1]
 def test_help_has_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, '--help'])
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert ended.value.code == 0
-    assert 'examples:' in said and f'  robodyn {command}' in said and '--debug' in said
+    assert 'examples:' in printed and f'  robodyn {command}' in printed and '--debug' in printed
 
 
 @pytest.mark.parametrize('command', ['check', 'explain', 'bench', 'demo', 'montecarlo'])
 def test_usage_errors_name_the_command(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, '--wrong'])
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert ended.value.code == USER_MISTAKE
-    assert f'usage: robodyn {command}' in said and '--wrong' in said
+    assert f'usage: robodyn {command}' in printed and '--wrong' in printed
 
 
 def test_a_place_that_cannot_be_written_names_its_option(capsys):
     path = '/proc/nothing/runs.npz'
     assert main(['montecarlo', '--save', path]) == USER_MISTAKE
-    said = capsys.readouterr().err
-    assert f'--save {path}' in said and 'choose a path' in said
+    printed = capsys.readouterr().err
+    assert f'--save {path}' in printed and 'choose a path' in printed
 
 
 @pytest.mark.parametrize('missing, remedy', [
     ('viser', "pip install 'robodyn_ros[view]'"), ('rclpy', "pip install 'robodyn_ros[ros]'")])
-def test_what_a_missing_library_belongs_to_is_said(missing, remedy, monkeypatch, capsys):
+def test_the_extra_of_a_missing_library_is_named(missing, remedy, monkeypatch, capsys):
     def run(_options):
         raise ImportError('not there', name=missing)
 
@@ -61,9 +61,9 @@ def test_a_reader_that_goes_away_is_no_mistake():
              str(ROOT / 'urdf' / 'robodyn7.urdf')], env=environment, cwd=ROOT,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        said = process.stderr.read()
-        assert process.wait(60) == BROKEN_PIPE, said
-    assert not said
+        printed = process.stderr.read()
+        assert process.wait(60) == BROKEN_PIPE, printed
+    assert not printed
 
 
 def test_names_that_would_be_cut_alike_are_numbered():

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from robodyn_ros.cli.main import main, USER_MISTAKE
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 
 SHORT = ['--runs', '150', '--duration', '0.5', '--position-noise', '1e-4']
 
@@ -31,9 +31,9 @@ def test_figures_and_table(alone, capsys, tmp_path):
     assert_same(again, alone)
     assert alone['rms'].shape == (150, 7) and alone['good'].all()
     assert (alone['rms'] <= alone['peak']).all() and (alone['rms'] > 0.0).all()
-    said = capsys.readouterr().out
-    assert '150 of 150 runs' in said and 'joint7' in said
-    assert max(map(len, said.splitlines())) <= 100
+    printed = capsys.readouterr().out
+    assert '150 of 150 runs' in printed and 'joint7' in printed
+    assert max(map(len, printed.splitlines())) <= 100
 
 
 def test_the_seed_and_the_spread_count(alone, tmp_path):
@@ -64,26 +64,26 @@ def test_what_ends_runs_is_counted(capsys, tmp_path):
     path = tmp_path / 'ended.npz'
     options = ['--tolerance', '0.1', '--mass', '0.5', '--collision', '0.1', '--save', str(path)]
     assert main(['montecarlo', *SHORT, *options]) == 1
-    found, said = np.load(path), capsys.readouterr().out
+    found, printed = np.load(path), capsys.readouterr().out
     codes = {int(code): int(np.sum(found['code'] == code)) for code in np.unique(found['code'])}
-    assert set(codes) == {0, int(motion.OFF_PATH), int(motion.COLLIDED)}
-    assert f'{codes[0]} of 150 runs' in said
-    assert f'{codes[int(motion.OFF_PATH)]} path tolerance violated (joint' in said
-    assert f'{codes[int(motion.COLLIDED)]} collision (joint' in said
+    assert set(codes) == {0, int(modes.OFF_PATH), int(modes.COLLIDED)}
+    assert f'{codes[0]} of 150 runs' in printed
+    assert f'{codes[int(modes.OFF_PATH)]} path tolerance violated (joint' in printed
+    assert f'{codes[int(modes.COLLIDED)]} collision (joint' in printed
     np.testing.assert_array_equal(found['good'], found['code'] == 0)
     assert (found['followed'][found['good']] == found['followed'].max()).all()
     assert (found['followed'][~found['good']] < found['followed'].max()).all()
     # of what is measured, with its noise
     assert (found['peak'][found['good']] < 0.1 + 1e-3).all()
-    assert max(map(len, said.splitlines())) <= 100
+    assert max(map(len, printed.splitlines())) <= 100
 
 
 def test_a_goal_tolerance_ends_runs(capsys):
     options = ['--runs', '4', '--duration', '0.5', '--goal-tolerance', '1e-7']
     assert main(['montecarlo', *options]) == 1
-    said = capsys.readouterr().out
-    assert '0 of 4 runs' in said and '4 goal tolerance violated (' in said
-    assert 'runs 0, 1, 2, 3' in said
+    printed = capsys.readouterr().out
+    assert '0 of 4 runs' in printed and '4 goal tolerance violated (' in printed
+    assert 'runs 0, 1, 2, 3' in printed
 
 
 def test_other_laws(alone, tmp_path):

@@ -87,7 +87,7 @@ def test_it_ends_where_it_began_and_moves_all_that_can(dynamics):
     np.testing.assert_array_equal(np.ptp(motion.positions, axis=0) > 0.0, can)
 
 
-def test_it_is_as_fast_as_asked_where_there_is_room(dynamics):
+def test_it_has_the_requested_speed_where_there_is_room(dynamics):
     path = accepted(dynamics.model, plan_motion(dynamics, 1.0, 0.4)).dense(0.001)
     limits = dynamics.model.velocity_limit
     speed = np.abs(path.qd).max(axis=0)
@@ -129,7 +129,7 @@ def test_what_cannot_move_is_named(arm, error, words):
         plan_motion(Dynamics(RobotModel.from_urdf(arm)))
 
 
-def test_an_arm_that_cannot_carry_itself_is_told_so():
+def test_an_arm_that_cannot_hold_itself_is_rejected():
     # it weighs 2 kg: 20 N
     up = robot(link('link0', ''), link('link1', INERTIAL),
                joint('lift', 'link0', 'link1', 'prismatic',

@@ -1,4 +1,4 @@
-"""The files of parameters in `config/` say what the tables of the nodes say."""
+"""The files of parameters in `config/` agree with the tables of the nodes."""
 import math
 from xml.etree import ElementTree
 
@@ -19,14 +19,14 @@ def read(name):
 
 
 def flat(tree, above=''):
-    """Return the leaves of nested mappings by their dotted names."""
-    leaves = {}
+    """Return the values of nested mappings by their dotted names."""
+    values_by_name = {}
     for name, value in tree.items():
         if isinstance(value, dict):
-            leaves.update(flat(value, f'{above}{name}.'))
+            values_by_name.update(flat(value, f'{above}{name}.'))
         else:
-            leaves[above + name] = value
-    return leaves
+            values_by_name[above + name] = value
+    return values_by_name
 
 
 def parameters(name, text=None):
@@ -71,18 +71,18 @@ def plain(block):
 
 
 @pytest.mark.parametrize('name', TABLES)
-def test_comments_tell_unit_range_and_choices(name):
+def test_comments_have_unit_range_and_choices(name):
     blocks = read(name).split('\n\n')
     for row in TABLES[name][2]:
         key, beginning = row.name.rpartition('.')[2], row.description[:40]
         block, = (block for block in blocks if beginning in plain(block)
                   and f'\n{key}:' in '\n'.join(line.lstrip(' #') for line in block.splitlines()))
-        told = [row.unit, *row.choices]
+        expected = [row.unit, *row.choices]
         if row.minimum is not None:
-            told += [f'{row.minimum:g} ']
+            expected += [f'{row.minimum:g} ']
         if row.maximum not in (None, math.inf):
-            told += [f'to {row.maximum:g}']
-        for each in told:
+            expected += [f'to {row.maximum:g}']
+        for each in expected:
             assert each in block, row.name
 
 
@@ -152,7 +152,7 @@ def test_ros2_control_drives_the_simulated_arm():
         assert tuple(config[f'/**/{name}']['ros__parameters']['joints']) == names
         assert name in config['/**/controller_manager']['ros__parameters']
     assert tuple(config['/**/arm_controller']['ros__parameters']['gains']) == names
-    # our parser does not mind the tag
+    # our parser accepts the tag
     whole = URDF.read_text('utf-8').replace(
         '</robot>', ElementTree.tostring(system, 'unicode') + '</robot>')
     assert RobotModel.from_urdf(whole).joint_names == names

@@ -1,4 +1,4 @@
-"""The files of parameters for an arm of six and of seven joints: nodes take them, arms obey."""
+"""The files of parameters for an arm of six and of seven joints: nodes take them, arms move."""
 
 from collections import deque
 

@@ -18,7 +18,7 @@ from robodyn_ros.safety import Freshness, JumpDetector, StaleMonitor
 from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
-# the guard does not judge what numbers say of each other
+# the guard does not compare the numbers with each other
 NEUTRAL = {'velocity_source': 'measured', 'plausibility__motion': math.inf,
            'plausibility__repeated': math.inf, 'overspeed': math.inf}
 EPOCH = 1.7e9  # s between the local clock and that of the stamps
@@ -38,7 +38,7 @@ def turning():
 
 
 class Arm:
-    """A controller that receives states, at a rate of 500 Hz unless told otherwise."""
+    """A controller that receives states, at a rate of 500 Hz by default."""
 
     def __init__(self, model=MODEL, **states):
         self.control = controller(model, **states)
@@ -92,6 +92,28 @@ def test_a_pause_of_this_process_is_no_silence_of_the_states(arm, pause, queued)
     for _ in range(200):
         arm.state()
     assert arm.control.mode is Mode.HOLD and not arm.control.fault
+
+
+@pytest.mark.parametrize('pause', [0.3, 0.9])
+def test_several_states_that_waited_during_a_pause_of_this_process_are_not_late(arm, pause):
+    for _ in range(50):
+        arm.state()
+    arm.now += 2e-3
+    for k in range(20):  # the middleware delivers what was sent meanwhile, oldest first
+        assert arm.state(2e-4, stamp=arm.now + arm.offset + k * pause / 20.0,
+                         late=pause) is not None
+    arm.now += pause
+    for _ in range(200):
+        arm.state()
+    assert arm.control.mode is Mode.HOLD and not arm.control.fault
+
+
+def test_states_that_stay_late_after_a_pause_are_a_fault_all_the_same(arm):
+    for _ in range(50):
+        arm.state()
+    for _ in range(200):
+        arm.state(late=0.3)
+    assert 'by their stamps messages arrive 0.300 s late' in arm.control.fault
 
 
 def test_silence_after_a_pause_is_a_fault_all_the_same(arm):
@@ -256,7 +278,7 @@ def test_a_late_state_is_answered_at_the_time_of_the_law_at_which_it_was_measure
     assert float(arm.seen.now) == pytest.approx(arm.now, abs=1e-5)
 
 
-def test_a_torque_between_two_states_leaves_only_when_it_is_due(arm):
+def test_a_torque_between_two_states_is_returned_only_when_due(arm):
     arm.state()
     assert arm.nothing(1e-3) is None
     assert arm.nothing(1e-3, due=True) is not None and arm.seen.kind == BETWEEN

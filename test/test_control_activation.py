@@ -29,7 +29,7 @@ def test_it_forgets_the_integral_of_the_law():
     np.testing.assert_allclose(loop.torque, Dynamics(MODEL).gravity(loop.q[-1]), **ROUNDING)
 
 
-def test_it_takes_the_stiffness_that_was_asked_for_and_a_full_tank():
+def test_it_takes_the_requested_stiffness_and_a_full_tank():
     """Protects from the stiffness, half-way to another one, and the energy of an earlier hold."""
     loop = arm(settings=settings_of(
         mode='joint_impedance', impedance__energy_tank=0.01, transition_time=1.0, **SOON),
@@ -55,7 +55,7 @@ def test_it_forgets_external_wrenches():
 
 
 def test_it_forgets_target_wrenches():
-    """Protects from a link that presses again although nothing asked for it since."""
+    """Protects from a link that presses again although nothing requested it since."""
     loop = arm(settings=settings_of(mode='cartesian_impedance', **SOON))
     loop.run(0.1)
     loop.control.press(loop.now, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])

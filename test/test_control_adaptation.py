@@ -40,7 +40,7 @@ def tip(model):
 
 
 class Learner:
-    """What is learned about the payload at the tip; its dynamics know it."""
+    """Estimate of the payload at the tip; its dynamics contain it."""
 
     def __init__(self, model, gains, start=None, **settings):
         self.settings = AdaptiveSettings(tip(model), **settings)
@@ -107,7 +107,7 @@ def test_its_feedback_is_what_the_error_adds(model):
     assert_close(terms[Term.TOTAL], dynamics.inverse_dynamics(q, qd, met.qdd), EXACT)
 
 
-def test_its_poles_are_at_a_quarter_of_kd_and_at_the_rest_unless_told_otherwise():
+def test_its_poles_are_at_a_quarter_of_kd_and_at_the_rest_by_default():
     # damped as feedforward_pd: K_D + I L = I kd; K_D L = 3/16 I kd^2
     gains = gains_with(Dynamics(MODEL), natural_frequency=30.0)
     np.testing.assert_allclose(gains.sliding_damping * gains.sliding, 0.75 * gains.pd_kp)

@@ -1,4 +1,4 @@
-"""An arm that learns what it carries, in closed loop: what it learns, and when it does not."""
+"""Estimation of the payload in closed loop: its result, and when it is not updated."""
 
 from closed_loop import BENT, Loop, MODEL
 from design import change_settings, settings_of
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Term, with_slots
 from robodyn_ros.control.settings import AdaptiveSettings
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
@@ -24,14 +24,14 @@ def carrying(mass):
 
 
 def loop_with(mass=1.0, settings=ADAPTIVE, **options):
-    """Return a loop around an arm that carries something unknown."""
+    """Return a loop around an arm with an unknown payload."""
     options.setdefault('q', BENT)
     options.setdefault('plant', carrying(mass))
     return Loop(SLOTTED, settings, **options)
 
 
 def learned(mass=1.0, settings=ADAPTIVE, seconds=3.0):
-    """Return a loop whose arm has learned what it carries while it was held."""
+    """Return a loop whose payload was estimated while the arm was held."""
     loop = loop_with(mass, settings)
     loop.run(START + seconds)
     return loop
@@ -47,8 +47,8 @@ def excite(loop, seconds=6.0):
     assert not control.fault
 
 
-def know(loop, payload):
-    """Let the controller know of a payload from its activation on."""
+def set_payload_at_activation(loop, payload):
+    """Set a payload of the controller from its activation on."""
     loop.control.deactivate()
     loop.control.set_payload(payload)
     loop.control.activate(loop.now, loop.plant.q, loop.plant.qd)
@@ -64,27 +64,27 @@ def eigenvalues(adaptation):
 # --- what it learns -------------------------------------------------------------------------
 
 @pytest.mark.parametrize('mass', [1.0, 3.0])
-def test_an_unknown_payload_leaves_no_offset(mass):
+def test_an_unknown_payload_causes_no_offset(mass):
     loop = learned(mass)
-    # computed torque alone keeps what its springs need to carry it
+    # computed torque alone keeps the error that its springs need to hold it
     other = loop_with(mass, settings_of())
     other.run(START + 3.0)
     assert np.abs(other.error[-1]).max() > 0.4
     assert np.abs(loop.error[-1]).max() < 0.01
     # of 15 N m per kg at the second joint
-    weight = Dynamics(carrying(mass)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.3)
+    expected_gravity = Dynamics(carrying(mass)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.3)
 
 
-def test_without_a_dead_zone_the_weight_is_found():
+def test_without_a_dead_zone_the_gravity_torque_is_identified():
     loop = learned(2.0, PRECISE, 6.0)
-    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.02)
+    expected_gravity = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.02)
     assert np.abs(loop.error[-1]).max() < 5e-4
 
 
 @pytest.mark.parametrize('mass', [1.0, 3.0])
-def test_motion_tells_the_mass_and_the_weight_in_other_poses(mass):
+def test_motion_identifies_the_mass_and_the_gravity_torque_in_other_poses(mass):
     loop = loop_with(mass)
     loop.run(START)
     excite(loop)
@@ -112,13 +112,13 @@ def test_tracking_gets_better_by_what_was_learned():
 
 @pytest.mark.parametrize('payload', [-2.0, 2.0], ids=['lighter', 'heavier'])
 def test_it_stays_physical_under_noise_and_wrong_signs(payload):
-    # noise far beyond any sensor, and an arm that is lighter than it is believed to be
+    # noise far beyond any sensor, and an arm that is lighter than its model
     plant = carrying(payload) if payload > 0.0 else MODEL
     settings = settings_of(mode='adaptive', adaptive__rate=20.0)
     loop = loop_with(settings=settings, plant=plant)
     if payload < 0.0:
         known = {'tool0': Payload('tool0', -payload, COM, NOTHING)}
-        know(loop, known['tool0'])
+        set_payload_at_activation(loop, known['tool0'])
     adaptation, rng = loop.control.adaptation, np.random.default_rng(7)
     changed = 0
     for _ in range(2000):
@@ -146,8 +146,8 @@ def test_persistent_contact_leads_to_the_bound_and_back():
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
     loop.plant.push('tool0', None)
     loop.run(5.0)
-    weight = Dynamics(carrying(0.5)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
+    expected_gravity = Dynamics(carrying(0.5)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.5)
 
 
 def test_smaller_bounds_count_at_once_and_step_no_torque():
@@ -175,7 +175,7 @@ def lose_gravity(loop):
     loop.run(0.3)
 
 
-def know_wrench(loop):
+def apply_known_wrench(loop):
     loop.control.apply_wrench(loop.now, 'tool0', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
 
 
@@ -183,7 +183,7 @@ DISTRACTIONS = {
     'saturation': saturate,
     'a transition': stiffen,
     'gravity that is not all commanded': lose_gravity,
-    'a known wrench': know_wrench,
+    'a known wrench': apply_known_wrench,
     'another law': lambda loop: loop.control.enter('computed_torque'),
     'floating': lambda loop: loop.control.compensate_gravity(),
     'a fault': lambda loop: loop.control.fail('broken'),
@@ -214,7 +214,7 @@ def test_it_does_not_learn_at_its_activation_nor_in_silence():
     assert before.any()
     loop.coast(0.05)
     np.testing.assert_array_equal(loop.control.adaptation.pseudo_inertia, before)
-    # and it carries what it knows meanwhile
+    # and the known payload is compensated meanwhile
     payload = np.abs(loop.control.terms[Term.PAYLOAD])
     assert payload.max() > 5.0
 
@@ -232,9 +232,9 @@ def test_small_errors_teach_nothing():
 @pytest.fixture(scope='module')
 def moving():
     """
-    Return a loop that is still learning what its arm carries.
+    Return a loop that is still estimating the payload of its arm.
 
-    Its motors have rotors, and it knows of them: what is learned of an inertia may be a hundred
+    Its motors have rotors, which are modelled: the estimate of an inertia may be a hundred
     times that of a wrist without one, which feedback in discrete time does not bear.
     """
     rotors = MODEL.effort_limit / 500.0
@@ -271,8 +271,8 @@ def test_it_stays_when_the_mode_is_left():
     loop.run(2.0)
     assert np.abs(loop.error[-1]).max() < 0.02
     loop.control.deactivate()
-    weight = Dynamics(carrying(2.0)).gravity(loop.plant.q)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, atol=0.5)
+    expected_gravity = Dynamics(carrying(2.0)).gravity(loop.plant.q)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.5)
 
 
 def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
@@ -281,14 +281,15 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     # no more is learned, and the arm comes to rest
     change_settings(control, adaptive__rate=0.0)
     loop.run(2.0)
-    told, before, begin = control.adaptation.payload, control.gravity_torque(), len(loop.log) - 1
-    control.set_payload(told)
+    estimated, before = control.adaptation.payload, control.gravity_torque()
+    begin = len(loop.log) - 1
+    control.set_payload(estimated)
     loop.run(1.5)
     assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3
     np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-3)
-    assert control.loads.payloads['tool0'].mass == pytest.approx(told.mass)
+    assert control.loads.payloads['tool0'].mass == pytest.approx(estimated.mass)
     # what would be learned now comes on top again
-    assert control.adaptation.payload.mass == pytest.approx(told.mass)
+    assert control.adaptation.payload.mass == pytest.approx(estimated.mass)
     assert not control.adaptation.pseudo_inertia.any()
 
 
@@ -319,7 +320,7 @@ def test_a_payload_that_is_refused_changes_nothing():
 
 def test_it_comes_on_top_of_what_is_known():
     loop = Loop(SLOTTED, ADAPTIVE, q=BENT, plant=carrying(2.0))
-    know(loop, Payload('tool0', 1.5, COM, NOTHING))
+    set_payload_at_activation(loop, Payload('tool0', 1.5, COM, NOTHING))
     loop.run(START)
     excite(loop, 3.0)
     assert loop.control.adaptation.pseudo_inertia[3, 3] == pytest.approx(0.5, abs=0.15)

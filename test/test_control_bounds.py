@@ -18,7 +18,7 @@ from robodyn_ros.trajectory import TrajectoryPoint
 
 
 def requests(loop):
-    """Return all that can be asked of a controller, by name."""
+    """Return all requests to a controller, by name."""
     control = loop.control
 
     def swap_gains(frequency, ratio):
@@ -58,16 +58,16 @@ def test_no_change_of_mode_or_gains_steps_the_torque_or_passes_the_limit(law, ra
         assert np.all((loop.q > MODEL.lower) & (loop.q < MODEL.upper)), (first, second)
 
 
-def test_excessive_gains_saturate_and_it_is_told():
+def test_excessive_gains_saturate_and_that_is_reported():
     loop = arm(gains={'natural_frequency': 200.0}, plant=HEAVY)
     loop.run(0.7)
     assert not loop.control.saturated_joints()
     loop.plant.q[1] += 0.1
-    told = set()
+    reported = set()
     for _ in range(100):
         loop.cycle()
-        told.update(loop.control.saturated_joints())
-    assert 'joint2' in told and 'joint7' not in told
+        reported.update(loop.control.saturated_joints())
+    assert 'joint2' in reported and 'joint7' not in reported
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
 
 
@@ -86,7 +86,7 @@ def test_a_large_error_is_corrected_without_oscillation(frequency, distance):
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-3)
 
 
-def test_where_the_driver_compensates_gravity_no_weight_is_ever_commanded():
+def test_where_the_driver_compensates_gravity_no_gravity_torque_is_commanded():
     loop = arm(gains={'driver_compensates_gravity': True}, plant=MODEL.with_gravity((0, 0, 0)))
     loop.run(1.0)
     assert np.abs(loop.torques).max() < 1e-9

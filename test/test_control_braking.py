@@ -71,7 +71,7 @@ def test_brakes_of_two_joints_add_to_the_torque_that_is_there():
 
 def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():
     """
-    Protects a motion that the controller leads from the early brake of a driven arm.
+    Protects a motion along a reference from the early brake of a driven arm.
 
     The last part of the way is faster than an arm may float there, so that an early brake would
     cut the torque and cost accuracy.
@@ -91,7 +91,7 @@ def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():
 
 
 def test_linear_feedback_is_braked_as_early_as_a_hand():
-    """Protects an arm that feedback from elsewhere drives: the controller leads it nowhere."""
+    """Protects an arm that external feedback drives: it follows no reference."""
     q = BENT.copy()
     q[JOINT] = MODEL.upper[JOINT] - 0.1
     held = command(DYN, q, regulator(DYN, q))

@@ -1,4 +1,4 @@
-"""Cartesian impedance and operational space: against closed forms, and as they feel to a push."""
+"""Cartesian impedance and operational space: closed forms, and response to a push."""
 
 from types import SimpleNamespace
 
@@ -97,7 +97,7 @@ def test_the_task_inertia_of_the_textbook(angle, expected):
     task = task_of(dyn, gains, q, [0, 0], Reference.at_rest(q), [1, 1, 0, 0, 0, 0])
     columns = [task.force(unit)[:2] for unit in np.eye(6)[:2].tolist()]
     assert_close(columns, expected, 1e-12)
-    # a direction that is not selected takes no force, whatever is asked of it
+    # a direction that is not selected takes no force, whatever the reference
     assert task.force([0, 0, 1, 1, 1, 1]) == [0.0] * 6
 
 
@@ -124,17 +124,17 @@ def test_the_task_inertia_of_all_kinds_of_arms(name, rows, rng):
 # --- the laws -----------------------------------------------------------------------------------
 
 
-def test_operational_space_makes_the_error_obey_its_own_equation(dyn, law_of, moving):
+def test_operational_space_has_linear_error_dynamics(dyn, law_of, moving):
     law = law_of('operational_space', natural_frequency=FREQUENCY, damping_ratio=0.7)
     link = law.task_gains.link
     for _ in range(5):
         q, qd, reference = moving()
         qdd = dyn.forward_dynamics(q, qd, law.follow(q, qd, reference)[Term.TOTAL])
         got = dyn.jacobian(q, link) @ qdd + dyn.jacobian_dot_qd(q, qd, link)
-        wanted = dyn.jacobian(reference.q, link) @ reference.qdd + dyn.jacobian_dot_qd(
+        acceleration = dyn.jacobian(reference.q, link) @ reference.qdd + dyn.jacobian_dot_qd(
             reference.q, reference.qd, link)
         rate = dyn.jacobian(reference.q, link) @ reference.qd - dyn.jacobian(q, link) @ qd
-        expected = wanted + 2 * 0.7 * FREQUENCY * rate + spring(
+        expected = acceleration + 2 * 0.7 * FREQUENCY * rate + spring(
             FREQUENCY ** 2, *difference(dyn, link, reference.q, q))
         assert_close(got, expected, 1e-9)
         assert_close(law.task.pose_error[:3], difference(dyn, link, reference.q, q)[0], 1e-12)
@@ -177,7 +177,7 @@ def test_the_posture_does_not_move_the_link(dyn, law_of, law, moving):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law, moving):
+def test_without_error_the_torque_is_that_of_the_model(dyn, law_of, law, moving):
     _, _, reference = moving()
     terms = law_of(law).follow(reference.q, reference.qd, reference)
     assert_close(terms[Term.TOTAL], dyn.inverse_dynamics(*reference.arrays[:3]), 1e-9)
@@ -186,7 +186,7 @@ def test_a_reference_that_is_met_costs_what_the_model_says(dyn, law_of, law, mov
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_python_says_the_same_as_machine_code(dyn, gains, law, moving):
+def test_python_agrees_with_machine_code(dyn, gains, law, moving):
     q, qd, reference = moving()
     task_gains = task_gains_with(dyn, axes='target')
     compiled, python = (ControlLaw(each, gains, law, task_gains=task_gains)
@@ -236,19 +236,19 @@ def pushed(dyn, law, q, wrench, seconds, h=5e-4):
 
 
 @pytest.mark.parametrize('posture', [0.0, 5.0])
-def test_whoever_leads_the_link_around_gains_no_energy(dyn, law_of, posture):
+def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, posture_frequency=posture)
     start = dyn.forward_kinematics(BENT, law.task_gains.link)[:3, 3]
 
-    def led(t, pose, twist):
-        # round two circles, and let go
+    def guided(t, pose, twist):
+        # round two circles, and released
         s = min(t / 1.5, 1.0)
         way = 0.12 * np.array([np.cos(4 * np.pi * s) - 1.0, np.sin(4 * np.pi * s), 0.5 * np.sin(
             8 * np.pi * s)])
         force = 2000.0 * (start + way - pose[:3, 3]) - 40.0 * twist[:3]
         return np.concatenate([force, np.zeros(3)]) * (t < 1.5)
 
-    q, qd, rows = pushed(dyn, law, BENT, led, 4.0)
+    q, qd, rows = pushed(dyn, law, BENT, guided, 4.0)
     work = 5e-4 * sum(power for *_, power in rows)
     assert work > 0.1
     # and it comes back
@@ -258,11 +258,11 @@ def test_whoever_leads_the_link_around_gains_no_energy(dyn, law_of, posture):
     assert np.abs(dyn.jacobian(q, law.task_gains.link) @ qd).max() < 0.05
 
 
-# --- as it feels --------------------------------------------------------------------------------
+# --- response to a push -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('axes', ['base', 'target'])
-def test_a_push_deflects_the_link_as_its_spring_says(dyn, law_of, axes):
+def test_a_push_deflects_the_link_by_its_compliance(dyn, law_of, axes):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, axes=axes)
     link = law.task_gains.link
     push = np.array([6.0, -8.0, 2.0, 0.3, 0.05, -0.1])
@@ -334,7 +334,7 @@ def test_torques_are_bounded_and_continuous_through_singularities(name, law):
 
 
 def test_what_is_not_singular_is_not_damped(dyn):
-    # all directions of a plane arm are asked for: only two of them it has
+    # all directions of a planar arm are selected: it has only two of them
     two = interpreted('two_r')
     gains, q = make_task_gains(two), np.array([0.3, 1.2])
     task = task_of(two, gains, q, [0, 0], Reference.at_rest(q), [1] * 6)

@@ -199,7 +199,7 @@ def test_a_stop_does_not_press_on():
     np.testing.assert_allclose(loop.log[-1][3], loop.log[-1][1], atol=3e-3)  # a cycle's way
 
 
-def test_floating_the_arm_gives_way():
+def test_a_floating_arm_yields():
     loop = guarded('float')
     collide(loop)
     assert loop.control.mode is Mode.FLOAT and loop.control.fault.startswith('collision: ')
@@ -373,7 +373,7 @@ def test_all_of_the_torque_would_not_be_calm(monkeypatch):
     assert late > early
 
 
-def test_pushed_joints_show_the_inertia_that_was_asked_for():
+def test_pushed_joints_have_the_requested_inertia():
     own = gains_with(Dynamics(MODEL), armature=ROTORS).inertia
     loop = guarded(threshold=None, tracking='shaped_impedance', gains={
         'impedance__inertia': 4.0 * own, 'impedance__stiffness': 0.0, 'impedance__damping': 0.0})

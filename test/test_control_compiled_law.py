@@ -63,10 +63,10 @@ def test_it_follows_with_the_terms_that_it_returns():
     reference = loop.control.reference
     dynamics, gains = loop.dynamics, make_gains(loop.dynamics)
     error = reference.q - q
-    wanted = gains.kp * (1.0 + np.abs(error)) * error + gains.kd * (reference.qd - qd)
-    np.testing.assert_allclose(terms[Term.FEEDBACK], dynamics.mass_matrix(q) @ wanted, atol=1e-9)
+    feedback = gains.kp * (1.0 + np.abs(error)) * error + gains.kd * (reference.qd - qd)
+    np.testing.assert_allclose(terms[Term.FEEDBACK], dynamics.mass_matrix(q) @ feedback, atol=1e-9)
     np.testing.assert_allclose(terms[Term.TOTAL], dynamics.inverse_dynamics(
-        q, qd, reference.qdd) + dynamics.mass_matrix(q) @ wanted, atol=1e-8)
+        q, qd, reference.qdd) + dynamics.mass_matrix(q) @ feedback, atol=1e-8)
 
 
 def test_names_of_terms_do_as_well():

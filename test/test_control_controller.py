@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
 
 
-def test_the_first_torque_is_the_weight_and_the_arm_stays():
+def test_the_first_torque_is_the_gravity_torque_and_the_arm_stays():
     loop = arm()
     loop.run(1.5)
     np.testing.assert_allclose(loop.torques[0], loop.dynamics.gravity(BENT), **ROUNDING)
@@ -39,9 +39,9 @@ def test_feedback_grows_smoothly_under_an_unknown_load():
 def test_started_in_motion_it_comes_to_rest(law):
     speed = 0.5 * MODEL.velocity_limit * (1, -1, 1, -1, 1, -1, 1)
     loop = arm(qd=speed, settings=settings_of(mode=law))
-    weight = loop.dynamics.gravity(BENT)
+    gravity_torque = loop.dynamics.gravity(BENT)
     loop.run(4.0)
-    np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
+    np.testing.assert_allclose(loop.torques[0], gravity_torque, **ROUNDING)
     assert loop.largest_change <= 1.0 + 1e-9
     assert np.abs(loop.plant.qd).max() < 1e-2
     # the way of a stop from this speed, and the error that the growing feedback lets by
@@ -61,7 +61,7 @@ def test_deactivated_it_refuses_and_can_be_activated_again():
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-7)
 
 
-def test_without_activation_a_state_is_answered_by_weight_and_damping():
+def test_without_activation_the_torque_is_gravity_and_damping():
     dyn = Dynamics(MODEL)
     control = ArmController(dyn)
     for now in np.arange(0.001, 0.3, 0.001):  # from zero, as fast as the torque may grow
@@ -86,7 +86,7 @@ def test_a_fast_motion_is_tracked_to_half_a_milliradian():
 
 
 def strong(model):
-    """Return a robot whose motors can do what is asked of it."""
+    """Return a robot whose motors are strong enough."""
     return replace(model, effort_limit=np.full(model.nv, 1e4))
 
 
@@ -124,7 +124,7 @@ def test_a_newer_trajectory_takes_over_without_a_step():
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-5)
 
 
-def test_a_trajectory_of_some_joints_leaves_the_others():
+def test_a_trajectory_of_some_joints_does_not_move_the_others():
     loop = arm(settings=settings_of(allow_partial_joints_goal=True))
     loop.run(0.7)
     loop.follow([-0.5], 1.0, ['joint4'])
@@ -146,7 +146,7 @@ def test_a_continuous_joint_goes_on_counting_and_turns_the_short_way():
     assert np.abs(loop.plant.q - q).max() < math.pi
 
 
-def test_a_blocked_joint_aborts_the_trajectory_and_says_why():
+def test_a_blocked_joint_aborts_the_trajectory_with_the_reason():
     loop = arm(settings=settings_of(constraints__trajectory=0.05), upper=BENT + 0.2)
     loop.run(0.7)
     goal = BENT.copy()
@@ -159,7 +159,7 @@ def test_a_blocked_joint_aborts_the_trajectory_and_says_why():
     assert loop.control.reference.q[5] < BENT[5] + 0.5, 'it goes on pushing'
 
 
-def test_a_goal_out_of_reach_is_said():
+def test_a_goal_out_of_reach_is_reported():
     settings = settings_of(constraints__goal=1e-4, constraints__goal_time=0.3)
     loop = arm(settings=settings, plant=HEAVY)
     loop.run(0.7)

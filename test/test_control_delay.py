@@ -53,7 +53,7 @@ def swing(delay, frequency):
 
 
 @pytest.mark.parametrize('column', [2, 3, 4])
-def test_the_arm_oscillates_where_the_table_says(column):
+def test_the_arm_oscillates_above_the_values_of_the_table(column):
     delay, limit = int(cells('delay T')[column]), cells('where it oscillates')[column]
     # a torque that is held for a cycle of 1 ms acts half of it later
     limit *= delay / (delay + 0.5)

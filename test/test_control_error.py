@@ -35,12 +35,12 @@ def test_with_a_model_that_is_wrong_by_a_fifth_it_stays_within_its_bound(frequen
     begin = len(loop.log)
     loop.follow(loop.swing(1.5, 0.4), 1.5)
     loop.run(1.6)
-    believed, real = Dynamics(MODEL), Dynamics(heavier)
+    model, real = Dynamics(MODEL), Dynamics(heavier)
     disturbance = []
     for _, q, qd, _, _, torque in loop.log:
         qdd = real.forward_dynamics(q, qd, torque)
-        lacking = real.inverse_dynamics(q, qd, qdd) - believed.inverse_dynamics(q, qd, qdd)
-        disturbance.append(np.linalg.solve(believed.mass_matrix(q), lacking))
+        lacking = real.inverse_dynamics(q, qd, qdd) - model.inverse_dynamics(q, qd, qdd)
+        disturbance.append(np.linalg.solve(model.mass_matrix(q), lacking))
     # e'' + kd e' + kp e = d: with critical damping the impulse response does not change its
     # sign and integrates to 1 / kp, so |e| <= max |d| / kp
     bound = np.abs(disturbance).max(axis=0) / frequency ** 2

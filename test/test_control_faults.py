@@ -16,7 +16,7 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
     begin = len(loop.log)
     loop.coast(silence)
     assert loop.control.message == 'the joint states are silent'
-    # nobody looks, yet the arm does as the reference does: the model is right
+    # no state is received, yet the arm follows the reference: the model is right
     assert np.abs(loop.error[begin:]).max() < 0.01
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.run(1.0)
@@ -31,7 +31,7 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
 
 
 @pytest.mark.parametrize('floats', [False, True])
-def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats):
+def test_a_pause_without_torques_ends_a_motion_but_no_float(floats):
     loop = arm()
     loop.moving()
     if floats:
@@ -57,7 +57,7 @@ def test_a_pause_in_which_nobody_sent_torques_ends_a_motion_but_no_float(floats)
 
 
 @pytest.mark.parametrize('friction', [False, True])
-def test_after_long_silence_the_weight_is_what_remains(friction):
+def test_after_long_silence_the_gravity_torque_remains(friction):
     loop = arm(settings=FLOATING, friction=friction)
     loop.run(0.2)
     loop.coast(1.5)
@@ -72,8 +72,8 @@ def test_silence_without_a_model_error_needs_no_feedback_to_hold_an_unknown_load
     loop.run(1.0)
     loop.coast(0.3)
     # what held the load fades as the predicted arm comes to where it should be
-    weight = loop.dynamics.gravity(loop.control.reference.q)
-    assert np.abs(loop.torque - weight).max() < 0.02 * np.abs(weight).max()
+    expected_gravity = loop.dynamics.gravity(loop.control.reference.q)
+    assert np.abs(loop.torque - expected_gravity).max() < 0.02 * np.abs(expected_gravity).max()
     assert loop.largest_change <= 1.0 + 1e-9
 
 

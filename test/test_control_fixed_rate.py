@@ -42,7 +42,7 @@ def test_a_motion_is_followed_better_than_with_a_torque_per_state():
 
 @pytest.mark.parametrize('plant', [MODEL.with_payload('link6', 0.2), HEAVY],
                          ids=['a little heavier', 'much heavier'])
-def test_what_the_model_does_not_know_makes_it_no_softer(plant):
+def test_an_unmodelled_torque_does_not_soften_feedback(plant):
     # an unknown load is most of the error, at any rate
     assert rms(plant, run) == pytest.approx(
         rms(plant, lambda loop, seconds: run(loop, seconds, 1)), rel=0.02)

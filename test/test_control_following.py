@@ -31,7 +31,7 @@ def loop():
 
 
 @pytest.mark.parametrize('prelude', ['hold', 'track', 'stop', 'end of a motion'])
-def test_planned_ahead_it_leaves_from_where_the_reference_will_be(loop, prelude):
+def test_planned_ahead_it_starts_from_the_future_reference(loop, prelude):
     if prelude != 'hold':
         loop.moving()
     if prelude == 'stop':
@@ -81,7 +81,7 @@ def test_a_departure_off_the_way_is_missed(loop):
     assert control.mode is Mode.STOP and control.message == 'enough'
 
 
-def test_nobody_knows_where_a_floating_arm_will_be():
+def test_the_future_position_of_a_floating_arm_is_unknown():
     loop = arm(settings=FLOATING)
     loop.run(0.5)
     assert not begin(loop, ELSEWHERE, 1.0, 0.1)

@@ -142,7 +142,7 @@ def test_an_integral_gain_has_to_be_stable_with_the_least_factor():
         gains.check(gains_with(dynamics, ki=1.1 * 400 * 40 * 0.5 ** 3))
 
 
-def test_a_mode_that_is_asked_for_with_such_a_gain_is_not_entered():
+def test_a_mode_requested_with_such_a_gain_is_not_entered():
     loop = arm(settings=settings_of(gain_schedule=TWO))
     with pytest.raises(ParameterError, match='below 2000'):
         change_settings(loop.control, mode='feedforward_pd', ki=2200.0)

@@ -11,9 +11,9 @@ from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel
 
 DYN = Dynamics(MODEL)
-WEIGHT = DYN.gravity(BENT)
+GRAVITY = DYN.gravity(BENT)
 STILL = np.zeros(7)
-# what the parameters say by default: a tenth of the effort limits
+# the default of the parameters: a tenth of the effort limits
 LIMIT = 0.1 * MODEL.effort_limit
 TIGHT = settings_of(handshake_tolerance=0.5)
 FLIPPED = np.where(np.arange(7) == 3, -1.0, 1.0)
@@ -34,15 +34,15 @@ def shake(effort, settings=None, driver=False, q=BENT, qd=STILL):
     return control.check_effort(q, qd, np.asarray(effort, dtype=float), driver)
 
 
-def test_the_pose_of_these_tests_tells_something():
-    assert np.count_nonzero(np.abs(WEIGHT) > LIMIT) >= 2
+def test_the_pose_of_these_tests_has_gravity_torques():
+    assert np.count_nonzero(np.abs(GRAVITY) > LIMIT) >= 2
 
 
 @pytest.mark.parametrize('effort', [
-    WEIGHT, WEIGHT + 0.9 * LIMIT, WEIGHT - 0.9 * LIMIT], ids=['exact', 'above', 'below'])
+    GRAVITY, GRAVITY + 0.9 * LIMIT, GRAVITY - 0.9 * LIMIT], ids=['exact', 'above', 'below'])
 @pytest.mark.parametrize('driver', [False, True])
-def test_an_arm_that_carries_its_weight_is_taken_over(effort, driver):
-    # Franka tells what its motors give, although its driver compensates gravity
+def test_an_arm_whose_effort_is_its_gravity_torque_is_taken_over(effort, driver):
+    # Franka reports the torque of its motors, although its driver compensates gravity
     assert shake(effort, driver=driver) == ''
 
 
@@ -54,23 +54,23 @@ def test_nothing_is_what_a_driver_that_compensates_gravity_may_report():
 
 @pytest.mark.parametrize('effort, words', [
     (STILL, 'likely the driver compensates gravity itself.*or the brakes hold the arm'),
-    (2.0 * WEIGHT, 'gravity is compensated twice'),
-    (-WEIGHT, 'the sign of all efforts is flipped'),
+    (2.0 * GRAVITY, 'gravity is compensated twice'),
+    (-GRAVITY, 'the sign of all efforts is flipped'),
     (OVERHEAD, 'the sign of all efforts is flipped.*or gravity points the wrong way'),
-    (WEIGHT * FLIPPED, "the sign of 'joint4' is flipped: the joint axis"),
-    (WEIGHT / 0.1, '10 times the gravity torque in all joints: likely another unit'),
-    (WEIGHT * 1e-3 * 7.0, 'likely the driver compensates'),
-    (0.3 * WEIGHT, '0.3 times the gravity torque in all joints: .*motor current'),
+    (GRAVITY * FLIPPED, "the sign of 'joint4' is flipped: the joint axis"),
+    (GRAVITY / 0.1, '10 times the gravity torque in all joints: likely another unit'),
+    (GRAVITY * 1e-3 * 7.0, 'likely the driver compensates'),
+    (0.3 * GRAVITY, '0.3 times the gravity torque in all joints: .*motor current'),
     (with_tool(3.0), "payload is missing.*about 3 kg at link 'tool0'.*~/payload"),
     (with_tool(2.0, com=(0.0, 0.0, 0.02)), 'payload is missing'),
     (on_the_wall(), r'mounted another way: gravity \(.*, -9.8\d, .*\).* 90 degrees'),
-    (WEIGHT + (0, 30, 0, -30, 0, 0, 0), 'compare masses and joint axes')])
-def test_what_contradicts_the_weight_is_named_with_its_likely_cause(effort, words):
+    (GRAVITY + (0, 30, 0, -30, 0, 0, 0), 'compare masses and joint axes')])
+def test_an_effort_that_contradicts_gravity_is_named_with_its_likely_cause(effort, words):
     with pytest.raises(StateError, match=words) as caught:
         shake(effort, TIGHT)
     text = str(caught.value)
     j = MODEL.joint_names.index(text.split("'")[1])
-    assert f'reports {effort[j]:.2f} at rest' in text and f'model is {WEIGHT[j]:.2f}' in text
+    assert f'reports {effort[j]:.2f} at rest' in text and f'model is {GRAVITY[j]:.2f}' in text
     assert 'tolerance 0.50' in text and 'handshake: false' in text
     # with the default tolerance it is noticed as well
     with pytest.raises(StateError, match="joint 'joint[24]' reports"):
@@ -78,15 +78,15 @@ def test_what_contradicts_the_weight_is_named_with_its_likely_cause(effort, word
 
 
 @pytest.mark.parametrize('driver, effort', [
-    (True, -WEIGHT), (True, 2.0 * WEIGHT), (True, WEIGHT * FLIPPED)])
+    (True, -GRAVITY), (True, 2.0 * GRAVITY), (True, GRAVITY * FLIPPED)])
 def test_a_driver_that_compensates_gravity_excuses_no_other_mistake(driver, effort):
     with pytest.raises(StateError, match='sign|twice'):
         shake(effort, driver=driver)
 
 
-def test_what_cannot_be_compared_is_said():
+def test_joints_that_cannot_be_compared_are_reported():
     assert shake(np.full(7, math.nan)) == 'the joint states contain no effort'
-    partly = WEIGHT.copy()
+    partly = GRAVITY.copy()
     partly[4:6] = math.nan
     assert shake(partly) == 'no effort is reported for joint5, joint6'
     partly[1] = 0.0
@@ -97,12 +97,12 @@ def test_what_cannot_be_compared_is_said():
     assert shake(STILL, qd=moving) == "joint 'joint3' moves at -0.3"
 
 
-def test_it_can_be_turned_off_and_upright_arms_tell_nothing():
+def test_it_can_be_turned_off_and_upright_arms_are_not_compared():
     assert shake(STILL, settings_of(handshake=False)) == ''
     assert shake(STILL, q=np.zeros(7)) == ''
 
 
-def test_a_payload_that_the_controller_knows_is_expected():
+def test_a_known_payload_is_expected():
     from robodyn_ros.model import Payload
     loop = arm()
     loop = type(loop)(MODEL.with_payload('tool0', 0.0), q=BENT)
@@ -117,10 +117,10 @@ def test_the_tip_is_the_last_link_down_the_tree():
     assert MODEL.tip == 'tool0'
 
 
-def test_the_check_leaves_gravity_as_it_was():
+def test_the_check_does_not_change_gravity():
     loop = arm()
     before = loop.dynamics.runtime.copy()
-    loop.control.check_effort(BENT, STILL, WEIGHT)
+    loop.control.check_effort(BENT, STILL, GRAVITY)
     np.testing.assert_array_equal(loop.dynamics.runtime, before)
 
 
@@ -147,7 +147,7 @@ def test_an_arm_that_the_usable_effort_cannot_hold_is_not_taken_over():
     loop.control.check_state(np.zeros(7), np.zeros(7))
 
 
-def test_limits_below_the_weight_are_refused_while_the_arm_is_held():
+def test_limits_below_the_gravity_torque_are_refused_while_the_arm_is_held():
     stretched = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
     loop = Loop(MODEL, q=stretched)
     loop.run(0.05)

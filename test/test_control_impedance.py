@@ -102,7 +102,7 @@ def test_a_push_deflects_each_joint_by_its_spring():
 
 
 def test_no_energy_is_to_be_had_over_a_closed_motion():
-    # a hand leads every joint around and back, at several speeds: it always has to do work
+    # a hand guides every joint around and back, at several speeds: it always has to do work
     for frequency in (0.5, 1.0, 2.0):
         # 10 rad/s: what is sampled every millisecond is as good as continuous
         loop = arm(settings=HOLDING, gains={
@@ -231,8 +231,8 @@ def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
 
     pushed(1.5)
     error = loop.control.reference.q - loop.plant.q
-    wanted = 0.5 * (900.0 * error ** 2).sum()
-    assert wanted > 10.0 * settings.impedance.energy_tank  # all at once would feed in far more
+    needed = 0.5 * (900.0 * error ** 2).sum()
+    assert needed > 10.0 * settings.impedance.energy_tank  # all at once would feed in far more
     change_settings(
         loop.control, impedance__stiffness=1000.0, impedance__damping_ratio=0.7,
         friction_scale=0.0)

@@ -1,4 +1,4 @@
-"""What the law is told while it runs: payloads, gravity, wrenches, rotors."""
+"""Inputs of the law at run time: payloads, gravity, wrenches, rotors."""
 
 from closed_loop import BENT, Loop, MODEL, ROUNDING
 from design import settings_of
@@ -28,7 +28,7 @@ def test_every_link_that_moves_has_room_for_a_payload():
 
 
 def test_a_payload_is_blended_in_and_held():
-    # the arm has it from the start, the controller is told after a while
+    # the arm has it from the start, the controller is informed after a while
     loop = loop_with(plant=LOADED)
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() > 1e-3
@@ -36,9 +36,9 @@ def test_a_payload_is_blended_in_and_held():
     begin = len(loop.log) - 1
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() < 1e-5
-    weight = Dynamics(LOADED).gravity(loop.q[-1])
-    np.testing.assert_allclose(loop.torque, weight, atol=1e-3)
-    np.testing.assert_allclose(loop.control.gravity_torque(), weight, **ROUNDING)
+    expected_gravity = Dynamics(LOADED).gravity(loop.q[-1])
+    np.testing.assert_allclose(loop.torque, expected_gravity, atol=1e-3)
+    np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, **ROUNDING)
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 1e-3
 
@@ -118,7 +118,7 @@ def test_a_gravity_that_cannot_be_is_refused(gravity):
     np.testing.assert_array_equal(loop.control.loads.gravity, MODEL.gravity)
 
 
-def test_dynamics_without_slots_say_what_to_do():
+def test_dynamics_without_slots_name_the_remedy():
     dyn = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
         ArmController(dyn).set_payload(LOAD)
@@ -144,14 +144,14 @@ def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
     wrench = np.array([10.0, -5.0, 8.0, 0.5, -1.0, 0.3])
     loop.plant.push(link, wrench)
     for _ in range(1000):
-        # what a sensor in the link would tell
+        # what a sensor in the link would measure
         loop.control.apply_wrench(loop.now, link, turned(axes(loop, link).T, wrench))
         loop.cycle()
     assert np.abs(loop.error[-1]).max() < 1e-3
     J = loop.dynamics.jacobian(loop.plant.q, link)
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL],
                                -J.T @ wrench, atol=1e-2)
-    # once it is not told any more, it does not count any more, and the arm gives way
+    # once it is not reported any more, it does not count any more, and the arm yields
     loop.run(0.5)
     assert not loop.control.terms[Term.EXTERNAL].any() and not loop.control.wrenches.links
     assert np.abs(loop.error[-1]).max() > 1e-2
@@ -172,7 +172,7 @@ def test_wrenches_on_several_links_add_up():
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, **ROUNDING)
 
 
-def test_a_floating_arm_gives_way_to_a_known_wrench():
+def test_a_floating_arm_yields_to_a_known_wrench():
     loop = loop_with(settings=settings_of(mode='gravity_compensation'))
     loop.control.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
     loop.cycle()
@@ -195,7 +195,7 @@ def test_a_wrench_that_makes_no_sense_is_refused(link, wrench, error, words):
 # --- rotors, and the part of gravity that is commanded ------------------------------------------
 
 
-def test_a_light_wrist_with_a_heavy_rotor_is_as_stiff_as_asked():
+def test_a_light_wrist_with_a_heavy_rotor_has_the_requested_stiffness():
     # rotors of three times the wrist's own inertia
     rotors = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
     errors = {}
@@ -211,11 +211,11 @@ def test_a_light_wrist_with_a_heavy_rotor_is_as_stiff_as_asked():
 
 def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
     loop = loop_with(gains={'gravity_scale': 0.4})
-    weight = loop.dynamics.gravity(BENT)
+    expected_gravity = loop.dynamics.gravity(BENT)
     loop.run(1.0)
     np.testing.assert_allclose(loop.control.terms[Term.GRAVITY],
                                0.4 * loop.dynamics.gravity(loop.q[-1]), **ROUNDING)
-    np.testing.assert_allclose(loop.torques[0], weight, **ROUNDING)
+    np.testing.assert_allclose(loop.torques[0], expected_gravity, **ROUNDING)
     loop.coast(1.0)
     np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(loop.control.reference.q),
                                rtol=1e-5, atol=1e-5)
@@ -276,11 +276,11 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
         return control
 
     first, second = activated(), activated()
-    weight = first.gravity_torque().copy()
+    expected_gravity = first.gravity_torque().copy()
     first.set_payload(LOAD)
     for k in range(11):
         first.update(0.1 * k, BENT, np.zeros(7))
-    assert np.abs(first.gravity_torque() - weight).max() > 1.0
+    assert np.abs(first.gravity_torque() - expected_gravity).max() > 1.0
     for each in (second, activated()):
         assert not each.loads.payloads
-        np.testing.assert_array_equal(each.gravity_torque(), weight)
+        np.testing.assert_array_equal(each.gravity_torque(), expected_gravity)

@@ -23,17 +23,17 @@ def held(law, gains, seconds=5.0):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_an_unknown_load_leaves_no_offset(law):
+def test_an_unknown_load_causes_no_offset(law):
     without = held(law, {**TRIPLE, 'ki': 0.0})
     assert np.abs(without.error[-1]).max() > 1e-3
     loop = held(law, TRIPLE)
     assert np.abs(loop.error[-1]).max() < 1e-6
-    # the integral is then what the model does not know of
+    # the integral is then the unmodelled torque
     unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
     np.testing.assert_allclose(loop.control.terms[Term.INTEGRAL], unknown, atol=1e-3)
 
 
-def test_the_error_of_a_perfect_model_has_the_poles_that_were_asked_for():
+def test_the_error_of_a_perfect_model_has_the_requested_poles():
     loop = arm(gains=TRIPLE, settings=settings_of(activation_time=0.0, transition_time=0.0))
     offset = 0.01
     loop.plant.q[:] -= offset
@@ -144,7 +144,7 @@ def test_without_ki_its_torque_fades_smoothly_and_is_gone(without):
     assert (np.abs(np.diff(torques, axis=0)) / MODEL.effort_limit).max() < 0.012
     loop.run(1.2)
     unknown = Dynamics(HEAVY).gravity(BENT) - Dynamics(MODEL).gravity(BENT)
-    # what remains is carried by the error alone: M kp e
+    # what remains is balanced by the error alone: M kp e
     error = loop.error[-1]
     if len(without) == 7:
         assert not control.terms[Term.INTEGRAL].any()

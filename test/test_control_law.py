@@ -59,13 +59,13 @@ def bare(dyn):
 
 
 def payload_term(dyn, gains, q, qd, qdd):
-    """Return what payloads add to the torque of a motion, their weight scaled."""
+    """Return the torque of payloads in a motion, their gravity torque scaled."""
     empty, scale = bare(dyn), gains.gravity_scale
     moving = dyn.inverse_dynamics(q, qd, qdd) - empty.inverse_dynamics(q, qd, qdd)
     return moving - (1.0 - scale) * (dyn.gravity(q) - empty.gravity(q))
 
 
-def weight_left_out(dyn, gains, q):
+def omitted_gravity(dyn, gains, q):
     return (1.0 - gains.gravity_scale) * dyn.gravity(q)
 
 
@@ -74,7 +74,7 @@ def test_computed_torque_is_inverse_dynamics_of_the_corrected_acceleration(dyn, 
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
     expected = (dyn.inverse_dynamics(q, qd, reference.qdd + correction) + reference.effort
                 + gains.armature * (reference.qdd + correction) + EXTERNAL[:dyn.nv]
-                + smoothed_friction(dyn, gains, reference.qd) - weight_left_out(dyn, gains, q))
+                + smoothed_friction(dyn, gains, reference.qd) - omitted_gravity(dyn, gains, q))
     terms = ControlLaw(dyn, gains).follow(q, qd, reference, external=EXTERNAL[:dyn.nv])
     assert_close(terms[Term.TOTAL], expected, EXACT)
 
@@ -82,13 +82,13 @@ def test_computed_torque_is_inverse_dynamics_of_the_corrected_acceleration(dyn, 
 def test_the_terms_of_computed_torque(dyn, case):
     q, qd, reference, gains = case
     empty, rotors = bare(dyn), np.diag(gains.armature)
-    weight = empty.gravity(q)
+    gravity_torque = empty.gravity(q)
     correction = gains.kp * (reference.q - q) + gains.kd * (reference.qd - qd)
     terms = ControlLaw(dyn, gains).follow(q, qd, reference, 0.4, EXTERNAL[:dyn.nv])
     for term, expected in {
             Term.INERTIA: (empty.mass_matrix(q) + rotors) @ reference.qdd,
-            Term.CORIOLIS: empty.bias(q, qd) - weight,
-            Term.GRAVITY: gains.gravity_scale * weight,
+            Term.CORIOLIS: empty.bias(q, qd) - gravity_torque,
+            Term.GRAVITY: gains.gravity_scale * gravity_torque,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
             Term.PAYLOAD: payload_term(dyn, gains, q, qd, reference.qdd),
             Term.FEEDBACK: 0.4 * (dyn.mass_matrix(q) + rotors) @ correction,
@@ -100,13 +100,13 @@ def test_the_terms_of_computed_torque(dyn, case):
 def test_the_terms_of_feedforward_pd_are_those_of_the_reference(dyn, case):
     q, qd, reference, gains = case
     empty, rotors = bare(dyn), np.diag(gains.armature)
-    weight = empty.gravity(reference.q)
+    gravity_torque = empty.gravity(reference.q)
     terms = ControlLaw(dyn, gains, 'feedforward_pd').follow(q, qd, reference, 0.4)
     feedback = gains.pd_kp * (reference.q - q) + gains.pd_kd * (reference.qd - qd)
     for term, expected in {
             Term.INERTIA: (empty.mass_matrix(reference.q) + rotors) @ reference.qdd,
-            Term.CORIOLIS: empty.bias(reference.q, reference.qd) - weight,
-            Term.GRAVITY: gains.gravity_scale * weight,
+            Term.CORIOLIS: empty.bias(reference.q, reference.qd) - gravity_torque,
+            Term.GRAVITY: gains.gravity_scale * gravity_torque,
             Term.FRICTION: smoothed_friction(dyn, gains, reference.qd),
             Term.PAYLOAD: payload_term(dyn, gains, reference.q, reference.qd, reference.qdd),
             Term.FEEDBACK: 0.4 * feedback,
@@ -114,7 +114,7 @@ def test_the_terms_of_feedforward_pd_are_those_of_the_reference(dyn, case):
         assert_close(terms[term], expected, EXACT, scale=1.0, what=term.name)
 
 
-def test_floating_is_weight_and_damping(dyn, case):
+def test_floating_is_gravity_torque_and_damping(dyn, case):
     q, qd, _, gains = case
     terms = ControlLaw(dyn, gains).compensate(q, qd)
     expected = gains.gravity_scale * dyn.gravity(q) - gains.damping * qd
@@ -136,7 +136,7 @@ def test_total_is_the_sum_of_the_others(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_python_says_the_same_as_machine_code(dyn, case, law):
+def test_python_agrees_with_machine_code(dyn, case, law):
     q, qd, reference, gains = case
     compiled = ControlLaw(dyn, gains, law)
     python = ControlLaw(Dynamics(dyn.model, backend='python'), gains, law)
@@ -153,14 +153,14 @@ def test_without_authority_the_measured_state_gives_no_feedback(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_a_reference_that_is_met_at_rest_costs_the_weight(dyn, law):
+def test_without_error_at_rest_the_torque_is_the_gravity_torque(dyn, law):
     q = np.full(dyn.nv, 0.3)
     law = ControlLaw(dyn, make_gains(dyn), law)
     terms = law.follow(q, np.zeros(dyn.nv), Reference.at_rest(q))
     assert_close(terms[Term.TOTAL], dyn.gravity(q), EXACT)
 
 
-def test_the_error_of_a_perfect_model_obeys_its_own_equation(dyn, case):
+def test_the_error_of_a_perfect_model_has_linear_dynamics(dyn, case):
     # e'' = -Kp e - Kd e', whatever the pose: what the law is for
     q, qd, reference, gains = case
     gains = gains_with(dyn, kp=gains.kp, kd=gains.kd, friction_scale=0.0)

@@ -46,7 +46,7 @@ def largest_share(torques):
 # --- at work ------------------------------------------------------------------------------------
 
 
-def test_the_torque_is_what_the_messages_say(loop):
+def test_the_torque_is_that_of_the_messages(loop):
     send(loop, 0.3)
     loop.plant.push('link5', [3.0, -2.0, 4.0, 0.0, 0.0, 0.0])
     send(loop, 0.1)
@@ -62,7 +62,7 @@ def test_the_torque_is_what_the_messages_say(loop):
     assert np.abs(terms[others]).max() < 1e-9
 
 
-def test_a_pushed_arm_comes_back_as_the_regulator_says(loop):
+def test_a_pushed_arm_returns_as_computed_for_the_regulator(loop):
     send(loop, 0.3)
     loop.plant.qd[:] = [0.05, -0.05, 0.05, 0.05, 0.0, 0.0, 0.0]
     send(loop, 0.001)
@@ -87,9 +87,9 @@ def test_it_tracks_what_moves(loop):
         return LinearCommand(torque, q, qd, GAIN)
 
     send(loop, 2.0, swinging)
-    wanted = swinging(loop)
-    assert np.abs(wanted.position - BENT).max() > 0.1
-    assert np.abs(loop.plant.q - wanted.position).max() < 0.02
+    expected_command = swinging(loop)
+    assert np.abs(expected_command.position - BENT).max() > 0.1
+    assert np.abs(loop.plant.q - expected_command.position).max() < 0.02
 
 
 def test_silence_ends_in_rest_and_messages_are_welcome_again(loop):
@@ -220,14 +220,14 @@ def test_bounds_are_those_of_the_settings(loop):
     assert loop.control.mode is not Mode.LINEAR_FEEDBACK
 
 
-def test_a_continuous_joint_is_led_the_short_way_round():
+def test_a_continuous_joint_moves_the_short_way():
     urdf = """<robot name="wheel"><link name="base"/><link name="rim"><inertial><mass value="1"/>
       <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="axle" type="continuous"><parent link="base"/><child link="rim"/>
       <axis xyz="0 0 1"/><limit effort="10" velocity="5"/></joint></robot>"""
     loop = Loop(RobotModel.from_urdf(urdf), LINEAR, q=np.array([13.0]))
     loop.run(0.4)
-    told = LinearCommand(np.zeros(1), np.array([13.1 - 4.0 * np.pi]), np.zeros(1),
-                         np.array([[10.0, 2.0]]))
-    send(loop, 2.0, lambda loop: told)
+    given = LinearCommand(np.zeros(1), np.array([13.1 - 4.0 * np.pi]), np.zeros(1),
+                          np.array([[10.0, 2.0]]))
+    send(loop, 2.0, lambda loop: given)
     assert loop.plant.q[0] == pytest.approx(13.1, abs=1e-3)

@@ -67,7 +67,7 @@ class Watched:
 @pytest.mark.parametrize('floating', [False, True])
 def test_a_collision_is_answered_once_and_only_where_no_hand_leads_the_arm(
         reaction, mode, floating):
-    """Protects a hand that leads a floating arm, and a collision that is only to be reported."""
+    """Protects a hand that guides a floating arm, and a collision that is only to be reported."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction}, floating=floating)
     before = arm.control.interruptions
     arm.states(400, PUSH)

@@ -142,7 +142,7 @@ def test_payloads_that_change_in_motion_are_no_push():
     (_, q, qd, *_) = loop.log[-1]
     jump = 30.0 * (LOADED.mass_matrix(q) - Dynamics(MODEL).mass_matrix(q)) @ qd
     assert np.abs(jump).max() > 10.0
-    # the arm has not got it: from now on its weight is missing, which shows slowly
+    # the arm does not have it: from now on its gravity torque is missing, which shows slowly
     assert np.abs(seen(loop).torque - before).max() < 0.5
 
 
@@ -157,12 +157,12 @@ def test_after_a_pause_it_begins_anew():
     loop.cycle()
     assert not seen(loop).torque.any()
     watched(loop, 0.2)
-    loop.now += 1.0  # nobody called
+    loop.now += 1.0  # it was not called
     loop.cycle()
     assert not seen(loop).torque.any()
 
 
-def test_measured_effort_tells_of_motors_that_give_less():
+def test_measured_effort_shows_motors_that_give_less():
     class Weak(Loop):
         def send(self, torque):
             super().send(0.9 * torque)

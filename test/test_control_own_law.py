@@ -25,9 +25,9 @@ PATIENT, ROUNDING = 1.0, 1e-9
 
 
 class Good:
-    """The textbook's computed torque; `mischief` is done instead when it is set."""
+    """The textbook's computed torque; `misbehaviour` is done instead when it is set."""
 
-    mischief = None
+    misbehaviour = None
 
     def __init__(self, dynamics):
         self.dynamics, self.starts = dynamics, 0
@@ -37,12 +37,12 @@ class Good:
         self.starts += 1
 
     def terms(self, state, reference):
-        if self.mischief is not None:
-            return self.mischief(state, reference)
+        if self.misbehaviour is not None:
+            return self.misbehaviour(state, reference)
         correction = 40.0 * (reference.qd - state.qd) + 400.0 * (reference.q - state.q)
-        weight = self.dynamics.gravity(state.q)
+        held = self.dynamics.gravity(state.q)
         motion = self.dynamics.inverse_dynamics(state.q, state.qd, reference.qdd)
-        return {'inertia': motion - weight, 'gravity': weight, 'external': state.external,
+        return {'inertia': motion - held, 'gravity': held, 'external': state.external,
                 'feedback': self.dynamics.mass_matrix(state.q) @ correction}
 
 
@@ -70,7 +70,7 @@ def test_it_follows_as_the_built_in_law_with_the_same_equation_does(loop):
     assert loop.control.mode is Mode.HOLD and np.abs(loop.error[-1]).max() < 1e-3
 
 
-def test_its_terms_are_told_and_their_sum_is_sent(loop):
+def test_its_terms_are_reported_and_their_sum_is_sent(loop):
     loop.run(0.6)
     terms = loop.control.terms
     np.testing.assert_allclose(terms[Term.GRAVITY], loop.dynamics.gravity(loop.plant.q), atol=1e-2)
@@ -101,7 +101,7 @@ def test_what_it_sees_it_cannot_change(loop):
 
     seen = []
     loop.run(0.3)
-    Good.made.mischief = vandal
+    Good.made.misbehaviour = vandal
     q, now = loop.plant.q.copy(), loop.now
     loop.cycle()
     np.testing.assert_array_equal(seen[0][0], q)
@@ -111,11 +111,11 @@ def test_what_it_sees_it_cannot_change(loop):
 
 def test_feedback_is_kept_within_the_motors(loop):
     def strong(state, reference):
-        return {'gravity': weight(state.q), 'feedback': 3.0 * MODEL.effort_limit}
+        return {'gravity': held(state.q), 'feedback': 3.0 * MODEL.effort_limit}
 
-    weight = loop.dynamics.gravity
+    held = loop.dynamics.gravity
     loop.run(0.3)
-    Good.made.mischief = strong
+    Good.made.misbehaviour = strong
     loop.run(0.15)
     terms, limit = loop.control.terms, loop.control.effort_limit
     assert np.all(np.abs(loop.torque) <= limit * (1 + ROUNDING)) and not loop.control.fault
@@ -133,7 +133,7 @@ def raises(state, reference):
     return {'gravity': 1 / len({})}
 
 
-def leaves(state, reference):
+def exits(state, reference):
     sys.exit('enough')
 
 
@@ -143,9 +143,9 @@ def late(state, reference):
 
 
 LINE = raises.__code__.co_firstlineno + 1
-MISCHIEF = {
+MISBEHAVIOURS = {
     'exception': (raises, 'own law Good: ZeroDivisionError: division by zero'),
-    'exit': (leaves, r'own law Good: SystemExit: enough \(test_control_own_law.py, line \d+, in'),
+    'exit': (exits, r'own law Good: SystemExit: enough \(test_control_own_law.py, line \d+, in'),
     'nan': (lambda state, _: {'gravity': state.q * np.nan},
             "own law Good: term 'gravity' is nan for joint 'joint1'"),
     'infinite': (lambda state, _: {'effort': np.where(np.arange(7) == 3, np.inf, 0.0)},
@@ -159,30 +159,30 @@ MISCHIEF = {
     'total': (lambda state, _: {'total': state.q}, "there is no term 'total'"),
     'array': (lambda state, _: state.q, 'terms returned ndarray; it must return a mapping'),
     'nothing': (lambda state, _: None, 'terms returned NoneType'),
-    'recursion': (lambda state, _: MISCHIEF['recursion'][0](state, _), 'RecursionError'),
+    'recursion': (lambda state, _: MISBEHAVIOURS['recursion'][0](state, _), 'RecursionError'),
     'late': (late, r'it took \S+ ms, own_law_deadline is 1e\+03 ms')}
 
 
-@pytest.mark.parametrize('mischief, words', MISCHIEF.values(), ids=MISCHIEF)
-def test_what_it_did_wrong_is_told(dynamics, mischief, words):
+@pytest.mark.parametrize('misbehaviour, words', MISBEHAVIOURS.values(), ids=MISBEHAVIOURS)
+def test_its_error_is_reported(dynamics, misbehaviour, words):
     runner = OwnLawRunner('Good', Good(dynamics), dynamics, PATIENT)
-    Good.made.mischief = mischief
-    assert re.search(words, ask(runner))
+    Good.made.misbehaviour = misbehaviour
+    assert re.search(words, problem_of(runner))
 
 
-def ask(runner):
+def problem_of(runner):
     return runner.evaluate(0.0, 1e-3, np.zeros((3, 7)), Reference.at_rest(np.zeros(7)))
 
 
 @pytest.mark.parametrize('kind', ['exception', 'nan', 'late'])
 def test_the_built_in_law_brings_the_arm_to_rest(loop, kind):
-    mischief, words = MISCHIEF[kind]
+    misbehaviour, words = MISBEHAVIOURS[kind]
     loop.run(0.3)
     loop.follow(loop.swing(1.0, 0.4), 1.0)
     loop.run(0.5)
     assert loop.control.mode is Mode.TRACK and np.abs(loop.plant.qd).max() > 0.3
     begin, q = len(loop.log) - 1, loop.plant.q.copy()
-    Good.made.mischief = mischief
+    Good.made.misbehaviour = misbehaviour
     loop.run(0.6)
     assert re.search(words, loop.control.fault), loop.control.fault
     assert loop.control.mode is Mode.HOLD and loop.control.law_at_work == 'computed_torque'
@@ -191,21 +191,21 @@ def test_the_built_in_law_brings_the_arm_to_rest(loop, kind):
     assert changes.max() < 0.012, 'the torque steps'
 
 
-def test_the_line_of_the_exception_is_told(loop):
+def test_the_line_of_the_exception_is_reported(loop):
     loop.run(0.3)
-    Good.made.mischief = raises
+    Good.made.misbehaviour = raises
     loop.cycle()
     assert f'(test_control_own_law.py, line {LINE}, in raises)' in loop.control.fault
 
 
 def test_after_a_fault_the_built_in_law_holds_until_the_mode_is_chosen_again(loop):
     loop.run(0.3)
-    Good.made.mischief = raises
+    Good.made.misbehaviour = raises
     loop.run(0.5)
     with pytest.raises(StateError, match='a fault is latched: own law Good'):
         loop.control.enter('own_law')
     loop.control.reset_fault()
-    Good.made.mischief = None
+    Good.made.misbehaviour = None
     loop.run(0.3)
     assert loop.control.law_at_work == 'computed_torque' and not loop.control.fault
     loop.follow(loop.swing(1.0, 0.3), 1.0)  # motions are possible
@@ -226,7 +226,7 @@ def test_stop_is_the_built_in_law_and_hold_is_not(loop):
     assert loop.control.message == 'stop was requested'
 
 
-def test_a_fault_of_somebody_else_takes_the_arm_away_as_well(loop):
+def test_a_fault_from_outside_disables_the_own_law(loop):
     loop.run(0.3)
     loop.control.fail('the guard is gone')
     loop.run(0.1)
@@ -345,12 +345,12 @@ def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatc
         loop.follow(loop.swing(1.0), 1.0)
         loop.run(3.0)
         assert loop.control.law_at_work == 'own_law' and not loop.control.fault
-        # a load that the model does not know leaves no error
+        # an unmodelled load causes no error
         assert np.abs(loop.plant.q - loop.control.reference.q).max() < 1e-4
     assert text == Path(sys.modules[Integrating.__module__].__file__).read_text(encoding='utf-8')
 
 
-def test_a_law_that_carries_nothing_is_refused_for_an_arm_that_weighs_something():
+def test_a_law_without_gravity_torque_is_refused_for_an_arm_that_needs_one():
     class Nothing:
         def __init__(self, _dynamics):
             pass

@@ -1,4 +1,4 @@
-"""Sensors that lie: what the arm does, what is said of it, and that honest ones are not blamed."""
+"""Faulty velocities: motion of the arm, reports, and no false alarms with nominal sensors."""
 
 from closed_loop import BENT
 from design import settings_of
@@ -19,8 +19,8 @@ DEGREES = 'reports a velocity that is 57.3 times the change of its position; it 
 OPPOSITE = 'reports a velocity that is -1.00 times the change of its position; its sign is opp'
 HOPS = 'hops to and fro by 0.05'
 REPEATED = 'no good data for 0.250 s: the same state is repeated, in which joint '
-# of each fault: how it is written, and what is said of it; motion begins at 0.65 s
-LIES = {
+# of each fault: its entry, and its report; motion begins at 0.65 s
+FAULTS = {
     'velocity zero': ('0 velocity_zero inf', GOAL),
     'velocity of one joint zero': ('0 velocity_zero {joint} inf', GOAL),
     'velocity zero at speed': ('1.35 velocity_zero inf', GOAL),
@@ -38,7 +38,7 @@ LIES = {
 
 
 def lying(robot, entry, **options):
-    """Return an arm with a fault, after a motion, and what is said of that."""
+    """Return an arm with a fault, after a motion, and the reports."""
     joint = 'panda_joint4' if robot == 'panda' else 'joint4'
     arm = LyingArm(robot, [entry.format(joint=joint)], **options).run(0.65)
     refused = arm.go(1.6)
@@ -47,9 +47,9 @@ def lying(robot, entry, **options):
 
 
 @pytest.mark.parametrize('robot, sprint', ROBOTS)
-@pytest.mark.parametrize('name', LIES)
+@pytest.mark.parametrize('name', FAULTS)
 def test_a_lie_moves_no_arm_out_of_bounds_and_is_named(robot, sprint, name):
-    entry, words = LIES[name]
+    entry, words = FAULTS[name]
     arm, text = lying(robot, entry, sprint=sprint)
     assert words in text
     assert arm.speed < 1.5 and arm.beyond < 0.02 and arm.torque_step < 1.0 + 1e-9
@@ -77,7 +77,7 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
     'law', sorted(laws.ROWS.keys() - {'gravity_compensation', 'computed_torque'}))
 @pytest.mark.parametrize('name', ['velocity zero', 'sign'])
 def test_a_lie_moves_no_arm_out_of_bounds_under_any_law(law, name, robot, sprint):
-    entry, words = LIES[name]
+    entry, words = FAULTS[name]
     arm, text = lying(robot, entry, sprint=sprint, cycle={'mode': law})
     assert words in text
     assert arm.speed < 1.5 and arm.beyond < 0.02 and arm.torque_step < 1.0 + 1e-9
@@ -179,15 +179,15 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
 
     arm._reports, lie[3] = reports, 3.0
     arm.run(0.3)
-    assert arm.control.fault == ("joint 'joint4' reports velocity 3, and its position stands "
-                                 'still; check its encoder')
+    assert arm.control.fault == ("joint 'joint4' reports velocity 3 rad/s, and its position "
+                                 'stands still; check its encoder')
     assert np.abs(arm.column(2)).max() < 0.2
 
 
 @pytest.mark.parametrize('source', ['auto', 'estimated'])
 @pytest.mark.parametrize('rate', [500.0, 100.0, 50.0])
 @pytest.mark.parametrize('joint', [3, 6])
-def test_an_arm_that_is_led_against_a_limit_does_not_shake(joint, rate, source):
+def test_an_arm_guided_against_a_limit_does_not_shake(joint, rate, source):
     """Protects from a brake that is too hard for slow torques, or late velocities."""
     model = dynamics_of('robodyn7').model
     pose = BENT.copy()
@@ -232,7 +232,7 @@ def test_an_arm_is_stopped_as_well_while_states_repeat_as_while_there_are_none(
     assert speeds[0] < 1.05 * speeds[1] + 0.02
 
 
-def test_states_at_twice_the_rate_of_the_encoders_spoil_nothing():
+def test_states_at_twice_the_rate_of_the_encoders_do_no_harm():
     once, twice = (LyingArm(rate=rate, twice=rate > 500.0).run(0.65) for rate in (500.0, 1000.0))
     for arm in (once, twice):
         assert arm.go(1.2, 0.9) == ''
@@ -251,7 +251,7 @@ def test_a_dead_bus_at_rest_is_silence_once_the_torque_should_have_shown():
 
 
 def test_an_arm_that_its_friction_holds_from_activation_on_has_no_dead_bus():
-    """Protects an arm whose effort under brakes is the weight, as is the first torque."""
+    """Protects an arm whose effort under brakes is the gravity torque, as is the first torque."""
     arm = LyingArm(plant={'friction': None, 'damping': None}, sprint=np.inf, rate=250.0,
                    pose=np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])).run(2.0)
     assert not arm.control.fault and (arm.column(4) != BETWEEN).all()
@@ -300,17 +300,17 @@ def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
 
 
 def test_outliers_are_replaced_and_counted():
-    honest, _ = lying('robodyn7', '0 reorder 0')
+    nominal, _ = lying('robodyn7', '0 reorder 0')
     arm, text = lying('robodyn7', '0.7 velocity_outliers joint4 inf -40')
     assert text == GOAL and arm.control.velocity_outliers == pytest.approx(2.95 * 500 / 50, abs=2)
-    assert arm.torque_step < honest.torque_step + 0.05
-    assert np.abs(arm.column(1) - honest.column(1)).max() < 1e-3
+    assert arm.torque_step < nominal.torque_step + 0.05
+    assert np.abs(arm.column(1) - nominal.column(1)).max() < 1e-3
 
 
 # --- no false alarms ----------------------------------------------------------------------------
 
 COARSE = {'resolution': 2.0 * np.pi / 4096, 'differentiate': True, 'velocity_cutoff': 16.0}
-HONEST = {
+NOMINAL = {
     'perfect': {}, 'of 12 bits': {'sensors': {'resolution': 2.0 * np.pi / 4096}},
     'differentiated': {'sensors': {'resolution': 1e-4, 'differentiate': True}},
     'coarse and filtered': {'sensors': COARSE},
@@ -321,12 +321,12 @@ HONEST = {
     'reported twice': {'sensors': COARSE, 'twice': True}}
 
 
-@pytest.mark.parametrize('name', HONEST)
+@pytest.mark.parametrize('name', NOMINAL)
 @pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0, 1000.0])
-def test_honest_sensors_are_not_blamed(name, rate):
+def test_nominal_sensors_are_not_blamed(name, rate):
     slow = rate == 50.0
     arm = LyingArm(rate=rate, jitter=0.1 if slow and name == 'reported twice' else 1.0,
-                   **HONEST[name], gains={'natural_frequency': 10.0 if slow else 20.0}).run(0.65)
+                   **NOMINAL[name], gains={'natural_frequency': 10.0 if slow else 20.0}).run(0.65)
     assert arm.go(1.2, 0.95) == ''
     arm.run(1.8)
     assert arm.control.message == GOAL and not arm.control.fault
@@ -335,13 +335,13 @@ def test_honest_sensors_are_not_blamed(name, rate):
     assert np.abs(arm.plant.q - arm.control.reference.q).max() < 0.01
 
 
-@pytest.mark.parametrize('name', HONEST)
+@pytest.mark.parametrize('name', NOMINAL)
 @pytest.mark.parametrize('event', ['drop', 'wall', 'wrap'])
-def test_honest_sensors_are_not_blamed_for_what_happens_to_the_arm(name, event):
+def test_nominal_sensors_are_not_blamed_for_disturbances_of_the_arm(name, event):
     turning = ('joint1', 'joint7') if event == 'wrap' else ()
     pose = np.where(np.isin(np.arange(7), (0, 6)), [3.0, 0, 0, 0, 0, 0, -3.0], BENT)
     wall = {'upper': BENT + 0.25, 'lower': BENT - 0.25} if event == 'wall' else {}
-    arm = LyingArm(**HONEST[name], jitter=0.5, plant=wall, continuous=turning,
+    arm = LyingArm(**NOMINAL[name], jitter=0.5, plant=wall, continuous=turning,
                    pose=pose if turning else BENT)
     link = arm.model.body_names[-1]
     arm.run(0.65)
@@ -380,7 +380,7 @@ def test_checks_can_be_switched_off():
 # --- before the arm is taken over ---------------------------------------------------------------
 
 def moved_by_hand(arm, seconds=0.5, speed=0.6):
-    """Let somebody move the joints of an arm that is not under control."""
+    """Move the joints of an arm that is not under control."""
     for _ in range(round(seconds * 500)):
         arm.plant.q += 0.002 * speed
         arm.plant.qd[:] = speed

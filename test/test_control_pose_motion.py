@@ -1,4 +1,4 @@
-"""A link is asked to a pose: how the reference gets there, and the arm behind it."""
+"""Motion of a link to a pose: of the reference, and of the arm that follows it."""
 
 from closed_loop import arm, BENT, MODEL, STRETCHED
 from design import change_settings, settings_of
@@ -93,7 +93,7 @@ def test_a_pose_is_reached_within_all_limits(dyn, seed, period):
     assert way.run().outcome == 'the target pose is reached'
     assert np.abs(way.pose - target).max() < 2e-5
     way.check_limits()
-    # straight: the link leaves the line by little
+    # straight: the link deviates little from the line
     start, line = pose_of(dyn, BENT)[:3, 3], target[:3, 3] - pose_of(dyn, BENT)[:3, 3]
     points = np.array([pose_of(dyn, q)[:3, 3] for q in way.column(0)[::20]]) - start
     beside = points - np.outer(points @ line, line) / (line @ line)
@@ -148,7 +148,7 @@ def test_what_is_out_of_reach_is_approached(dyn):
     assert 'tool0 is out of reach: the reference stops' in way.run().outcome
     left = np.linalg.norm(way.pose[:3, 3] - target[:3, 3])
     assert f'{1e3 * left:.3g} mm' in way.outcome
-    # stretched out towards it: nobody gets much farther
+    # stretched out towards it: there is not much more reach
     far = max(np.linalg.norm(pose_of(dyn, q)[:3, 3] - target[:3, 3]) * -1.0 for q in (
         np.random.default_rng(0).uniform(MODEL.lower, MODEL.upper, (3000, 7))))
     assert left < -far + 0.02
@@ -182,7 +182,7 @@ def test_the_reference_waits_for_an_arm_that_is_held_back(dyn):
     turned = Rotation.from_matrix(way.pose[:3, :3] @ start[:3, :3].T).magnitude()
     assert not way.outcome and np.abs(way.reference.qd).max() < 1e-2
     assert 0.9 < max(gone / SETTINGS.leash[0], turned / SETTINGS.leash[1]) < 1.1
-    assert way.run().outcome == 'the target pose is reached'  # once it is let go
+    assert way.run().outcome == 'the target pose is reached'  # once it is released
 
 
 @pytest.mark.parametrize('given, words', [
@@ -206,7 +206,7 @@ def quaternion(pose):
     return Rotation.from_matrix(pose[:3, :3]).as_quat()
 
 
-def ask(loop, pose):
+def command_pose(loop, pose):
     loop.control.reach(pose[:3, 3], quaternion(pose))
 
 
@@ -216,7 +216,7 @@ def test_an_arm_gets_to_a_pose_in_every_mode(loop, dyn, law):
     loop.control.enter(law)
     loop.run(0.3)
     target = pose_of(dyn, near(1, 0.3))
-    ask(loop, target)
+    command_pose(loop, target)
     begin = len(loop.log) - 1
     assert loop.control.mode is Mode.REACH
     for _ in range(4000):
@@ -240,10 +240,11 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
     changes = [lambda: control.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
                lambda: control.enter('operational_space'), lambda: gains(25.0, 'base'),
                lambda: control.enter('cartesian_impedance'), control.compensate_gravity,
-               lambda: ask(loop, pose_of(dyn, BENT)), lambda: control.enter('joint_impedance')]
+               lambda: command_pose(loop, pose_of(dyn, BENT)),
+               lambda: control.enter('joint_impedance')]
     loop.start(BENT)
     loop.run(0.2)
-    ask(loop, pose_of(dyn, near(2)))
+    command_pose(loop, pose_of(dyn, near(2)))
     begin = len(loop.log)
     for change in changes:
         loop.run(0.25)
@@ -260,13 +261,13 @@ def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
                        (lambda: loop.coast(0.02), 'the joint states are silent')):
         loop.start(BENT)
         loop.run(0.2)
-        ask(loop, target)
+        command_pose(loop, target)
         loop.run(0.5)
         end()
         assert control.mode in (Mode.STOP, Mode.HOLD) and control.message == words
         control.reset_fault()
     loop.start(BENT)
-    ask(loop, target)
+    command_pose(loop, target)
     loop.run(0.3)
     loop.follow(BENT, 2.0)
     assert control.mode is Mode.TRACK
@@ -311,7 +312,7 @@ def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
     expected = dyn.jacobian(loop.plant.q, LINK).T @ turn @ wrench
     np.testing.assert_allclose(loop.control.terms[Term.EXTERNAL], expected, atol=0.05)
     assert not before[Term.EXTERNAL].any()
-    loop.run(0.6)  # nobody asks for it any more
+    loop.run(0.6)  # it is not requested any more
     assert not loop.control.terms[Term.EXTERNAL].any()
 
 

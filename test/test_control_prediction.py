@@ -12,7 +12,7 @@ from robodyn_ros.simulation import Plant
 from design import gains_with
 from steps import array, body_of, doubles, filled, LONGEST_PAUSE
 
-# the weight, and some more
+# the gravity torque, and some more
 TORQUE = Dynamics(MODEL).gravity(BENT) + [4.0, -6.0, 1.0, 2.0, 0.06, 0.06, 0.004]
 
 
@@ -36,12 +36,12 @@ def test_it_moves_as_the_simulated_arm_does(armature):
     np.testing.assert_allclose(qd, plant.qd, atol=0.1)
 
 
-def test_how_often_it_is_asked_makes_little_difference():
+def test_the_rate_of_its_calls_makes_little_difference():
     often, seldom = (predicted(Dynamics(MODEL), 0.3, calls)[0] for calls in (300, 6))
     np.testing.assert_allclose(often, seldom, atol=5e-3)
 
 
-def test_what_the_driver_carries_is_no_part_of_the_torque():
+def test_gravity_compensated_by_the_driver_is_no_part_of_the_torque():
     q, _ = predicted(Dynamics(MODEL), 0.5, 1, 0.0 * TORQUE, longest=0.5,
                      driver_compensates_gravity=True)
     np.testing.assert_allclose(q, BENT, atol=1e-6)
@@ -86,7 +86,7 @@ def test_what_is_stiff_while_states_come_is_calm_without(gains):
     assert (np.abs(loop.torques[silent:]) < 0.9 * MODEL.effort_limit).all()
 
 
-def test_the_weight_of_a_silent_arm_is_that_of_where_it_should_be():
+def test_the_gravity_torque_of_a_silent_arm_is_that_of_its_predicted_position():
     loop = arm()
     loop.moving(share=0.8)
     seen = loop.plant.q.copy()
@@ -99,7 +99,7 @@ def test_a_joint_that_moves_no_mass_takes_nothing_from_the_others():
     bodies = {name: getattr(MODEL, name).copy() for name in ('mass', 'first_moment', 'inertia')}
     for values in bodies.values():
         values[-1] = 0.0
-    # the arm itself has that mass: only its model does not know
+    # the arm itself has that mass, its model does not
     loop = Loop(replace(MODEL, **bodies), q=BENT, plant=MODEL)
     loop.moving()
     loop.coast(1.0)

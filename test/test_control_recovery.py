@@ -1,4 +1,4 @@
-"""An arm beyond its position limits: taken over, and led inwards only."""
+"""An arm beyond its position limits: taken over, and moved inwards only."""
 
 from closed_loop import BENT, FLOATING, Loop, MODEL
 from design import settings_of
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import Mode, with_slots
 from robodyn_ros.control.settings import PositionLimits
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.exceptions import ParameterError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -83,7 +83,7 @@ def test_a_goal_farther_out_is_refused_with_numbers_that_differ():
 
 @pytest.mark.parametrize('law', TRACKING)
 @pytest.mark.parametrize('side', [1.0, -1.0])
-def test_an_arm_farther_out_is_held_and_led_inside(law, side):
+def test_an_arm_farther_out_is_held_and_guided_inside(law, side):
     q = beyond(0.05, side)
     loop = loop_at(q, settings_of(mode=law))
     loop.run(1.0)
@@ -152,7 +152,7 @@ def test_a_hand_leads_it_inwards_and_not_outwards(settings, side):
     assert side * loop.plant.q[JOINT] < max(moved, edge) + 1e-3, 'and does not come back'
 
 
-def test_torque_above_the_weight_does_not_push_outwards():
+def test_torque_above_the_gravity_torque_does_not_push_outwards():
     q = beyond(0.05)
     loop = loop_at(q)
     loop.run(0.6)
@@ -218,7 +218,7 @@ SLIDE = """<robot name="slide"><link name="base"/>
 <limit effort="20" velocity="2"/></joint></robot>"""
 
 
-def test_what_slides_is_told_in_millimetres_and_what_has_no_limits_has_no_walls():
+def test_prismatic_joints_are_reported_in_millimetres_and_joints_without_limits_have_no_walls():
     q = np.array([0.53, 4.0])
     loop = Loop(RobotModel.from_urdf(SLIDE), q=q, period=2e-3, lower=[-1.0, -np.inf],
                 upper=[2.0, np.inf])

@@ -1,4 +1,4 @@
-"""A floating arm shows the hand what another arm feels."""
+"""Reflection of the external torque of another arm to a floating one."""
 
 from closed_loop import BENT, Loop, MODEL
 import numpy as np
@@ -10,8 +10,8 @@ from robodyn_ros.exceptions import ArgumentError, ParameterError, StateError
 from design import settings_of
 from steps import array, doubles, filled
 
-FELT = np.zeros(7)
-FELT[1] = 4.0
+EXTERNAL = np.zeros(7)
+EXTERNAL[1] = 4.0
 
 
 def floating(**reflection):
@@ -27,33 +27,33 @@ def shown(loop):
     return loop.control.terms[Term.EFFORT]
 
 
-def feel(loop, torque, seconds):
-    """Tell of a torque at 50 Hz."""
+def send_torque(loop, torque, seconds):
+    """Send a torque at 50 Hz."""
     for _ in range(round(seconds / 0.02)):
         loop.control.reflect(loop.now, torque)
         loop.run(0.02)
 
 
-def test_it_is_felt_in_part_and_moves_the_arm_that_way():
+def test_it_is_reflected_in_part_and_moves_the_arm_that_way():
     loop = floating(gain=0.5)
-    feel(loop, FELT, 0.2)
-    np.testing.assert_allclose(shown(loop), 0.5 * FELT, atol=1e-3)
+    send_torque(loop, EXTERNAL, 0.2)
+    np.testing.assert_allclose(shown(loop), 0.5 * EXTERNAL, atol=1e-3)
     assert loop.plant.q[1] - BENT[1] > 1e-3
 
 
 def test_it_comes_and_goes_without_a_step():
     loop = floating(gain=1.0)
     begin = len(loop.torques)
-    feel(loop, FELT, 0.2)
+    send_torque(loop, EXTERNAL, 0.2)
     loop.run(0.3)
     steps = np.abs(np.diff(np.array(loop.torques)[begin:, 1]))
-    assert steps.max() < 0.1 * FELT[1]
+    assert steps.max() < 0.1 * EXTERNAL[1]
     assert np.abs(shown(loop)).max() < 1e-3, 'it timed out'
 
 
 def test_no_more_than_the_limit():
     loop = floating(gain=2.0, limit=0.02)
-    feel(loop, 1e3 * FELT, 0.2)
+    send_torque(loop, 1e3 * EXTERNAL, 0.2)
     assert shown(loop)[1] == pytest.approx(0.02 * MODEL.effort_limit[1], rel=1e-3)
     assert not loop.control.fault
 
@@ -74,13 +74,13 @@ def test_no_more_than_the_limit_in_either_direction(side):
 def test_only_while_it_floats():
     loop = floating(gain=1.0)
     loop.control.hold()
-    feel(loop, FELT, 0.4)
+    send_torque(loop, EXTERNAL, 0.4)
     assert not shown(loop).any()
 
 
-def test_what_was_felt_before_a_hold_is_not_felt_after_it():
+def test_a_torque_from_before_a_hold_is_not_reflected_after_it():
     loop = floating(gain=1.0)
-    feel(loop, FELT, 0.2)
+    send_torque(loop, EXTERNAL, 0.2)
     loop.control.hold()
     loop.run(1.0)
     loop.control.compensate_gravity()
@@ -91,11 +91,11 @@ def test_what_was_felt_before_a_hold_is_not_felt_after_it():
 def test_none_by_default_and_what_makes_no_sense_is_refused():
     loop = floating()
     with pytest.raises(StateError, match='reflection.gain is 0'):
-        loop.control.reflect(loop.now, FELT)
+        loop.control.reflect(loop.now, EXTERNAL)
     loop = floating(gain=1.0)
     with pytest.raises(ArgumentError, match=f"'{MODEL.joint_names[1]}' is nan"):
-        loop.control.reflect(loop.now, np.where(FELT > 0.0, np.nan, FELT))
-    for torque in (FELT[:3], 4.0):
+        loop.control.reflect(loop.now, np.where(EXTERNAL > 0.0, np.nan, EXTERNAL))
+    for torque in (EXTERNAL[:3], 4.0):
         with pytest.raises(ArgumentError, match='one for each of the 7 joints'):
             loop.control.reflect(loop.now, torque)
     loop.run(0.01)

@@ -1,4 +1,4 @@
-"""The end of control, inside the cycle: at rest, then the weight, which stays or fades away."""
+"""The end of control, inside the cycle: rest, gravity torque, release."""
 
 from closed_loop import BENT, FLOATING, HEAVY, Loop, MODEL
 from design import settings_of
@@ -28,7 +28,7 @@ def moving(**more):
     return loop
 
 
-def test_a_motion_ends_at_rest_and_the_weight_is_the_last_torque():
+def test_a_motion_ends_at_rest_and_the_gravity_torque_is_the_last_one():
     loop = moving(friction=True)
     assert shut_down(loop) == [Mode.STOP, Mode.HOLD, Mode.CARRY]
     assert loop.control.message == 'the controller leaves'
@@ -41,23 +41,23 @@ def test_a_motion_ends_at_rest_and_the_weight_is_the_last_torque():
     assert np.abs(loop.plant.q - rest).max() < 5e-3, 'the weight alone does not hold it'
 
 
-def test_the_weight_fades_away_in_its_time():
+def test_the_gravity_torque_is_released_in_its_time():
     loop = moving(friction=True)
     shut_down(loop, release=0.5)
     assert not loop.torque.any()
-    weight = np.abs(loop.torques).max(axis=1) > 0.0
+    not_zero = np.abs(loop.torques).max(axis=1) > 0.0
     begin = np.argmax(loop.times > loop.now - 0.5)
-    assert weight[begin:-1].all()
+    assert not_zero[begin:-1].all()
     half = np.argmax(loop.times > loop.now - 0.25)
     np.testing.assert_allclose(loop.torques[half], 0.5 * loop.dynamics.gravity(loop.q[half]),
                                atol=0.2)
     assert loop.largest_change < 1.0
 
 
-def test_a_load_that_the_weight_does_not_carry_is_caught_once_more():
+def test_a_load_beyond_the_gravity_torque_is_stopped_once_more():
     loop = moving(plant=HEAVY, gains={'ki': 400.0})
     modes = shut_down(loop)
-    # it swings without the integral, comes to rest, and is let go in the end
+    # it swings without the integral, comes to rest, and is released in the end
     assert modes.count(Mode.CARRY) == 2 and modes[-3:] == [Mode.STOP, Mode.HOLD, Mode.CARRY]
     assert loop.largest_change < 1.0
 
@@ -87,7 +87,7 @@ def test_a_torque_that_may_change_slowly_has_its_time():
     np.testing.assert_allclose(loop.torque, loop.control.gravity_torque(), atol=1e-9)
 
 
-def test_states_that_return_while_the_weight_is_carried_end_nothing():
+def test_states_that_return_in_mode_carrying_end_nothing():
     loop = moving(friction=True)
     shut_down(loop, release=1.0, silent=lambda now: int(now / 0.05) % 2)
     assert not loop.torque.any()
@@ -127,8 +127,8 @@ def test_it_ends_for_any_arm_that_is_shaken():
 def test_a_release_is_no_faster_than_the_torque_may_change():
     rate = 0.3 * MODEL.effort_limit
     loop = Loop(MODEL, settings_of(torque_rate_limit=rate), q=BENT)
-    weight = loop.control.gravity_torque().copy()
-    assert (np.abs(weight) / rate).max() > 0.4
+    not_zero = loop.control.gravity_torque().copy()
+    assert (np.abs(not_zero) / rate).max() > 0.4
     loop.plant.step = lambda torque: None  # something supports it
     loop.run(1.0)
     begin = len(loop.log)
@@ -136,7 +136,7 @@ def test_a_release_is_no_faster_than_the_torque_may_change():
     assert not loop.torque.any()
     changes = np.abs(np.diff(loop.torques[begin:], axis=0)) / loop.period
     assert (changes <= rate * (1.0 + 1e-9)).all()
-    assert loop.now - loop.times[begin] < 0.5 + (np.abs(weight) / rate).max()
+    assert loop.now - loop.times[begin] < 0.5 + (np.abs(not_zero) / rate).max()
 
 
 @pytest.mark.parametrize('period', [0.08, 0.095])

@@ -49,14 +49,14 @@ def leave(loop):
     loop.settle()
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.coast(0.3)
-    weight = loop.control.gravity_torque()
+    resting_torque = loop.control.gravity_torque()
     loop.control.deactivate()
-    loop.send(weight)
+    loop.send(resting_torque)
 
 
 def remain(loop, cause):
     """Let a second pass after a stop, as it does after this cause."""
-    if cause is leave:  # nobody is there any more, the last torque stays
+    if cause is leave:  # the process has ended, the last torque stays
         for _ in range(1000):
             loop.send(loop.torque)
     elif cause is silence_for_good:
@@ -80,10 +80,10 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
     assert speed > 0.6 * MODEL.velocity_limit.min()
     cause(loop)
     assert loop.control.mode in (Mode.HOLD, Mode.INACTIVE)
-    asked = np.abs(np.diff(loop.column(4)[begin:], axis=0)) / loop.period
-    if cause is silence:  # where states come back, what is asked begins anew from what is measured
-        asked = asked[45:]
-    assert np.all(asked <= LARGEST * 1.01)
+    reference_rate = np.abs(np.diff(loop.column(4)[begin:], axis=0)) / loop.period
+    if cause is silence:  # where states return, the reference starts anew from the measured state
+        reference_rate = reference_rate[45:]
+    assert np.all(reference_rate <= LARGEST * 1.01)
     rest = loop.plant.q.copy()
     assert np.all((loop.q > MODEL.lower) & (loop.q < MODEL.upper))
     remain(loop, cause)

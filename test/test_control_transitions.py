@@ -31,7 +31,7 @@ def unload(control):
 
 
 def changes(loop):
-    """Return all that can be asked of a controller, by name; each leaves a torque to go over."""
+    """Return all requests to a controller, by name; each needs a transition of the torque."""
     control = loop.control
 
     def linear_feedback():
@@ -69,7 +69,7 @@ CASES = [('computed_torque', True), ('own_law', True), ('linear_feedback', False
 
 @pytest.fixture(scope='module')
 def loop():
-    """Return a loop around an arm with a load of which the controller does not know."""
+    """Return a loop around an arm with a load that is unknown to the controller."""
     return Loop(SLOTTED, USUAL, q=BENT, plant=HEAVY, friction=True, own_law=Integrating)
 
 
@@ -202,7 +202,7 @@ def test_another_duration_counts_from_the_next_transition_on():
 
 
 @pytest.mark.parametrize('cycles', [0, 1, 3])
-def test_cancelled_it_leaves_the_torque_of_the_law(cycles):
+def test_cancelled_it_returns_the_torque_of_the_law(cycles):
     """Protects an arm in a collision from what is left of another torque."""
     over = Over().begin()
     for _ in range(cycles):
@@ -218,8 +218,8 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
     before = loop.torque
     begin = len(loop.log) - 1
     # less than what holds the heavier arm, and enough for what the model weighs
-    weight = np.abs(Dynamics(MODEL).gravity(loop.plant.q))
-    limit = 0.5 * (weight + np.abs(before)) + 0.1
+    gravity_torque = np.abs(Dynamics(MODEL).gravity(loop.plant.q))
+    limit = 0.5 * (gravity_torque + np.abs(before)) + 0.1
     change_settings(loop.control, effort_limit=limit, transition_time=0.0, torque_rate_limit=500.0)
     loop.run(0.2)
     changes = np.abs(np.diff(loop.torques[begin:], axis=0))
@@ -229,7 +229,7 @@ def test_limits_that_shrink_take_the_torque_down_at_its_rate():
 
 @pytest.mark.parametrize('tracking', ['computed_torque', 'shaped_impedance'])
 def test_gains_that_change_at_every_cycle_hold_no_torque_back(tracking):
-    """Protects an arm whose gains somebody drags: the torque has to follow state and reference."""
+    """Protects an arm whose gains change continuously: the torque follows state and reference."""
     loop = arm(q=BENT, settings=settings_of(mode=tracking, activation_time=0.05), gains={
         'friction_scale': 0.0}, period=0.01)
     loop.run(0.1)

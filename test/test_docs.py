@@ -15,7 +15,7 @@ from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 PAGES = sorted((ROOT / 'docs').glob('*.md'))
 TEXTS = [*PAGES, *sorted(ROOT.glob('*.md'))]
 URDF = str(ROOT / 'urdf' / 'robodyn7.urdf')
-# where control_msgs is installed, or a parameter asks for it
+# where control_msgs is installed, or a parameter enables it
 OPTIONAL = {('out', '~/controller_state'), ('action', '~/follow_joint_trajectory'),
             ('out', 'joint_commands'), ('out', '/clock'), ('out', 'robot_description'),
             ('in', 'robot_description')}

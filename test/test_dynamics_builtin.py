@@ -1,4 +1,4 @@
-"""Methods of an instance are built-in functions: whoever keeps one, from when on, and what not."""
+"""Methods of an instance as built-in functions: references, from when on, and which not."""
 
 from copy import copy
 import inspect

@@ -1,9 +1,9 @@
 """
 The cache of machine code on disk.
 
-Whatever is in the folder, and whoever else uses it at the time, results are right: an entry
-that is not sound is built again, and a folder that cannot be used, or that others can write to,
-is left alone.
+Whatever is in the folder, and whatever other process uses it at the time, results are right: an
+entry that is not sound is built again, and a folder that cannot be used, or that others can write
+to, is not touched.
 """
 
 import ctypes
@@ -83,7 +83,7 @@ def flipped(data, place):
     return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1:]
 
 
-SPOILED = {
+DAMAGES = {
     'empty': lambda data: b'', 'one byte': lambda data: data[:1],
     'no content': lambda data: data[:49], 'half': lambda data: data[:len(data) // 2],
     'all but one': lambda data: data[:-1], 'longer': lambda data: data + b'\0',
@@ -95,19 +95,19 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize('spoil', SPOILED)
-def test_a_spoiled_entry_is_rebuilt(cache, spoil):
+@pytest.mark.parametrize('damage', DAMAGES)
+def test_a_damaged_entry_is_rebuilt(cache, damage):
     entry, = entries(cache)
     sound = entry.read_bytes()
-    assert SPOILED[spoil](sound) != sound
-    entry.write_bytes(SPOILED[spoil](sound))
+    assert DAMAGES[damage](sound) != sound
+    entry.write_bytes(DAMAGES[damage](sound))
     assert not loaded('one', cache)
     assert loaded('one', cache)
     assert entries(cache) == [entry]
     assert entry.read_bytes() == sound
 
 
-def test_the_entry_of_another_key_is_foreign(cache):
+def test_the_entry_of_another_key_is_not_used(cache):
     first, = entries(cache)
     loaded('other', cache)
     second, = set(entries(cache)) - {first}
@@ -207,7 +207,7 @@ def test_variables_choose_the_folder(tmp_path, monkeypatch, results):
 
 @pytest.mark.skipif(not hasattr(os, 'geteuid'), reason='no owners and modes here')
 @pytest.mark.parametrize('mode', [0o777, 0o770, 0o702, 0o1777])
-def test_a_folder_that_others_can_write_to_is_not_trusted(cache, mode):
+def test_a_folder_that_others_can_write_to_is_not_used(cache, mode):
     entry, = entries(cache)
     cache.chmod(mode)
     assert not loaded('one', cache)
@@ -218,7 +218,7 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(cache, mode):
 
 
 @pytest.mark.skipif(not hasattr(os, 'geteuid'), reason='no owners and modes here')
-def test_a_folder_of_somebody_else_is_not_trusted(cache, monkeypatch):
+def test_a_folder_of_another_user_is_not_used(cache, monkeypatch):
     other = os.geteuid() + 1
     monkeypatch.setattr(os, 'geteuid', lambda: other)
     assert not loaded('one', cache)
@@ -254,7 +254,7 @@ def test_a_link_in_place_of_the_folder_is_not_followed(cache, tmp_path):
 
 
 def test_a_folder_that_is_swapped_after_it_was_checked_is_not_read(cache, tmp_path, monkeypatch):
-    """What was opened counts, wherever its path leads by now."""
+    """What was opened counts, whatever its path refers to by now."""
     other = tmp_path / 'other'
     machine.load('one', lambda: machine.Ir(ANSWER.replace('42', '13')), other)
 
@@ -310,8 +310,8 @@ def assert_results(text):
         assert_close([float.fromhex(x) for x in line.split()], values.ravel(), 1e-12)
 
 
-def test_a_writer_that_is_killed_leaves_no_entry_that_is_read(cache):
-    """What it leaves is a temporary file, which nobody takes for an entry."""
+def test_a_killed_writer_creates_no_entry_that_is_read(cache):
+    """What remains is a temporary file, which is not taken for an entry."""
     entry, = entries(cache)
     half = entry.read_bytes()[:100]
     (cache / 'tmpkilled.part').write_bytes(half)

@@ -1,4 +1,4 @@
-"""The mass that a link shows to a push, and what is said where it cannot be pushed."""
+"""Effective mass of a link, and reports where it cannot move."""
 
 from analysed_robots import EXACT, last_link, make, states, TEXTS
 import numpy as np

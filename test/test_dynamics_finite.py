@@ -11,7 +11,7 @@ import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
-SPOILS = (np.nan, np.inf, -np.inf)
+NOT_FINITE = (np.nan, np.inf, -np.inf)
 # about a vertical axis: no torque of gravity depends on its angle, and its own is always zero
 TURNTABLE = ('<robot name="turntable"><link name="root"/><link name="table"><inertial>'
              '<origin xyz="0.1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
@@ -28,7 +28,7 @@ def dyn(request):
 def test_a_torque_that_does_not_depend_on_the_position(backend):
     turntable = Dynamics(RobotModel.from_urdf(TURNTABLE), backend=backend)
     assert turntable.gravity([0.3]) == 0.0
-    for value in SPOILS:
+    for value in NOT_FINITE:
         q = np.array([value])
         for _ in range(2):  # by way of the method, and without it
             assert np.isnan(turntable.gravity(q)) and np.isnan(turntable.mass_matrix(q))
@@ -36,9 +36,9 @@ def test_a_torque_that_does_not_depend_on_the_position(backend):
             assert np.isnan(turntable.forward_kinematics(q, 'root')).all()
 
 
-@pytest.mark.parametrize('value', SPOILS)
+@pytest.mark.parametrize('value', NOT_FINITE)
 @pytest.mark.parametrize('name, count, rest', CALLS + PARTS[:3])
-def test_one_number_spoils_the_result_of_its_state_and_of_no_other(dyn, name, count, rest, value):
+def test_one_number_makes_the_result_of_its_state_alone_nan(dyn, name, count, rest, value):
     call = getattr(dyn, name)
     batch = arrays(count, 6)
     expected = call(*batch, *rest)
@@ -51,17 +51,17 @@ def test_one_number_spoils_the_result_of_its_state_and_of_no_other(dyn, name, co
         rows = call(*given, *rest)
         # of what has several parts, each has rows
         axis = 1 if isinstance(rows, tuple) or name.endswith('derivatives') else 0
-        spoilt, sound = np.take(rows, 4, axis), np.delete(rows, 4, axis)
-        assert np.isnan(spoilt).all()
+        affected, sound = np.take(rows, 4, axis), np.delete(rows, 4, axis)
+        assert np.isnan(affected).all()
         np.testing.assert_array_equal(sound, np.delete(expected, 4, axis))
 
 
 @pytest.mark.parametrize('name, count, rest', WITH_OUT)
-def test_a_spoilt_argument_may_be_the_result(dyn, name, count, rest):
+def test_an_argument_that_is_not_finite_may_be_the_result(dyn, name, count, rest):
     q = arrays(count)
     if np.shape(getattr(dyn, name)(*q, *rest)) != (JOINTS,):
         return
-    for value in SPOILS:
+    for value in NOT_FINITE:
         for position in range(count):
             given = [each.copy() for each in q]
             given[position][2] = value
@@ -70,7 +70,7 @@ def test_a_spoilt_argument_may_be_the_result(dyn, name, count, rest):
             assert np.isnan(out).all()
 
 
-def test_threads_find_a_spoilt_row():
+def test_threads_detect_a_row_that_is_not_finite():
     many = Dynamics(MODEL, threads=3)
     q = np.zeros((40, JOINTS))
     q[33, 1] = np.nan

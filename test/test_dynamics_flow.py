@@ -116,7 +116,7 @@ def test_only_the_chosen_case_runs():
     assert calls == [6.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]
 
 
-def test_lanes_that_want_nothing_call_nothing():
+def test_lanes_without_a_call_call_nothing():
     calls = []
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
         lambda given, out: calls.append(ctypes.c_double.from_address(given).value))
@@ -391,8 +391,8 @@ def test_a_sequence_of_functions_becomes_part_of_the_program():
 def test_rollouts_with_tables(backend, rows):
     def step(tree, runtime, state, constants, inputs, path, laws):
         time, q = state
-        wanted, = lookup(path, last_not_after(path, time), (1,))
-        return [time + inputs[0], q + call(laws, constants[0], [wanted - q], outputs=1)[0]]
+        reference, = lookup(path, last_not_after(path, time), (1,))
+        return [time + inputs[0], q + call(laws, constants[0], [reference - q], outputs=1)[0]]
 
     half = Function(lambda x: [0.5 * x[0]], {'x': 1}, {'y': 1})
     run = Dynamics(RobotModel.from_urdf(ARM), backend=backend).rollout(
@@ -465,8 +465,8 @@ def test_a_cycle_in_small():
     gets no torque.
     """
     def spring(x):
-        q, qd, wanted = x
-        return [40.0 * (wanted - q) - 4.0 * qd]
+        q, qd, reference = x
+        return [40.0 * (reference - q) - 4.0 * qd]
 
     def gravity(x):
         return [9.81 * sincos(x[0])[0]]
@@ -476,8 +476,8 @@ def test_a_cycle_in_small():
         time, missed = memory
         time = when(finite(dt), time + dt, time)
         begin, position, velocity = lookup(path, last_not_after(path, time), range(3))
-        wanted = position + velocity * (time - begin)
-        torque, = call(laws, law, [q, qd, wanted], outputs=1)
+        reference = position + velocity * (time - begin)
+        torque, = call(laws, law, [q, qd, reference], outputs=1)
         good = finite(torque)
         return when(good, torque, 0.0), [time, missed + no(good)]
 
@@ -507,12 +507,13 @@ def test_a_cycle_in_small():
 def test_a_function_of_a_robot_is_found_again_in_the_cache(tmp_path):
     model = RobotModel.from_urdf(ARM)
     made = [Dynamics(model, cache=tmp_path).function(
-        weight, {'runtime': 3, 'q': model.nv}, {'torque': model.nv}, 'weight') for _ in range(2)]
+        gravity_torque, {'runtime': 3, 'q': model.nv}, {'torque': model.nv}, 'g')
+        for _ in range(2)]
     q = np.linspace(0.1, 0.7, model.nv)
     np.testing.assert_array_equal(*(each(model.gravity, q) for each in made))
     np.testing.assert_allclose(made[0](model.gravity, q), Dynamics(model).gravity(q), rtol=1e-12)
     assert len(list(tmp_path.glob('*.o'))) == 1
 
 
-def weight(tree, runtime, q):
+def gravity_torque(tree, runtime, q):
     return algorithms.gravity(tree, runtime, q)

@@ -1,7 +1,7 @@
 """
 Machine code for other processors than this one.
 
-A processor without AVX and FMA is played by telling LLVM of the oldest x86-64: the same checks
+A processor without AVX and FMA is simulated by giving LLVM the oldest x86-64: the same checks
 must hold. For 64-bit ARM, where nothing runs it here, the code is made and looked at.
 """
 
@@ -28,7 +28,7 @@ import llvmlite.binding as llvm
 import numpy as np
 llvm.get_host_cpu_name = lambda: 'x86-64'
 def unknown():
-    raise RuntimeError('LLVM cannot tell')
+    raise RuntimeError('LLVM has no answer')
 llvm.get_host_cpu_features = unknown
 from dynamics_calls import arrays, CALLS, MODEL, PARTS
 from random_programs import RandomListProgram

@@ -3,7 +3,7 @@ The dynamics of real robots against MuJoCo.
 
 MuJoCo keeps rotations as quaternions and inertias by their principal axes: each link costs a few
 more roundings than a matrix product. Nothing is regularised, so round-off is all that is left,
-some 1e-14 of the size of the result for the largest robots; 1e-12 leaves two digits of room.
+some 1e-14 of the size of the result for the largest robots; 1e-12 has two digits of margin.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ def test_forces(case):
         assert_close(dyn.inverse_dynamics(q, qd, qdd), oracle.inverse_dynamics(q, qd, qdd),
                      TOLERANCE, what='torque')
         M = oracle.mass_matrix(q)
-        size = np.max(np.abs(M))  # for rotors on balanced axes, which feel nothing at all
+        size = np.max(np.abs(M))  # for rotors on balanced axes, whose torque is zero
         assert_close(dyn.bias(q, qd), oracle.bias(q, qd), TOLERANCE, size, 'bias')
         assert_close(dyn.gravity(q), oracle.bias(q, 0 * q), TOLERANCE, size, 'gravity')
         assert_close(dyn.mass_matrix(q), M, TOLERANCE, what='mass matrix')

@@ -117,7 +117,7 @@ def test_calls_that_do_not_fit(dyn):
             dyn.effective_mass(q, link)
 
 
-def test_derivative_by_tau_tells_what_a_push_does(dyn):
+def test_derivative_by_tau_predicts_the_effect_of_a_push(dyn):
     q, qd, tau = arrays(3)
     _, _, inverse = dyn.forward_dynamics_derivatives(q, qd, tau)
     assert_close(inverse @ dyn.mass_matrix(q), np.eye(JOINTS), SOLVED)

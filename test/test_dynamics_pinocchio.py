@@ -2,7 +2,7 @@
 The dynamics of real robots and of random trees against Pinocchio.
 
 Both sides do the same sums in another order, so they differ by rounding only: some 1e-15 of the
-size of the result for an arm, 2e-14 for a hundred joints. 1e-12 leaves two digits of room.
+size of the result for an arm, 2e-14 for a hundred joints. 1e-12 has two digits of margin.
 """
 
 import numpy as np

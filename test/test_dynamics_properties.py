@@ -38,7 +38,7 @@ def dyn(text):
 
 @pytest.fixture(scope='module')
 def last(dyn):
-    """Name of the last link, carried by most of the joints."""
+    """Name of the last link, moved by most of the joints."""
     return list(dyn.model.links)[-1]
 
 
@@ -211,7 +211,7 @@ def test_acceleration_of_the_link_at_constant_joint_velocity(dyn, last):
 
 
 def test_wrench_by_the_environment_relieves_the_motors(dyn, last):
-    """The weight of a mass hung on a link is a wrench on it: the motors feel both alike."""
+    """The weight of a mass on a link is a wrench on it: both have the same joint torques."""
     mass = 1.7
     loaded = Dynamics(dyn.model.with_payload(last, mass))
     weight = {last: np.concatenate([mass * dyn.model.gravity, np.zeros(3)])}

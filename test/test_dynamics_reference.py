@@ -2,7 +2,7 @@
 The dynamics against worked systems of the textbooks, to round-off.
 
 All differences here are rounding of a few dozen operations, some 1e-15 of the largest term; 1e-12
-leaves three digits of room and still catches every wrong term.
+has three digits of margin and still detects every wrong term.
 """
 
 import closed_forms

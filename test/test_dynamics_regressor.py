@@ -140,7 +140,7 @@ def test_base_parameters_of_the_pendulum():
     """What is kept is named after the body nearest to the base, and groups the others."""
     found = robot(systems.TWO_R_POINT_MASSES.path).base_parameters()
     p = systems.TWO_R_POINT_MASSES.numbers()
-    # axes are -y: body 1 carries the mass of body 2 at the distance L1
+    # axes are -y: body 1 moves the mass of body 2 at the distance L1
     np.testing.assert_array_equal(found.columns, [1, 3, 5, 11, 13, 15])
     np.testing.assert_allclose(found.projection[:3, 10], [p.L1, 0.0, p.L1 ** 2], atol=1e-12)
 

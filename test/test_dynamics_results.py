@@ -1,4 +1,4 @@
-"""Results of compiled calls: arrays are used again only when nobody holds them."""
+"""Results of compiled calls: arrays are used again only without references to them."""
 
 import threading
 import weakref
@@ -9,7 +9,7 @@ import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 
-SPOILS = {
+ALTERATIONS = {
     'locked': lambda array: array.setflags(write=False),
     'reshaped': lambda array: setattr(array, 'shape', (-1, 1)),
     'reinterpreted': lambda array: setattr(array, 'dtype', np.int64),
@@ -50,7 +50,7 @@ def test_whatever_refers_to_a_result_keeps_it(dyn, held):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_results_nobody_holds_are_used_again(dyn):
+def test_results_without_references_are_used_again(dyn):
     q = states(1)[0]
     addresses = set()
     for _ in range(50):
@@ -66,12 +66,12 @@ def test_results_nobody_holds_are_used_again(dyn):
     assert len(addresses) <= 4 and not addresses & {each.ctypes.data for each in kept}
 
 
-@pytest.mark.parametrize('spoil', SPOILS.values(), ids=SPOILS)
-def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, spoil):
+@pytest.mark.parametrize('alter', ALTERATIONS.values(), ids=ALTERATIONS)
+def test_a_result_that_was_altered_and_dropped_is_not_handed_out(dyn, alter):
     q = states(1)[0]
     expected = dyn.gravity(q).copy()
     for _ in range(20):
-        spoil(dyn.gravity(q))
+        alter(dyn.gravity(q))
         result = dyn.gravity(q)
         assert result.shape == (JOINTS,) and result.dtype == np.float64
         assert result.flags.writeable

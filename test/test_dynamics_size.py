@@ -42,7 +42,7 @@ def test_a_thousand_joints_are_not_compiled(thousand):
 def test_what_is_too_large_to_be_compiled_is_named():
     model = RobotModel.from_urdf(chain(81))
     with warnings.catch_warnings():
-        warnings.simplefilter('error')  # asked for by name, or within what is compiled
+        warnings.simplefilter('error')  # requested by name, or within what is compiled
         for dyn in (Dynamics(model, backend='python'), Dynamics(model)):
             assert dyn.compiled == (dyn.backend == 'auto')
     q, qd, _ = state(81)
@@ -54,7 +54,7 @@ def test_what_is_too_large_to_be_compiled_is_named():
 
 
 def test_a_thousand_joints(thousand):
-    """Check what runs from joint to joint by identities that need nobody else."""
+    """Check recursions by identities that need no other library."""
     q, qd, qdd = state(1000)
     tau = thousand.inverse_dynamics(q, qd, qdd)
     assert_close(thousand.forward_dynamics(q, qd, tau), qdd, 1e-6)

@@ -18,7 +18,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
 from robodyn_ros.export.names import identifier
 from robodyn_ros.model import RobotModel
-from test_control_cycle import assert_same, LARGEST, Wanderer
+from test_control_cycle import assert_same, LARGEST, RandomWalk
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 SMALL = URDF / 'reference' / 'two_link_payload.urdf'
@@ -81,15 +81,15 @@ def dynamics_input(states):
 
 
 @lru_cache(maxsize=None)
-def wandered(robot, steps, seed=0):
+def random_cycles(robot, steps, seed=0):
     """Return an export of a random walk's controller, and its cycles: inputs and results."""
-    wanderer = Wanderer(robot, seed)
-    bound, cycles = wanderer.host.bound, []
+    walk = RandomWalk(robot, seed)
+    bound, cycles = walk.host.bound, []
     for _ in range(steps):
-        floats, compiled = wanderer.step()
+        floats, compiled = walk.step()
         cycles.append((np.array(bound.segments), bound.state.copy(), bound.before.copy(),
                        bound.program.copy(), floats, compiled))
-    export = Export(wanderer.model, ('cycle', *DYNAMICS), laws.NAMES, 'arm', wanderer.control)
+    export = Export(walk.model, ('cycle', *DYNAMICS), laws.NAMES, 'arm', walk.control)
     return export, cycles
 
 
@@ -131,7 +131,7 @@ def test_dynamics_in_c_are_those_of_python(robot, flags, tmp_path):
 @needs_compiler
 @pytest.mark.parametrize('flags', [OFF, FAST], ids=['off', 'fast'])
 def test_the_cycle_in_c_is_that_on_floats_and_in_machine_code(flags, tmp_path):
-    export, cycles = wandered(SMALL, 400)
+    export, cycles = random_cycles(SMALL, 400)
     sources = project(export, tmp_path)
     program = build(tmp_path, NATIVE, (*STRICT, *flags), sources)
     check_cycles(run(NATIVE, program, cycles_input(cycles)), export, cycles)
@@ -141,7 +141,7 @@ def test_the_cycle_in_c_is_that_on_floats_and_in_machine_code(flags, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize('robot', [SEVEN, MIXED], ids=['robodyn7', 'mixed'])
 def test_the_cycle_in_c_on_more_joints(robot, tmp_path):
-    export, cycles = wandered(robot, 600)
+    export, cycles = random_cycles(robot, 600)
     sources = project(export, tmp_path)
     program = build(tmp_path, NATIVE, (*STRICT, *FAST), sources)
     check_cycles(run(NATIVE, program, cycles_input(cycles)), export, cycles)
@@ -149,7 +149,7 @@ def test_the_cycle_in_c_on_more_joints(robot, tmp_path):
 
 @needs_compiler
 def test_sanitizers_find_nothing(tmp_path):
-    export, cycles = wandered(SMALL, 400)
+    export, cycles = random_cycles(SMALL, 400)
     sources = project(export, tmp_path)
     try:
         program = build(tmp_path, NATIVE, SANITIZED, sources)
@@ -170,11 +170,11 @@ def test_the_example_holds_and_follows(tmp_path):
     sources = project(export, tmp_path)
     program = build(tmp_path, NATIVE, (*STRICT, '-O1'), [
         'main.c', *(each for each in sources if each != 'driver.c')])
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     for what in ('hold', 'follow'):
-        line = next(each for each in said.splitlines() if each.startswith(what))
+        line = next(each for each in printed.splitlines() if each.startswith(what))
         assert 'mode 1, fault 0' in line and float(line.split()[-1]) < 1e-3, line
-    assert f'{export.name}_cycle: ' in said
+    assert f'{export.name}_cycle: ' in printed
 
 
 @needs_compiler
@@ -194,7 +194,7 @@ def test_the_header_is_one_of_cpp(tmp_path):
     compiler = shutil.which('c++')
     if compiler is None:
         pytest.skip('there is no C++ compiler')
-    export, _ = wandered(SMALL, 400)
+    export, _ = random_cycles(SMALL, 400)
     write(export.header_files(), tmp_path)
     (tmp_path / 'use.cpp').write_text(f'#include "{export.name}.h"\n')
     subprocess.run([compiler, '-Wall', '-Wextra', '-pedantic', '-Werror', '-c', 'use.cpp'],
@@ -213,7 +213,7 @@ def skip_without(machine):
 @pytest.mark.parametrize('machine', CROSS, ids=lambda each: each.name)
 def test_other_machines_compute_the_same_bits(machine, tmp_path):
     skip_without(machine)
-    export, cycles = wandered(SMALL, 400)
+    export, cycles = random_cycles(SMALL, 400)
     sources = project(export, tmp_path)
     states = random_states(export.model.nv, 200)
     found = [[run(each, build(tmp_path, each, ('-std=c99', *OFF), sources), given)
@@ -228,7 +228,7 @@ def test_object_files_compute_the_same(machine, tmp_path):
     skip_without(machine)
     if machine is NATIVE and os.uname().machine != 'x86_64':
         pytest.skip('this machine is no x86-64')
-    export, cycles = wandered(SMALL, 400)
+    export, cycles = random_cycles(SMALL, 400)
     files = {**export.header_files(), 'driver.c': driver(export),
              'arm.o': export.object_file(machine.triple)}
     write(files, tmp_path)
@@ -266,7 +266,7 @@ def test_the_same_input_gives_the_same_bytes():
 
 
 def test_fields_of_the_header_are_those_of_the_blocks():
-    export, _ = wandered(SMALL, 400)
+    export, _ = random_cycles(SMALL, 400)
     text = export.c_files()['arm.h']
     size = export.cycle.made.sizes['memory']
     assert f'/* {int(size)} doubles; ' in text
@@ -275,7 +275,7 @@ def test_fields_of_the_header_are_those_of_the_blocks():
 
 
 def test_c_takes_nothing_but_what_is_stated():
-    export, _ = wandered(SMALL, 400)
+    export, _ = random_cycles(SMALL, 400)
     files = export.c_files()
     text = '\n'.join(content for name, content in files.items() if name != 'main.c')
     assert 'malloc' not in text and 'goto' not in text
@@ -305,12 +305,12 @@ def test_the_command_writes_measures_and_reports(tmp_path, capsys):
     folder = tmp_path / 'arm'
     assert main(['export', str(SMALL), str(folder), '--functions', 'gravity,jacobian',
                  '--prefix', 'My Arm', '--c', '--object', 'aarch64-linux-gnu']) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {
         'my_arm.h', 'my_arm_internal.h', 'my_arm_data.c', 'my_arm_dynamics.c', 'main.c',
         'CMakeLists.txt', 'my_arm_aarch64-linux-gnu.o'}
     if not NATIVE.missing():
-        assert 'us per call' in said and 'my_arm_gravity' in said
+        assert 'us per call' in printed and 'my_arm_gravity' in printed
 
 
 def test_the_command_names_a_mistake(tmp_path, capsys):

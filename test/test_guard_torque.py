@@ -84,23 +84,23 @@ def test_an_arm_with_wrong_masses_sinks_by_a_few_thousandths(masses):
     assert loose.sink() > 0.1, 'without a hold it is lost'
 
 
-def test_a_moving_arm_is_left_where_its_damping_leaves_it():
+def test_a_moving_arm_is_held_where_its_damping_stops_it():
     held = Held().take_over(qd=SPEED).run(1.5)
     rest = HOME + SPEED / held.values.damping
     np.testing.assert_allclose(held.track[-1], rest, atol=0.01)
     overshoot = np.array(held.track) - np.array(held.track[-1])
     assert (np.sign(SPEED) * overshoot).max() < 2e-3, 'it comes from one side'
     assert np.abs(held.plant.qd).max() < 1e-3
-    weight = Dynamics(MODEL).gravity(held.plant.q)
-    np.testing.assert_allclose(held.torques[-1], weight, atol=0.1)
+    gravity_torque = Dynamics(MODEL).gravity(held.plant.q)
+    np.testing.assert_allclose(held.torques[-1], gravity_torque, atol=0.1)
 
 
-def test_speed_is_lost_at_the_pace_that_was_asked_for():
+def test_speed_decays_at_the_requested_rate():
     held = Held().take_over(qd=SPEED).run(0.25)
     np.testing.assert_allclose(held.plant.qd, SPEED * np.exp(-2.5), atol=0.05)
 
 
-def test_whoever_is_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
+def test_a_push_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
     held = Held(hold_effort=0.1).take_over().run(0.2)
     push = np.zeros(7)
     push[1] = 0.05 * MODEL.effort_limit[1]
@@ -119,10 +119,10 @@ def test_whoever_is_stronger_than_the_hold_moves_the_arm_and_it_stays_there():
 
 def test_the_hold_is_bounded():
     held, push = Held(hold_effort=0.1).take_over(), 0.15 * MODEL.effort_limit
-    for _ in range(20):  # a push that the weight and a tenth of the limits cannot withstand
+    for _ in range(20):  # a push stronger than the gravity torque and a tenth of the limits
         before = held.plant.q.copy()
         held.run(0.02, push)
-        # what is sent while the arm does not see it move is the hold and the weight
+        # what is sent while the state does not change is the hold and the gravity torque
         torque = held.guard.update_without_state(10.0) - Dynamics(MODEL).gravity(held.track[-2])
         assert (np.abs(torque) <= 0.1 * MODEL.effort_limit * (1.0 + 1e-9)).all()
     assert np.abs(held.plant.q - before).max() > 1e-3
@@ -173,7 +173,7 @@ def test_it_is_stable_also_if_states_are_rare(period):
 # --- beyond a position limit -------------------------------------------------------------------
 
 @pytest.mark.parametrize('side', [1.0, -1.0])
-def test_an_arm_beyond_its_limits_is_held_there_and_led_inwards_only(side):
+def test_an_arm_beyond_its_limits_is_held_there_and_guided_inwards_only(side):
     held, joint = Held(), 3
     held.plant = Plant(MODEL, STEP, damping=0.0, friction=0.0, lower=MODEL.lower - 0.5,
                        upper=MODEL.upper + 0.5)

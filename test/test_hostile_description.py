@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import CONTROLLER, NODE, said  # noqa: E402
+from controller_node import CONTROLLER, logged, NODE  # noqa: E402
 from fake_arm import URDF  # noqa: E402
 from fuzz_attacks import ATTACKS  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
@@ -44,7 +44,7 @@ def describe(probe):
 
 
 def configure(probe):
-    """Ask the node to configure itself; return whether it did."""
+    """Request the configuration of the node; return whether it succeeded."""
     transition = Transition(id=Transition.TRANSITION_CONFIGURE)
     return probe.call(ChangeState, f'{NODE}/change_state', transition=transition).success
 
@@ -62,7 +62,7 @@ def test_an_attack_is_refused_and_the_node_answers(probe, controller, describe, 
     start = time.monotonic()
     assert state(probe) == State.PRIMARY_STATE_UNCONFIGURED
     assert time.monotonic() - start < SOON
-    probe.until(lambda: said(controller, words, since), words)
+    probe.until(lambda: logged(controller, words, since), words)
     assert controller.alive
 
 

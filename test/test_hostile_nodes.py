@@ -18,7 +18,7 @@ from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller import loop, node as controller, parameters  # noqa: E402
+from robodyn_ros.nodes.controller import main_loop, node as controller, parameters  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
 from robodyn_ros.safety import GuardState  # noqa: E402
@@ -29,7 +29,7 @@ NO_TYPE = 77     # of a parameter
 CONTROLLER = controller.NAME
 NODES = {
     'guard': (GuardNode, GuardNode.work, {'timeout': 0.1}),
-    'controller': (controller.ControllerNode, loop.work, {'autostart': False}),
+    'controller': (controller.ControllerNode, main_loop.work, {'autostart': False}),
     'simulator': (SimulatorNode, SimulatorNode.work, {})}
 
 
@@ -85,7 +85,7 @@ def test_a_request_that_rclpy_chokes_on_ends_no_node(name):
         for text in ('urdf_file', '', '\n' * 5000):
             setting.call_async(SetParameters.Request(parameters=[
                 Parameter(name=text, value=ParameterValue(type=NO_TYPE))]))
-        for _ in range(5):  # an answer may overtake what was asked before
+        for _ in range(5):  # an answer may overtake an earlier request
             answer = getting.call_async(GetParameters.Request(names=['urdf_file']))
             yield answer.done
         assert answer.result().values[0].string_value == ''
@@ -121,7 +121,7 @@ CONTRACTS = [
 
 
 def test_no_contract_ends_the_guard():
-    """Send each while the controller asks to be guarded; the topic is latched."""
+    """Send each while the controller requests a guard; the topic is latched."""
     def visit(client):
         space = node.get_namespace()
         contracts = client.create_publisher(String, f'{space}/{CONTROLLER}/guard_contract',

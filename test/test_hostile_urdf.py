@@ -1,4 +1,4 @@
-"""URDFs that want to do harm: every one loads or is refused, in bounded time and memory."""
+"""Malicious URDFs: each loads or is refused, in bounded time and memory."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_an_attack_takes_little_time_and_memory(name, outcomes):
     assert len(answer) < fuzz_urdf.LONGEST
 
 
-def test_a_refusal_tells_nothing_of_other_files(outcomes):
+def test_a_refusal_reveals_nothing_of_other_files(outcomes):
     secret = Path('/etc/passwd').read_text().partition(':')[0]
     for answer, *_ in outcomes.values():
         assert f'{secret}:' not in answer

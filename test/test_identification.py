@@ -130,7 +130,7 @@ def test_a_payload_is_recovered():
     assert np.mean(hits) >= 0.9
 
 
-def test_no_payload_is_told_from_a_light_one():
+def test_no_payload_is_distinguished_from_a_light_one():
     found = estimate(arm(), excerpt(arm(), record(1)), ['friction'], 'tool0')
     assert not found.has_payload and found.payload[0].value < 0.01
 
@@ -138,9 +138,9 @@ def test_no_payload_is_told_from_a_light_one():
 def test_scale_and_armature_are_recovered():
     scale = np.array([1.1, 0.8, 1.2, 0.9, 1.0, 1.0])
     found = estimate(arm(), excerpt(arm(), record(0, scale=scale)), ['friction', 'scale'])
-    told = [j for j in range(6) if ('scale', j) not in found.unexcited]
-    assert {0, 1, 2} <= set(told)
-    assert np.mean([inside(found.joints['scale'], scale)[j] for j in told]) >= 0.75
+    with_scale = [j for j in range(6) if ('scale', j) not in found.unexcited]
+    assert {0, 1, 2} <= set(with_scale)
+    assert np.mean([inside(found.joints['scale'], scale)[j] for j in with_scale]) >= 0.75
     np.testing.assert_allclose(found.arm.scale[:3], scale[:3], rtol=0.01)
 
     armature = np.array([0.05, 0.04, 0.03, 0.02, 0.01, 0.01])
@@ -208,7 +208,7 @@ def test_a_joint_that_rests_is_named_and_left_as_it_is():
     assert found.joints['viscous'][2] == (model.damping[2], 0.0)
 
 
-def test_a_joint_that_turns_one_way_tells_no_offset():
+def test_a_joint_that_turns_one_way_identifies_no_offset():
     """Coulomb friction and an offset are then one number; the offset is given up."""
     model = arm().model
     times = np.arange(0.0, 12.0, 0.002)
@@ -239,7 +239,7 @@ def test_efforts_of_the_wrong_sign_are_named():
     (['friction'], 'base_link', ArgumentError, 'immovable base'),
     (['friction'], 'tool', ModelError, "did you mean 'tool0'"),
 ])
-def test_what_cannot_be_told_apart_is_refused(groups, payload, error, words):
+def test_indistinguishable_parameters_are_refused(groups, payload, error, words):
     with pytest.raises(error, match=words):
         estimate(arm(), excerpt(arm(), plain()), groups, payload)
 
@@ -249,7 +249,7 @@ def test_what_cannot_be_told_apart_is_refused(groups, payload, error, words):
     (slice(0, 5), False, 'there are 5 usable positions'),
     (slice(0, 5000), True, 'no joint moves'),
 ])
-def test_recordings_that_tell_nothing_are_refused(keep, still, words):
+def test_recordings_without_information_are_refused(keep, still, words):
     recording = plain()
     position = np.ones_like(recording.position) if still else recording.position
     with pytest.raises(ArgumentError, match=words):

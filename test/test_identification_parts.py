@@ -46,7 +46,7 @@ def test_small_steps_have_their_entropic_distance():
     for theta in random_theta(5, 1e-3):
         ratio = np.linalg.solve(P0, to_matrix(around.parameters(theta)))
         distance = np.trace(ratio) - np.log(np.linalg.det(ratio)) - 4.0
-        # d = 1/2 |log|^2 to second order; 1e-3 is what the third leaves
+        # d = 1/2 |log|^2 to second order; 1e-3 is the rest of the third
         assert distance == pytest.approx(np.sum((WEIGHTS * theta) ** 2), rel=1e-2)
 
 

@@ -1,4 +1,4 @@
-"""The launch files as a user meets them: what they tell, what they refuse, how they end."""
+"""The launch files for a user: descriptions, refusals, exit codes."""
 import os
 from pathlib import Path
 import re
@@ -139,7 +139,7 @@ def test_arguments_come_before_the_file_and_that_before_the_defaults(tmp_path):
     assert 'has died' not in demo.output
 
 
-def test_gravity_compensation_simulates_if_asked(tmp_path):
+def test_gravity_compensation_simulates_on_request(tmp_path):
     with Launched(tmp_path / 'log', 'gravity_compensation.launch.py', 'simulate:=true',
                   'shutdown_effort:=release', 'joint_states:=arm/states',
                   'effort_command_topic:=arm/torques') as launched:
@@ -173,7 +173,7 @@ def test_two_arms_run_in_two_namespaces(tmp_path):
             assert 'somebody else' not in arm.output and 'dropped' not in arm.output
         assert left.interrupt() == 0
         assert 'the last torque is the gravity torque' in left.output
-        # nobody takes notice on the other side
+        # the other side is not notified
         assert 'process has' not in right.output
         assert right.interrupt() == 0
         assert 'the last torque is the gravity torque' in right.output
@@ -187,8 +187,8 @@ def test_ros2_control_that_is_not_installed_is_named():
     assert 'process started' not in text
 
 
-def test_ros2_control_is_asked_for_its_controllers(tmp_path, monkeypatch):
-    # in place of the spawner, what was asked of it
+def test_ros2_control_is_requested_to_load_its_controllers(tmp_path, monkeypatch):
+    # in place of the spawner, a record of the request
     marker = tmp_path / 'share/ament_index/resource_index/packages/controller_manager'
     spawner = tmp_path / 'lib/controller_manager/spawner'
     for file, text in ((marker, ''), (spawner, '#!/bin/sh\necho asked for "$@"\n')):
@@ -252,7 +252,7 @@ def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments
             wait_until(lambda: launched.output.count('the guard commands the arm') == 2,
                        'it is guarded again')
         assert launched.interrupt() == 0
-        assert 'deactivated: the last torque is the gravity torque' in launched.output
+        assert 'ended: the last torque is the gravity torque' in launched.output
         assert not any(alive(pid) for pid in started.values())
 
 

@@ -1,4 +1,4 @@
-"""Every defect of a URDF, or of what is asked of it, is refused by name, with the value."""
+"""Every defect of a URDF, or of a selection, is refused by name, with the value."""
 from model_urdf import arm, gripper, INERTIA, INERTIAL, joint, LIMIT, link, robot
 import pytest
 
@@ -133,7 +133,7 @@ MASSES = {
     'indefinite inertia': (inertial(ixy=.03), "'forearm': inertia.*negative principal moment"),
     'absurdly heavy': (inertial(mass='1e300', xyz='1e9 0 0'), "'forearm'.*too large"),
 }
-ASKED = {
+OPTIONS = {
     'unknown base': ({'base': 'bass'}, "base link 'bass'.*did you mean 'base'"),
     'unknown tip': ({'tip': 'for_arm'}, "tip link 'for_arm'.*did you mean 'forearm'"),
     'base of a wrong type': ({'base': ['base']}, 'base link'),
@@ -167,10 +167,10 @@ def test_defective_mass(inside, message):
         RobotModel.from_urdf(arm(forearm=inside))
 
 
-@pytest.mark.parametrize('asked, message', ASKED.values(), ids=ASKED.keys())
-def test_defective_request(asked, message):
+@pytest.mark.parametrize('options, message', OPTIONS.values(), ids=OPTIONS.keys())
+def test_defective_request(options, message):
     with pytest.raises(ModelError, match=message):
-        RobotModel.from_urdf(gripper(), **asked)
+        RobotModel.from_urdf(gripper(), **options)
 
 
 def test_the_arms_themselves_are_sound():

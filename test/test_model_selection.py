@@ -50,7 +50,7 @@ def test_the_root_is_found_wherever_it_stands():
     assert model.joint_names == ('shoulder', 'elbow')
 
 
-def test_base_leaves_out_what_is_above_and_beside_it():
+def test_base_excludes_the_links_above_and_beside_it():
     model = RobotModel.from_urdf(BRANCHES, base='left')
     assert model.joint_names == ('to_foot', 'to_toe')
     assert set(model.links) == {'left', 'foot', 'toe'}

@@ -1,4 +1,4 @@
-"""What is odd about a robot is said in its warnings, and does not keep it from loading."""
+"""Warnings name what is unusual about a robot, which loads nevertheless."""
 import re
 
 from model_urdf import arm, gripper, INERTIA, INERTIAL, joint, LIMIT, link, robot

@@ -18,7 +18,7 @@ from action_msgs.msg import GoalStatus  # noqa: E402
 from builtin_interfaces.msg import Duration  # noqa: E402
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState  # noqa: E402
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, simulator, trajectory, Wire)
+    ACTIVE, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, send, simulator, trajectory, Wire)
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.conversions import seconds  # noqa: E402
@@ -178,8 +178,8 @@ def bad(change):
 def test_a_bad_goal_is_rejected_with_a_name_in_the_log(
         arm, client, controller, message, constraints, words):
     place, since = arm.q, len(controller.lines)
-    assert not client.ask(message, **constraints).accepted
-    arm.probe.until(lambda: said(controller, words, since), words)
+    assert not client.send_goal(message, **constraints).accepted
+    arm.probe.until(lambda: logged(controller, words, since), words)
     arm.advance(0.1)
     np.testing.assert_allclose(arm.q, place, atol=2e-3)
 
@@ -193,7 +193,7 @@ def test_some_joints_move_and_the_others_stay(probe, arm, client, home):
     np.testing.assert_allclose(arm.q, expected, atol=0.06)
 
 
-def test_an_obstructed_arm_leaves_its_path(probe, arm, client, controller, home):
+def test_an_obstructed_arm_violates_its_path_tolerance(probe, arm, client, controller, home):
     tolerance = [JointTolerance(name=name, position=0.15) for name in NAMES]
     publisher = probe.publisher(WrenchStamped, 'robot_simulator/wrench')
     push = WrenchStamped()
@@ -251,9 +251,9 @@ def test_a_newer_goal_takes_over(probe, arm, client, home):
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
 
 
-def test_a_rejected_goal_leaves_the_older_alone(arm, client, home):
+def test_a_rejected_goal_does_not_affect_the_older_one(arm, client, home):
     _, older = client.start(path(arm.q, AWAY, 1.0))
-    assert not client.ask(bad(lambda m: m.joint_names.__setitem__(2, 'elbow'))).accepted
+    assert not client.send_goal(bad(lambda m: m.joint_names.__setitem__(2, 'elbow'))).accepted
     assert client.end(older)[1] == Result.SUCCESSFUL
 
 
@@ -265,12 +265,12 @@ def test_a_goal_whose_motion_a_topic_replaces_is_aborted(probe, arm, client, con
         GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL,
         'replaced by a trajectory on ~/joint_trajectory')
     # the motion that took over is followed to its end
-    arm.until(lambda: said(controller, 'the goal is reached', since), 'the goal')
+    arm.until(lambda: logged(controller, 'the goal is reached', since), 'the goal')
     arm.rest()
     np.testing.assert_allclose(arm.q, HOME, atol=0.06)
 
 
-def test_a_motion_that_somebody_else_stops_is_aborted(probe, arm, client, home):
+def test_a_motion_that_another_client_stops_is_aborted(probe, arm, client, home):
     _, result = client.start(path(arm.q, FAR, 3.0))
     arm.moving()
     assert probe.call(Trigger, f'{NODE}/hold').success
@@ -280,10 +280,10 @@ def test_a_motion_that_somebody_else_stops_is_aborted(probe, arm, client, home):
 
 
 def test_the_state_of_the_controller(probe, arm, client, home):
-    states = probe.listen(JointTrajectoryControllerState, f'{NODE}/controller_state',
-                          qos.reliable(100))
+    states = probe.subscribe(JointTrajectoryControllerState, f'{NODE}/controller_state',
+                             qos.reliable(100))
     probe.until(lambda: states, 'a state')
-    commands = probe.listen(JointState, 'joint_commands')
+    commands = probe.subscribe(JointState, 'joint_commands')
     arm.advance(0.1)  # from here on nothing changes
     probe.until(lambda: commands, 'a command')
     begin, count = time.monotonic(), len(states)

@@ -9,7 +9,7 @@ pytest.importorskip('control_msgs', reason='the action needs control_msgs')
 from action_client import AWAY, Client, FAR, path, Result  # noqa: E402
 from action_msgs.msg import GoalStatus  # noqa: E402
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, NODE, PATIENT, said, simulator, Wire)
+    ACTIVE, CONTROLLER, HOME, logged, NODE, PATIENT, simulator, Wire)
 from ros_process import NodeProcess, Probe  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -99,14 +99,14 @@ def test_a_long_trajectory_is_rejected_for_a_point_at_its_end(
         probe, arm, client, controller, home):
     message, since, place = path(arm.q, AWAY, 8.0, count=1000), len(controller.lines), arm.q
     message.points[-1].positions[3] = 9.0
-    assert not client.ask(message).accepted
-    probe.until(lambda: said(controller, "point 999, joint 'joint4': position 9 is above", since),
-                'the reason')
+    assert not client.send_goal(message).accepted
+    reason = "point 999, joint 'joint4': position 9 is above"
+    probe.until(lambda: logged(controller, reason, since), 'the reason')
     np.testing.assert_allclose(arm.q, place, atol=2e-3)
 
 
-def test_whoever_waits_when_the_controller_leaves_hears_of_it(probe, arm, client, controller,
-                                                              home):
+def test_a_waiting_client_gets_its_result_when_the_controller_ends(probe, arm, client, controller,
+                                                                   home):
     # friction makes the arm stay under a torque that only balances its weight
     assert probe.set_parameter('robot_simulator', 'friction_scale', 1.0)[0]
     _, result = client.start(path(arm.q, FAR, 3.0))

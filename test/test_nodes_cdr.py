@@ -65,7 +65,7 @@ def test_any_message_is_read_as_the_middleware_reads_it(names, frame, q, qd, eff
         assert_same(decoder.decode(serialize_message(state)), state)
 
 
-def test_padding_says_nothing():
+def test_padding_has_no_meaning():
     data = bytearray(serialize_message(message(['abc', 'abcdef'])))
     decoder = JointStateDecoder()
     names = decoder.decode(bytes(data)).name
@@ -116,15 +116,15 @@ def test_other_encodings_are_refused(encoding):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_spoiled_bytes_are_read_or_refused(data):
+def test_damaged_bytes_are_read_or_refused(data):
     good = serialize_message(message())
     decoder = JointStateDecoder()
     decoder.decode(good)
-    spoiled = bytearray(good)
+    damaged = bytearray(good)
     for _ in range(data.draw(st.integers(1, 4))):
-        spoiled[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+        damaged[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
     try:
-        sample = decoder.decode(bytes(spoiled))
+        sample = decoder.decode(bytes(damaged))
     except ArgumentError:
         pass
     else:

@@ -44,7 +44,7 @@ def test_a_controller_with_an_empty_cache_logs_that_it_compiles(tmp_path, monkey
     with NodeProcess(CONTROLLER, {'robot_description': LEVER}) as controller:
         controller.wait_for_output('waiting: no joint state')
         # the laws of other modes are compiled while it waits
-        assert controller.said('still compiling the laws feedforward_pd, ') == 1
+        assert controller.logged('still compiling the laws feedforward_pd, ') == 1
         controller.wait_for_output('all laws are compiled')
     before, after = (next(k for k, line in enumerate(controller.lines) if words in line)
                      for words in ('compiling the dynamics of lever', 'compiled in'))

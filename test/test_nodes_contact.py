@@ -1,4 +1,4 @@
-"""A push against the simulated arm, over the wire: what the controller tells, and does."""
+"""A push against the simulated arm, over topics: reports and reactions of the controller."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, SIMULATOR)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, SIMULATOR)
 from design import settings_of  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
@@ -55,7 +55,7 @@ def test_the_torque_of_the_motors_must_not_be_ambiguous():
         settings_of(driver_compensates_gravity=True, observer__torque_source='measured')
 
 
-def test_a_push_is_told_and_a_hard_one_stops_the_arm():
+def test_a_push_is_reported_and_a_hard_one_stops_the_arm():
     expected = Dynamics(MODEL).jacobian(HOME, TIP)[:3].T @ SMALL
     rotors = (2e-3 * MODEL.effort_limit).tolist()
     parameters = {'urdf_file': str(ARM), 'armature': rotors,
@@ -66,9 +66,9 @@ def test_a_push_is_told_and_a_hard_one_stops_the_arm():
     with NodeProcess(SIMULATOR, simulation), NodeProcess(
             CONTROLLER, parameters) as process, Probe('contact') as probe:
         process.wait_for_output(ACTIVE)
-        torques = probe.listen(JointState, f'{NODE}/external_torque')
-        wrenches = probe.listen(WrenchStamped, f'{NODE}/estimated_wrench')
-        told = probe.listen(DiagnosticArray, '/diagnostics')
+        torques = probe.subscribe(JointState, f'{NODE}/external_torque')
+        wrenches = probe.subscribe(WrenchStamped, f'{NODE}/estimated_wrench')
+        diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
         hand = Hand(probe)
         probe.until(lambda: torques and wrenches, 'an estimate')
         assert list(torques[-1].name) == list(MODEL.joint_names)
@@ -78,13 +78,14 @@ def test_a_push_is_told_and_a_hard_one_stops_the_arm():
         probe.until(lambda: np.abs(force_of(wrenches[-1]) - SMALL).max() < 0.8
                     and np.abs(np.array(torques[-1].effort) - expected).max() < 0.5,
                     f'force {SMALL}, and its torques')
-        assert not said(process, 'collision')
+        assert not logged(process, 'collision')
         hand.push(HARD)
-        probe.until(lambda: said(process, 'fault: collision: external torque of joint'), 'a stop')
+        fault = 'fault: collision: external torque of joint'
+        probe.until(lambda: logged(process, fault), 'a stop')
         answer = probe.call(Trigger, f'{NODE}/reset_fault')
         assert not answer.success and 'the cause is still there: external torque' in answer.message
         hand.push(np.zeros(3))
         probe.until(lambda: probe.call(Trigger, f'{NODE}/reset_fault').success, 'no fault')
-        probe.until(lambda: figures(told).get('collisions', '0') != '0', 'diagnostics')
-        assert 'joint' in figures(told)['largest external torque']
+        probe.until(lambda: figures(diagnostics).get('collisions', '0') != '0', 'diagnostics')
+        assert 'joint' in figures(diagnostics)['largest external torque']
         assert 'Traceback' not in process.output

@@ -1,4 +1,4 @@
-"""The controller node together with the simulator: it holds, follows, floats, stops and tells."""
+"""The controller node together with the simulator: hold, motion, float, stop and reports."""
 
 import math
 import re
@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, send, set_in_motion, simulator,
+    ACTIVE, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, send, set_in_motion, simulator,
     trajectory, wait_for_goal, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from expected_loop import LOOP  # noqa: E402
@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 # rad at which friction can hold the lightest joint against its feedback
 STICKING = 0.06
-WEIGHT = Dynamics(MODEL).gravity
+GRAVITY_TORQUE = Dynamics(MODEL).gravity
 
 
 @pytest.fixture(scope='module')
@@ -66,13 +66,13 @@ def follow(probe, arm, controller):
 
 
 def test_it_takes_the_robot_from_the_topic_becomes_active_and_holds(probe, arm, controller):
-    assert said(controller, 'robodyn7: 7 joints') == 1
+    assert logged(controller, 'robodyn7: 7 joints') == 1
     start = arm.q
     np.testing.assert_allclose(start, HOME, atol=5e-3)
     count = len(arm.commands)
     probe.until(lambda: len(arm.commands) > count + 125, 'torques')
     np.testing.assert_allclose(arm.q, start, atol=1e-3)
-    np.testing.assert_allclose(arm.torques[-1], WEIGHT(arm.q), atol=0.05)
+    np.testing.assert_allclose(arm.torques[-1], GRAVITY_TORQUE(arm.q), atol=0.05)
     changes = np.abs(np.diff(arm.torques, axis=0)).max()
     assert changes < 0.5, 'the torque of an arm at rest jumps'
 
@@ -82,7 +82,7 @@ def test_a_trajectory_is_followed_to_its_goal(probe, arm, controller, follow):
     # joints are named in another order than the model's
     since = send(probe, controller, trajectory(MODEL.joint_names[::-1], goal[::-1]))
     wait_for_goal(probe, controller, since)
-    assert said(controller, 'trajectory of 1 points accepted, 1.000 s', since) == 1
+    assert logged(controller, 'trajectory of 1 points accepted, 1.000 s', since) == 1
     probe.until(lambda: np.abs(arm.q - goal).max() < STICKING, 'the arm at the goal')
     since = follow(0.5 * (goal + HOME), HOME)
     wait_for_goal(probe, controller, since)
@@ -119,7 +119,7 @@ def test_float_and_hold(probe, arm, controller, follow):
     assert answer.success and answer.message == 'gravity_compensation'
     probe.spin_for(0.2)
     arm.catch_up()
-    np.testing.assert_allclose(arm.torques[-1], WEIGHT(arm.q), atol=0.02)
+    np.testing.assert_allclose(arm.torques[-1], GRAVITY_TORQUE(arm.q), atol=0.02)
     answer = probe.call(Trigger, f'{NODE}/hold')
     assert answer.success and answer.message == 'stopping'
     np.testing.assert_allclose(arm.q, start, atol=5e-3)
@@ -136,7 +136,7 @@ def test_stop_in_motion(probe, arm, controller, follow):
     wait_for_goal(probe, controller, since)
 
 
-def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
+def test_gains_change_live_or_the_reason_is_reported(probe, arm, controller, follow):
     start = arm.q
     assert probe.set_parameter(NODE, 'natural_frequency', [30.0]) == (True, '')
     assert probe.set_parameter(NODE, 'natural_frequency', [20.0] * 7) == (True, '')
@@ -152,12 +152,12 @@ def test_gains_change_live_or_it_says_why_not(probe, arm, controller, follow):
     np.testing.assert_allclose(arm.q, start, atol=0.02)
 
 
-def test_what_is_told_about_the_torque(probe, arm, controller, follow):
-    terms = {term: probe.listen(JointState, f'{NODE}/torque_terms/{term}', qos.newest())
+def test_telemetry_of_the_torque(probe, arm, controller, follow):
+    terms = {term: probe.subscribe(JointState, f'{NODE}/torque_terms/{term}', qos.newest())
              for term in ('gravity', 'feedback', 'total')}
-    reference = probe.listen(JointState, f'{NODE}/reference', qos.newest())
-    heartbeat = probe.listen(Header, f'{NODE}/heartbeat', qos.newest())
-    diagnostics = probe.listen(DiagnosticArray, '/diagnostics')
+    reference = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())
+    heartbeat = probe.subscribe(Header, f'{NODE}/heartbeat', qos.newest())
+    diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
 
     def report():
         found = [status for message in diagnostics for status in message.status
@@ -166,8 +166,8 @@ def test_what_is_told_about_the_torque(probe, arm, controller, follow):
 
     probe.until(lambda: all(terms.values()) and reference and heartbeat and report()
                 and report().message == 'hold', 'all topics')
-    weight = WEIGHT(arm.q)
-    np.testing.assert_allclose(terms['gravity'][-1].effort, weight, atol=0.05)
+    gravity_torque = GRAVITY_TORQUE(arm.q)
+    np.testing.assert_allclose(terms['gravity'][-1].effort, gravity_torque, atol=0.05)
     np.testing.assert_allclose(reference[-1].effort, arm.torques[-1], atol=0.05)
     np.testing.assert_allclose(reference[-1].position, arm.q, atol=STICKING)
     values = {pair.key: pair.value for pair in report().values}
@@ -187,12 +187,12 @@ def test_the_silence_of_a_frozen_simulator_is_a_fault_until_it_is_reset(
     since = len(controller.lines)
     robot.process.send_signal(signal.SIGSTOP)
     try:
-        probe.until(lambda: said(controller, 'fault: joint states: no good data', since),
+        probe.until(lambda: logged(controller, 'fault: joint states: no good data', since),
                     'a fault')
         refused = probe.call(Trigger, f'{NODE}/reset_fault')
         assert not refused.success and 'the cause is still there' in refused.message
         count = len(arm.commands)
-        # what is left is the weight where the model has come to rest, not where it was heading
+        # what remains is the gravity torque where the model has come to rest, not at its goal
         probe.until(lambda: len(arm.commands) > count + 20
                     and np.ptp(arm.torques[-20:], axis=0).max() < 0.1, 'one torque in the silence')
         assert np.isfinite(arm.torques).all()

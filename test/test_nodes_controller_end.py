@@ -1,4 +1,4 @@
-"""How the controller node leaves: the arm comes to rest, and its weight is the last torque."""
+"""The end of the controller node: the arm comes to rest, the gravity torque is the last one."""
 
 import signal
 
@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RATE, said, set_in_motion, simulator,
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, PATIENT, RATE, set_in_motion, simulator,
     trajectory, Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
@@ -30,7 +30,7 @@ def robot(probe):
 
 @pytest.fixture
 def arm(probe, robot):
-    """Return the arm at home, held by brakes, with nothing heard yet."""
+    """Return the arm at home, held by brakes, with no message received yet."""
     assert probe.call(Trigger, 'robot_simulator/reset').success
     probe.until(lambda: np.abs(robot.q - HOME).max() < 1e-6, 'the arm at home')
     robot.catch_up()
@@ -40,11 +40,11 @@ def arm(probe, robot):
 
 @pytest.mark.parametrize('number, effort', [
     (signal.SIGINT, 'hold'), (signal.SIGTERM, 'hold'), (signal.SIGINT, 'release')])
-def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, arm, number,
-                                                                         effort):
+def test_a_signal_in_motion_stops_the_arm_and_ends_with_the_gravity_torque(probe, arm, number,
+                                                                           effort):
     parameters = {'urdf_file': str(ARM), 'shutdown_effort': effort, 'release_time': 0.3,
                   'publish_joint_commands': True, **PATIENT}
-    named = probe.listen(JointState, 'joint_commands', 1000)
+    named = probe.subscribe(JointState, 'joint_commands', 1000)
     with NodeProcess(CONTROLLER, parameters) as controller:
         controller.wait_for_output(ACTIVE)
         far = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
@@ -63,9 +63,9 @@ def test_a_signal_in_motion_brings_the_arm_to_rest_and_leaves_its_weight(probe, 
     assert np.all(np.abs(np.diff(torques, axis=0)) <= allowed + 1e-9)
     if effort == 'release':
         assert not torques[-1].any()
-        assert said(controller, 'the last torque is zero') == 1
+        assert logged(controller, 'the last torque is zero') == 1
         return
-    assert said(controller, 'the last torque is the gravity torque') == 1
+    assert logged(controller, 'the last torque is the gravity torque') == 1
     rest = arm.q
     assert np.abs(rest - HOME).max() > 0.05, 'it did not move at all'
     np.testing.assert_allclose(torques[-1], Dynamics(MODEL).gravity(rest), atol=0.5)

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, COMMANDS, CONTROLLER, NODE, PATIENT, said, send, trajectory, wait_for_goal)
+    ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
 from fake_arm import fake_controller, FakeArm, GRAVITY, START, URDF  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
@@ -29,12 +29,13 @@ def probe():
         yield made
 
 
-def test_it_waits_for_what_is_missing_and_says_so(probe):
+def test_it_waits_for_what_is_missing_and_logs_that(probe):
     with FakeArm(probe, 'waiting/') as arm, fake_controller('waiting') as process:
         arm.report = lambda m: [JointState(header=m.header, name=['elbow'], position=[0.0],
                                            velocity=[0.0])]
-        probe.until(lambda: said(process, 'waiting: no joint state on /waiting/joint_states yet: '
-                                 'joints not reported: shoulder'), 'what is missing')
+        waiting = ('waiting: no joint state on /waiting/joint_states yet: '
+                   'joints not reported: shoulder')
+        probe.until(lambda: logged(process, waiting), 'what is missing')
         arm.plant.reset([0.0, 2.4])
 
         def beyond(message):
@@ -42,13 +43,13 @@ def test_it_waits_for_what_is_missing_and_says_so(probe):
             return [message]
 
         arm.report = beyond
-        probe.until(lambda: said(process, "waiting: joint 'elbow' stands at 2.8000, 0.3 rad "
-                                 'beyond its upper limit 2.5'), 'the limit')
+        probe.until(lambda: logged(process, "waiting: joint 'elbow' stands at 2.8000, 0.3 rad "
+                                   'beyond its upper limit 2.5'), 'the limit')
         other = probe.node.create_publisher(Float64MultiArray, f'waiting/{COMMANDS}', 1)
         arm.plant.reset(START)
         arm.report = lambda m: [m]
-        probe.until(lambda: said(process, 'waiting: another node publishes on '
-                                 f'/waiting/{COMMANDS}: '), 'the other one')
+        probe.until(lambda: logged(process, 'waiting: another node publishes on '
+                                   f'/waiting/{COMMANDS}: '), 'the other one')
         assert not arm.commands and ACTIVE not in process.output
         refused = probe.call(Trigger, f'waiting/{NODE}/float')
         assert not refused.success and 'not active; activate it first' in refused.message
@@ -72,7 +73,7 @@ def test_two_arms_in_two_namespaces(probe):
         wait_for_goal(probe, nodes['left'], since)
         probe.until(lambda: np.abs(arms['left'].q - START - 0.4).max() < 0.02, 'the left arm')
         np.testing.assert_allclose(arms['right'].q, START, atol=0.02)
-        assert not said(nodes['right'], 'trajectory')
+        assert not logged(nodes['right'], 'trajectory')
 
 
 # --- lifecycle ----------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def test_the_lifecycle_twice(probe):
             assert state() == State.PRIMARY_STATE_INACTIVE
             since = len(process.lines)
             assert not change(Transition.TRANSITION_ACTIVATE)
-            probe.until(lambda: said(process, 'no joint state on /steps/joint_states', since),
+            probe.until(lambda: logged(process, 'no joint state on /steps/joint_states', since),
                         'the reason')
             arm.report = lambda m: [m]
             probe.until(lambda: change(Transition.TRANSITION_ACTIVATE), 'activation')
@@ -114,7 +115,7 @@ def test_the_lifecycle_twice(probe):
         assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [1.0, 2.0, 3.0])[0]
         since = len(process.lines)
         assert not change(Transition.TRANSITION_CONFIGURE)
-        probe.until(lambda: said(process, 'natural_frequency has 3 values', since), 'the reason')
+        probe.until(lambda: logged(process, 'natural_frequency has 3 values', since), 'the reason')
         assert state() == State.PRIMARY_STATE_UNCONFIGURED
         assert probe.set_parameter(f'steps/{NODE}', 'natural_frequency', [10.0])[0]
         assert change(Transition.TRANSITION_CONFIGURE)
@@ -176,7 +177,7 @@ def test_a_mistake_is_one_message_and_an_exit_code():
         for given, words in [MISTAKES[k] for k in (0, 2, 11)]:
             process = stack.enter_context(NodeProcess(CONTROLLER, described(given)))
             assert process.wait() == 2, process.output
-            # without a cache it compiles before it knows
+            # without a cache it compiles first
             assert sum('[WARN]' not in line and ': compiling' not in line
                        for line in process.lines) == 1, process.output
             for word in words:
@@ -194,7 +195,7 @@ def test_a_signal_ends_the_wait_for_a_description():
 def test_tolerances_of_single_joints_are_named_as_in_joint_trajectory_controller(probe):
     named = {'constraints.elbow.goal': 0.02, 'constraints.shoulder.trajectory': 0.5}
     with FakeArm(probe, 'tolerant/'), fake_controller('tolerant', **named) as controller:
-        probe.until(lambda: said(controller, ACTIVE), 'activity')
+        probe.until(lambda: logged(controller, ACTIVE), 'activity')
         node = f'tolerant/{NODE}'
         assert probe.set_parameter(node, 'constraints.elbow.goal', 0.03) == (True, '')
         ok, reason = probe.set_parameter(node, 'constraints.elbow.goal', -0.03)

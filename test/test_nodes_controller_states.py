@@ -1,4 +1,4 @@
-"""The controller node and joint states of all kinds: by name, spoilt, late, or not at all."""
+"""The controller node and joint states of all kinds: by name, invalid, late, or missing."""
 
 from contextlib import ExitStack
 import math
@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, NODE, PATIENT, said, send, trajectory, wait_for_goal)
+    ACTIVE, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
 from fake_arm import fake_controller, FakeArm, GRAVITY, START  # noqa: E402
 from ros_process import Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -26,7 +26,7 @@ def probe():
 
 
 @pytest.fixture(scope='module')
-def spoilt(probe):
+def faulty(probe):
     """Return an arm and its controller; its joints come in another order, and in company."""
     with ExitStack() as stack:
         arm = stack.enter_context(FakeArm(probe, 'fake/', order=(1, 0)))
@@ -39,12 +39,12 @@ def spoilt(probe):
 
 
 def shuffled(message):
-    """Return two messages in place of one, with joints of others among them."""
+    """Return two messages in place of one, with joints of others among them and after them."""
     stamp, (q1, q2), (v1, v2) = message.header, message.position, message.velocity
-    return [JointState(header=stamp, name=['gripper', 'wheel'], position=[], velocity=[]),
-            JointState(header=stamp, name=['gripper', 'elbow', 'wheel', 'shoulder'],
+    return [JointState(header=stamp, name=['gripper', 'elbow', 'wheel', 'shoulder'],
                        position=[math.nan, q2, 7.0, q1], velocity=[math.nan, v2, 7.0, v1],
-                       effort=[])]
+                       effort=[]),
+            JointState(header=stamp, name=['gripper', 'wheel'], position=[], velocity=[])]
 
 
 def settled(probe, arm, process):
@@ -60,13 +60,13 @@ def jumped_back(probe, arm, process):
     """Let positions jump back; that is a fault as well, once `stale.stop` has passed."""
     since, arm.report = len(process.lines), shuffled
     end = time.monotonic() + 1.5 * PATIENT['stale.stop']
-    while not said(process, 'fault: joint states', since) and time.monotonic() < end:
+    while not logged(process, 'fault: joint states', since) and time.monotonic() < end:
         probe.spin()
     return settled(probe, arm, process)
 
 
-def test_joints_are_mapped_by_name(probe, spoilt):
-    arm, process = spoilt
+def test_joints_are_mapped_by_name(probe, faulty):
+    arm, process = faulty
     probe.until(lambda: len(arm.commands) > 50, 'torques')
     np.testing.assert_allclose(arm.q, START, atol=0.01)
     np.testing.assert_allclose(arm.commands[0], GRAVITY(START), rtol=1e-6)
@@ -75,9 +75,9 @@ def test_joints_are_mapped_by_name(probe, spoilt):
     probe.until(lambda: np.abs(arm.q - [START[0], 0.4]).max() < 0.02, 'the elbow at its goal')
 
 
-@pytest.mark.parametrize('name', ['nan', 'frozen', 'late', 'part', 'silent'])
-def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, name):
-    arm, process = spoilt
+@pytest.mark.parametrize('name', ['nan', 'frozen', 'late', 'part', 'others', 'silent'])
+def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, faulty, name):
+    arm, process = faulty
     since = settled(probe, arm, process)
     held, stamp = arm.q, {}
 
@@ -91,13 +91,15 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
         elif name == 'part':
             return [JointState(header=message.header, name=['elbow'], position=[0.0],
                                velocity=[0.0])]
+        elif name == 'others':
+            return shuffled(message)[1:]
         return [message]
 
     words = {'nan': "joint 'elbow' reports position nan, velocity ", 'frozen': 'stamp is frozen',
              'late': 'behind the clock', 'part': 'joints not reported: shoulder',
-             'silent': 'silent'}[name]
+             'others': "none of the model's joints", 'silent': 'silent'}[name]
     arm.report = None if name == 'silent' else apply
-    probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
+    probe.until(lambda: logged(process, 'fault: joint states: no good data', since), 'a fault')
     assert re.search(words, '\n'.join(process.lines[since:])), process.lines[since:]
     count = len(arm.commands)
     probe.until(lambda: len(arm.commands) > count + 20, 'torques all the same')
@@ -108,8 +110,8 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
     assert probe.call(Trigger, f'fake/{NODE}/hold').success
 
 
-def test_a_position_that_jumps_is_not_believed(probe, spoilt):
-    arm, process = spoilt
+def test_a_position_that_jumps_is_rejected(probe, faulty):
+    arm, process = faulty
     since, count, held = settled(probe, arm, process), len(arm.commands), arm.q
 
     def jump(message):
@@ -117,8 +119,8 @@ def test_a_position_that_jumps_is_not_believed(probe, spoilt):
         return shuffled(message)
 
     arm.report = jump
-    probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
-    assert said(process, "joint 'elbow' has jumped by 0.7", since), process.lines[since:]
+    probe.until(lambda: logged(process, 'fault: joint states: no good data', since), 'a fault')
+    assert logged(process, "joint 'elbow' has jumped by 0.7", since), process.lines[since:]
     assert np.ptp(arm.torques[count:], axis=0).max() < 1.0
     assert np.abs(arm.q - held).max() < 0.05
     # it stays there: then that is where the arm is
@@ -127,8 +129,8 @@ def test_a_position_that_jumps_is_not_believed(probe, spoilt):
     jumped_back(probe, arm, process)
 
 
-def test_a_motion_that_unusable_states_end_has_their_defect_as_its_result(probe, spoilt):
-    arm, process = spoilt
+def test_a_motion_that_unusable_states_end_has_their_defect_as_its_result(probe, faulty):
+    arm, process = faulty
     since = settled(probe, arm, process)
     send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
     probe.until(lambda: np.abs(arm.plant.qd).max() > 0.3, 'motion')
@@ -138,21 +140,21 @@ def test_a_motion_that_unusable_states_end_has_their_defect_as_its_result(probe,
         return shuffled(message)
 
     arm.report = jump
-    probe.until(lambda: said(process, 'no good data', since), 'the end of the motion')
+    probe.until(lambda: logged(process, 'no good data', since), 'the end of the motion')
     line = next(line for line in process.lines[since:] if 'no good data' in line)
     assert 'fault' not in line and "joint 'elbow' has jumped by 0.7" in line
     jumped_back(probe, arm, process)
 
 
-def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
-    arm, process = spoilt
+def test_a_controller_that_was_frozen_itself_does_not_pull(probe, faulty):
+    arm, process = faulty
     since = settled(probe, arm, process)
     start = arm.q
     send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
     probe.until(lambda: np.abs(arm.plant.qd).max() > 0.6, 'motion')
     process.process.send_signal(signal.SIGSTOP)
     probe.spin_for(0.1)
-    arm.plant.reset(start, brakes=True)  # nobody controlled it; somebody took it back
+    arm.plant.reset(start, brakes=True)  # no controller was active; another one took it back
     probe.spin_for(1.2)
     count = len(arm.commands)
     process.process.send_signal(signal.SIGCONT)
@@ -161,8 +163,8 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, spoilt):
     probe.spin_for(0.5)
     moved = np.abs(arm.q - start).max()
     assert moved < 0.3, 'it went on with the motion that it had lost'
-    assert not said(process, 'the goal is reached', since)
+    assert not logged(process, 'the goal is reached', since)
     # which of these is noticed first depends on the messages and the loop that wait for it
-    assert any(said(process, words, since) for words in (
+    assert any(logged(process, words, since) for words in (
         'the motion is given up after a pause', 'joint states: no good data',
         'stopped: the process of the controller does not react')), process.lines[since:]

@@ -32,7 +32,7 @@ def received(message):
 
 
 def state(names, position=None, velocity=None, effort=()):
-    """Return a sample whose numbers tell which joint they are of, unless given."""
+    """Return a sample whose numbers identify their joint, unless given."""
     own = [10.0 * 'abcdefgh'.index(name[0]) for name in names]
     return received(JointState(
         name=list(names), position=own if position is None else position,
@@ -125,7 +125,7 @@ def test_a_joint_named_twice_is_refused(reader):
     assert reader.read(state('abcdd')), 'others may do as they like'
 
 
-def test_effort_is_told_where_it_is_reported(reader):
+def test_effort_is_passed_on_where_it_is_reported(reader):
     assert reader.read(state('cab', effort=[3.0, 1.0, 2.0]))
     np.testing.assert_array_equal(reader.effort, [1.0, 2.0, 3.0])
     assert reader.read(state('abc'))

@@ -1,4 +1,4 @@
-"""The guard: what becomes of an arm whose controller dies, hangs, leaves, or comes back."""
+"""The guard: motion of an arm whose controller is killed, hangs, ends, or returns."""
 
 import signal
 
@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, HOME, MODEL, NODE, RATE, said, send, wait_for_goal)
+    ACTIVE, HOME, logged, MODEL, NODE, RATE, send, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, FAR, guard, in_motion, JITTER, staged, TAKEN, TIMEOUT)
@@ -18,17 +18,17 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 
 @pytest.fixture(scope='module')
-def stage():
+def testbed():
     yield from staged()
 
 
 @pytest.fixture
-def scene(stage):
+def scene(testbed):
     """Return the arm at home with a guard that has not seen a controller."""
     with guard() as process:
         process.wait_for_output('takes over after')
-        stage.begin(process)
-        yield stage
+        testbed.begin(process)
+        yield testbed
 
 
 def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scene):
@@ -41,7 +41,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     scene.catch_up()
     rest = scene.q
     drift, steps = scene.drift, scene.steps
-    scene.say(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
+    scene.log(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
               f'largest step {steps.max():.2f} of the rate, {len(scene.sent) - since} torques, '
               f'drift {1e3 * drift:.3f} mrad/s')
     assert scene.gap < TIMEOUT + 0.3, 'a busy machine included'
@@ -49,7 +49,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     assert steps.max() <= JITTER
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
-    assert said(scene.guard, TAKEN) == 1
+    assert logged(scene.guard, TAKEN) == 1
     assert not scene.reset().success, 'nobody is there to take the arm'
 
 
@@ -75,11 +75,11 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         assert answer.success, answer.message
         scene.until_word('armed')
         scene.until_phase('active')
-        scene.say(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
+        scene.log(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
                   f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= JITTER
         refused = send(scene.probe, hanging, FAR, words='fault')
-        assert said(hanging, 'the guard has taken over', refused)
+        assert logged(hanging, 'the guard has taken over', refused)
         assert scene.probe.call(Trigger, f'{NODE}/reset_fault').success
         wait_for_goal(scene.probe, hanging, send(scene.probe, hanging, FAR))
         hanging.process.kill()  # and it is guarded again
@@ -97,14 +97,14 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
         assert scene.reset().success
         following.wait_for_output(ACTIVE)
         scene.until_word('armed')
-        scene.say(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
+        scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= JITTER
         wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
 
 
 @pytest.mark.parametrize('effort', ['hold', 'release'])
-def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
+def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
     with controller(shutdown_effort=effort, release_time=0.3) as leaving:
         in_motion(scene, leaving)
         assert leaving.stop()[0] == 0
@@ -113,19 +113,19 @@ def test_a_controller_that_leaves_in_good_order_is_not_missed(scene, effort):
         count = len(scene.sent)
         scene.probe.spin_for(5 * TIMEOUT)
         assert len(scene.sent) == count
-    assert not said(scene.guard, TAKEN)
-    assert said(scene.guard, 'the controller has stopped commanding') == 1
+    assert not logged(scene.guard, TAKEN)
+    assert logged(scene.guard, 'the controller has stopped commanding') == 1
     assert not scene.reset().success
 
 
-def test_the_controller_tells_of_a_guard_that_dies_and_goes_on(scene):
+def test_the_controller_reports_a_guard_that_ends_and_continues(scene):
     with controller() as guarded:
         since = in_motion(scene, guarded)
         scene.guard.process.kill()
         guarded.wait_for_output('the guard is silent')
         probe = scene.probe
         wait_for_goal(probe, guarded, since)
-        assert said(guarded, 'the guard is silent') == 1
+        assert logged(guarded, 'the guard is silent') == 1
         scene.catch_up()
         assert np.abs(scene.q - HOME - 0.9).max() < 0.02
 
@@ -147,7 +147,7 @@ def test_a_required_guard_is_waited_for_and_missed(scene):
 
 @pytest.fixture
 def load(scene):
-    """Let the arm carry 2 kg; return the message that tells of them."""
+    """Attach 2 kg to the arm; return the message that reports them."""
     def carry(mass):
         for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', mass), ('link', 'link7')):
             done, reason = scene.probe.set_parameter('robot_simulator', f'payload.{name}', value)
@@ -160,14 +160,14 @@ def load(scene):
     carry(0.0)
 
 
-def test_a_load_is_carried_also_when_states_are_spoilt(scene, load):
+def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
     probe = scene.probe
     with controller(load_time=0.1, handshake=False) as dying:
         dying.wait_for_output(ACTIVE)
         scene.until_word('armed')
         publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')
         # controllers that were killed count as subscribers for a while
-        wait_until(lambda: said(dying, 'payload on link') and said(scene.guard, ': 2 kg on'),
+        wait_until(lambda: logged(dying, 'payload on link') and logged(scene.guard, ': 2 kg on'),
                    'both reckon with it', work=lambda: (publisher.publish(load),
                                                         probe.spin_for(0.3)))
         scene.until_rest()
@@ -181,10 +181,10 @@ def test_a_load_is_carried_also_when_states_are_spoilt(scene, load):
         assert probe.set_parameter('robot_simulator', 'faults', [''])[0]
     scene.catch_up()
     away = np.abs(scene.q - rest).max()
-    scene.say('loaded: in 1.2 s with 0.3 s of nan and 0.3 s of silence '
+    scene.log('loaded: in 1.2 s with 0.3 s of nan and 0.3 s of silence '
               f'{1e3 * away:.3f} mrad, longest gap {1e3 * scene.gap:.0f} ms')
     assert away < 5e-3
     assert len(scene.sent) - since > 100
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
-    weight = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
-    np.testing.assert_allclose(scene.sent[-1][1], weight, atol=0.5)
+    gravity_torque = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
+    np.testing.assert_allclose(scene.sent[-1][1], gravity_torque, atol=0.5)

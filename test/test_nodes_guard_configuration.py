@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import (  # noqa: E402
-    ACTIVE, ARM, MODEL, NODE, RATE, said, wait_for_goal)
+from controller_node import ACTIVE, ARM, logged, MODEL, NODE, RATE, wait_for_goal  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, GUARD, guard, in_motion, JITTER, staged, TIMEOUT)
@@ -19,27 +18,27 @@ from ros_process import NodeProcess, wait_until  # noqa: E402
 
 
 @pytest.fixture(scope='module')
-def stage():
+def testbed():
     yield from staged()
 
 
-def begun(stage, process):
+def begun(testbed, process):
     process.wait_for_output('takes over after')
-    stage.begin(process)
-    return stage
+    testbed.begin(process)
+    return testbed
 
 
 @pytest.fixture
-def scene(stage):
+def scene(testbed):
     """Return the arm at home with a guard that has not seen a controller."""
     with guard() as process:
-        yield begun(stage, process)
+        yield begun(testbed, process)
 
 
-def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp_path):
+def test_a_guard_that_would_command_otherwise_is_refused_with_the_reason(testbed, tmp_path):
     heavier = tmp_path / 'heavier.urdf'
     heavier.write_text(ARM.read_text().replace('<mass value="', '<mass value="1', 1))
-    stage.begin(None)
+    testbed.begin(None)
     with controller(**{'guard.expected': True}) as waiting:
         for different, words in (
                 ({'effort_margin': 0.5}, 'effort_limit x effort_margin of joint'),
@@ -51,23 +50,23 @@ def test_a_guard_that_would_command_otherwise_is_refused_and_says_why(stage, tmp
                 refusing.wait_for_output(words)
                 assert 'refusing: ' in refusing.output
                 waiting.wait_for_output('the guard refuses to guard this controller', since)
-                stage.probe.spin_for(0.2)
-                assert not said(refusing, 'armed')
+                testbed.probe.spin_for(0.2)
+                assert not logged(refusing, 'armed')
         waiting.wait_for_output('waiting: the guard refuses')
-        assert not said(waiting, ACTIVE)
+        assert not logged(waiting, ACTIVE)
         with guard() as fitting:
             waiting.wait_for_output(ACTIVE)
             fitting.wait_for_output('armed: ')
-            assert stage.probe.set_parameter(NODE, 'effort_margin', 0.9)[0]
+            assert testbed.probe.set_parameter(NODE, 'effort_margin', 0.9)[0]
             fitting.wait_for_output('armed nevertheless: effort_limit x effort_margin')
             since = len(fitting.lines)
             waiting.process.kill()
-            wait_until(lambda: said(fitting, 'the guard commands the arm', since), 'take-over')
+            wait_until(lambda: logged(fitting, 'the guard commands the arm', since), 'take-over')
 
 
-def test_a_guard_that_comes_late_knows_what_the_arm_carries(stage):
-    probe = stage.probe
-    stage.begin(None)
+def test_a_guard_that_starts_late_receives_the_payload(testbed):
+    probe = testbed.probe
+    testbed.begin(None)
     load, down = InertiaStamped(), Vector3Stamped()
     load.header.frame_id, load.inertia.m, load.inertia.com.z = 'link7', 2.0, 0.05
     down.vector.x, down.vector.z = 0.5, -9.8
@@ -79,22 +78,22 @@ def test_a_guard_that_comes_late_knows_what_the_arm_carries(stage):
             for topic, message, words in (('payload', load, 'payload on link'),
                                           ('gravity', down, 'gravity is')):
                 publisher = probe.publisher(type(message), f'{NODE}/{topic}')
-                wait_until(lambda: said(dying, words), words,
+                wait_until(lambda: logged(dying, words), words,
                            work=lambda: (publisher.publish(message), probe.spin_for(0.3)))
             down.vector.x, down.vector.z = 0.0, -9.81  # that of the simulator
-            wait_until(lambda: said(dying, 'gravity is') > 1, 'gravity', work=lambda: (
+            wait_until(lambda: logged(dying, 'gravity is') > 1, 'gravity', work=lambda: (
                 publisher.publish(down), probe.spin_for(0.3)))
             with guard(timeout=1.0) as late:
                 late.wait_for_output('the payload is that of the controller: 2 kg on link7')
-                stage.until_word('armed')
-                stage.until_rest()
-                stage.catch_up()
-                before = stage.q
+                testbed.until_word('armed')
+                testbed.until_rest()
+                testbed.catch_up()
+                before = testbed.q
                 dying.process.kill()
-                stage.until_word('commanding')
+                testbed.until_word('commanding')
                 probe.spin_for(1.5)
-                away = np.abs(stage.q - before).max()
-                stage.say(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
+                away = np.abs(testbed.q - before).max()
+                testbed.log(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
                 assert away < 0.02, 'a busy machine included'
     finally:
         assert probe.set_parameter('robot_simulator', 'payload.mass', 0.0)[0]
@@ -116,7 +115,7 @@ def test_an_arm_with_wrong_masses_hardly_sinks(scene, masses):
             scene.until_word('commanding')
         probe.spin_for(1.0)
         away, drift = np.abs(scene.q - before).max(), scene.drift
-        scene.say(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
+        scene.log(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
                   f'{1e3 * drift:.3f} mrad/s')
         assert away < 0.02 and drift < 1e-3, 'a busy machine included'
     finally:
@@ -133,8 +132,8 @@ def test_an_armed_guard_that_was_held_up_takes_nothing_and_guards_on(scene):
         scene.words.clear()
         scene.until_word('armed')
         scene.probe.spin_for(5 * TIMEOUT)
-        assert not said(scene.guard, 'the guard commands the arm')
-        wait_until(lambda: said(guarded, 'there is a guard') == 2, 'the guard is back',
+        assert not logged(scene.guard, 'the guard commands the arm')
+        wait_until(lambda: logged(guarded, 'there is a guard') == 2, 'the guard is back',
                    work=scene.probe.spin)
         guarded.process.kill()
         scene.until_word('commanding')
@@ -158,46 +157,46 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
         scene.guard.wait_for_output('armed: the controller commanded while the guard was held up')
         scene.probe.spin_for(0.5)
         rate = (len(scene.sent) - count) / (scene.sent[-1][0] - scene.sent[count][0])
-        scene.say(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
+        scene.log(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert rate < 1.2 * RATE, 'only one of them commands'
         assert scene.steps.max() <= JITTER
         assert scene.words[-1].frame_id == 'armed'
 
 
-def test_a_fallback_controller_is_asked_for_once(stage, monkeypatch):
+def test_a_fallback_controller_is_requested_once(testbed, monkeypatch):
     monkeypatch.setenv('PYTHONPATH', str(Path(__file__).parent))
-    asked = []
+    requests = []
 
     def switch(request, response):
-        asked.append((list(request.prefixes), request.depth))
+        requests.append((list(request.prefixes), request.depth))
         response.result.names = ['done']
         return response
 
-    service = stage.probe.node.create_service(
+    service = testbed.probe.node.create_service(
         ListParameters, 'arm/controller_manager/switch_controller', switch)
     try:
         with NodeProcess('guard_with_fallback', {
                 'urdf_file': str(ARM), 'timeout': TIMEOUT, 'fallback_controllers': ['gravity'],
                 'replaced_controllers': ['torques'],
                 'controller_manager': 'arm/controller_manager'}) as process:
-            begun(stage, process)
+            begun(testbed, process)
             with controller() as dying:
                 dying.wait_for_output(ACTIVE)
-                stage.until_word('armed')
-                stage.probe.spin_for(1.0)  # until service and guard have found each other
+                testbed.until_word('armed')
+                testbed.probe.spin_for(1.0)  # until service and guard have found each other
                 dying.process.kill()
-                stage.until_word('commanding')
-                stage.probe.until(lambda: asked, 'a request')
-            wait_until(lambda: said(process, 'fallback gravity: active'), 'the answer in the log',
-                       work=stage.probe.spin)
-            assert asked == [(['gravity', '', 'torques'], 1)]
+                testbed.until_word('commanding')
+                testbed.probe.until(lambda: requests, 'a request')
+            wait_until(lambda: logged(process, 'fallback gravity: active'), 'the answer',
+                       work=testbed.probe.spin)
+            assert requests == [(['gravity', '', 'torques'], 1)]
     finally:
-        stage.probe.node.destroy_service(service)
+        testbed.probe.node.destroy_service(service)
 
 
 @pytest.mark.skipif(find_spec('controller_manager_msgs') is not None, reason='it is installed')
-def test_a_fallback_that_cannot_be_asked_for_is_refused_at_the_start():
+def test_a_fallback_that_cannot_be_requested_is_refused_at_the_start():
     with NodeProcess(GUARD, {'urdf_file': str(ARM), 'fallback_controllers': ['x']}) as process:
         assert process.wait() == 2
         assert 'fallback_controllers needs controller_manager_msgs' in process.output

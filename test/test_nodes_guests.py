@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, simulator, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, simulator, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
@@ -32,11 +32,11 @@ GAIN = regulator(DYNAMICS, HOME)
 TOPIC = f'{NODE}/linear_feedback'
 
 
-def message(told, names=(), columns=17):
+def message(given, names=(), columns=17):
     """Return a message of a command whose rows are in an order of names; empty: the model's."""
     order = [NAMES.index(name) for name in names] or list(range(7))
-    gain = told.gain[order][:, [*order, *(7 + i for i in order)]]
-    rows = np.column_stack((told.feedforward[order], told.position[order], told.velocity[order],
+    gain = given.gain[order][:, [*order, *(7 + i for i in order)]]
+    rows = np.column_stack((given.feedforward[order], given.position[order], given.velocity[order],
                             gain))
     return Float64MultiArray(
         layout=MultiArrayLayout(dim=[MultiArrayDimension(label=','.join(names), size=7),
@@ -52,10 +52,10 @@ HELD = command(DYNAMICS, HOME, GAIN)
 
 @pytest.mark.parametrize('names', [[], NAMES, NAMES[::-1], [*NAMES[3:], *NAMES[:3]]])
 def test_rows_and_columns_are_mapped_by_name(names):
-    told = command(DYNAMICS, HOME, np.arange(98.0).reshape(7, 14), np.arange(7.0))
-    found = LinearFeedbackReader(NAMES).decode(serialize_message(message(told, names)))
+    given = command(DYNAMICS, HOME, np.arange(98.0).reshape(7, 14), np.arange(7.0))
+    found = LinearFeedbackReader(NAMES).decode(serialize_message(message(given, names)))
     for part in ('feedforward', 'position', 'velocity', 'gain'):
-        np.testing.assert_array_equal(getattr(found, part), getattr(told, part))
+        np.testing.assert_array_equal(getattr(found, part), getattr(given, part))
 
 
 def changed(change):
@@ -140,8 +140,8 @@ def test_a_regulator_holds_and_leads_the_arm_and_its_death_ends_in_rest(probe, r
     with NodeProcess(CONTROLLER, {**PATIENT, 'mode': 'linear_feedback',
                                   'linear_feedback.timeout': 0.5}) as controller:
         controller.wait_for_output(ACTIVE)
-        arm, told = Wire(probe), probe.listen(DiagnosticArray, '/diagnostics')
-        probe.until(lambda: figures(told).get('mode') == 'hold', 'the hold')
+        arm, reports = Wire(probe), probe.subscribe(DiagnosticArray, '/diagnostics')
+        probe.until(lambda: figures(reports).get('mode') == 'hold', 'the hold')
         begin = len(arm.commands)
         start = time.monotonic()
 
@@ -149,7 +149,7 @@ def test_a_regulator_holds_and_leads_the_arm_and_its_death_ends_in_rest(probe, r
             return HOME + 0.15 * (1.0 - math.cos(min(time.monotonic() - start, 2.0) * math.pi / 2))
 
         sender = Sender(probe, lambda: message(command(DYNAMICS, pose(), GAIN), NAMES[::-1]))
-        probe.until(lambda: figures(told).get('law') == 'linear_feedback', 'the regulator')
+        probe.until(lambda: figures(reports).get('law') == 'linear_feedback', 'the regulator')
         probe.until(lambda: time.monotonic() > start + 3.0, 'the end of the motion')
         arm.catch_up()
         # friction may hold a joint against so soft a spring
@@ -157,25 +157,26 @@ def test_a_regulator_holds_and_leads_the_arm_and_its_death_ends_in_rest(probe, r
         assert np.abs(arm.q - HOME)[:4].min() > 0.15, 'it was not led'
         assert sender.sent > 100
         sender.die()
-        probe.until(lambda: said(controller, 'no good message on ~/linear_feedback for 0.5 s'),
+        probe.until(lambda: logged(controller, 'no good message on ~/linear_feedback for 0.5 s'),
                     'silence')
-        probe.until(lambda: figures(told).get('law') == 'computed_torque', 'the hold')
+        probe.until(lambda: figures(reports).get('law') == 'computed_torque', 'the hold')
         arm.catch_up()
         held = arm.q
         probe.spin_for(2.0)
         arm.catch_up()
         assert np.abs(arm.q - held).max() < 2e-3, 'it drifts'
-        assert figures(told)['mode'] == 'hold' and not figures(told)['fault']
+        assert figures(reports)['mode'] == 'hold' and not figures(reports)['fault']
         assert np.isfinite(arm.torques[begin:]).all()
 
         sender = Sender(probe, lambda: message(command(DYNAMICS, held, -20.0 * GAIN)))
-        probe.until(lambda: said(controller, 'refused on ~/linear_feedback: with these gains the '
-                                 'motion of the arm would grow by'), 'a refusal')
+        refusal = ('refused on ~/linear_feedback: with these gains the motion of the arm would '
+                   'grow by')
+        probe.until(lambda: logged(controller, refusal), 'a refusal')
         sender.what = lambda: message(command(DYNAMICS, held, GAIN))
-        probe.until(lambda: figures(told).get('law') == 'linear_feedback', 'the regulator again')
-        assert int(figures(told)['linear feedback messages refused']) > 0
+        probe.until(lambda: figures(reports).get('law') == 'linear_feedback', 'the regulator')
+        assert int(figures(reports)['linear feedback messages refused']) > 0
         assert probe.call(Trigger, f'{NODE}/hold').success
-        probe.until(lambda: said(controller, 'set the parameter mode to linear_feedback, again'),
+        probe.until(lambda: logged(controller, 'set the parameter mode to linear_feedback, again'),
                     'a refusal while it is held')
         sender.die()
         assert controller.stop()[0] == 0 and 'Traceback' not in controller.output
@@ -192,24 +193,24 @@ def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot
                                   # from where the test before has left the arm
                                   'linear_feedback.largest_error': 1.0}) as controller:
         controller.wait_for_output(ACTIVE)
-        told = probe.listen(DiagnosticArray, '/diagnostics')
+        reports = probe.subscribe(DiagnosticArray, '/diagnostics')
         regulator = subprocess.Popen([sys.executable, script, str(ARM)], env=environment)
         try:
-            probe.until(lambda: figures(told).get('law') == 'linear_feedback', 'the regulator')
+            probe.until(lambda: figures(reports).get('law') == 'linear_feedback', 'the regulator')
             probe.spin_for(1.0)
         finally:
             regulator.kill()
             regulator.wait(10.0)
-        probe.until(lambda: said(controller, 'no good message on ~/linear_feedback for 0.1 s'),
+        probe.until(lambda: logged(controller, 'no good message on ~/linear_feedback for 0.1 s'),
                     'silence')
         arm = Wire(probe)
-        probe.until(lambda: figures(told).get('mode') == 'hold', 'the hold')
+        probe.until(lambda: figures(reports).get('mode') == 'hold', 'the hold')
         arm.catch_up()
         held = arm.q
         probe.spin_for(1.0)
         arm.catch_up()
         assert np.abs(arm.q - held).max() < 2e-3, 'it drifts'
-        assert not figures(told)['fault']
+        assert not figures(reports)['fault']
 
 
 def test_a_law_of_the_user_fails_and_the_arm_is_held(probe, robot, tmp_path, monkeypatch):
@@ -230,10 +231,10 @@ class Failing(own_law.Integrating):
     with NodeProcess(CONTROLLER, {**PATIENT, 'mode': 'own_law', 'own_law_deadline': 0.5,
                                   'own_law': 'law_that_fails:Failing'}) as controller:
         controller.wait_for_output(ACTIVE)
-        told = probe.listen(DiagnosticArray, '/diagnostics')
+        reports = probe.subscribe(DiagnosticArray, '/diagnostics')
         controller.wait_for_output('fault: own law law_that_fails:Failing: RuntimeError: the '
                                    'spring broke (law_that_fails.py, line 7, in terms)')
-        probe.until(lambda: figures(told).get('law') == 'computed_torque', 'the built-in law')
+        probe.until(lambda: figures(reports).get('law') == 'computed_torque', 'the built-in law')
         arm = Wire(probe)
         arm.catch_up()
         held = arm.q
@@ -241,10 +242,10 @@ class Failing(own_law.Integrating):
         probe.spin_for(1.0)
         arm.catch_up()
         assert np.abs(arm.q - held).max() < 2e-3
-        assert figures(told)['law'] == 'computed_torque'
+        assert figures(reports)['law'] == 'computed_torque'
         good, why = probe.set_parameter(NODE, 'mode', 'own_law')
         assert good, why
-        probe.until(lambda: figures(told).get('law') == 'own_law', 'the law of the user')
+        probe.until(lambda: figures(reports).get('law') == 'own_law', 'the law of the user')
         assert controller.stop()[0] == 0 and 'Traceback' not in controller.output
 
 
@@ -275,5 +276,5 @@ def test_at_a_fixed_rate_torques_leave_between_the_states(probe):
         np.testing.assert_allclose(arm.q, START, atol=0.01)
         arm.report = None  # silence is what it was: of states alone
         begin = time.monotonic()
-        probe.until(lambda: said(process, 'joint states: no good data'), 'the fault')
+        probe.until(lambda: logged(process, 'joint states: no good data'), 'the fault')
         assert time.monotonic() - begin < 3.0

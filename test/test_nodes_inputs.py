@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import ACTIVE, NODE, PATIENT, said  # noqa: E402
+from controller_node import ACTIVE, logged, NODE, PATIENT  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START  # noqa: E402
 from geometry_msgs.msg import (  # noqa: E402
@@ -51,13 +51,13 @@ def test_an_arm_that_contradicts_the_model_is_not_taken_over(probe, name, effort
     with FakeArm(probe, f'{name}/') as arm:
         reporting(arm, effort)
         with fake_controller(name, handshake_tolerance=[0.5]) as process:
-            probe.until(lambda: said(process, words), 'the reason')
-            assert said(process, 'waiting: joint ') and ACTIVE not in process.output
+            probe.until(lambda: logged(process, words), 'the reason')
+            assert logged(process, 'waiting: joint ') and ACTIVE not in process.output
             probe.spin_for(0.3)
             assert not arm.commands
             reporting(arm, GRAVITY)  # the mistake is mended
             probe.until(lambda: ACTIVE in process.output, 'activity')
-            assert not said(process, 'was not compared')
+            assert not logged(process, 'was not compared')
 
 
 def test_with_the_switch_or_without_the_handshake_it_is_taken_over(probe):
@@ -75,38 +75,39 @@ def test_with_the_switch_or_without_the_handshake_it_is_taken_over(probe):
                 np.testing.assert_allclose(arm.commands[0], GRAVITY(START), rtol=1e-6)
 
 
-# --- what it is told ----------------------------------------------------------------------------
+# --- inputs of the controller -------------------------------------------------------------------
 
 
 @pytest.fixture(scope='module')
 def held(probe):
     """Return an arm and its controller; the arm reports no effort."""
-    with FakeArm(probe, 'told/') as arm, fake_controller(
-            'told', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
+    with FakeArm(probe, 'inputs/') as arm, fake_controller(
+            'inputs', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
-        assert said(process, 'was not compared with the gravity torque: the joint states contain '
-                    'no effort')
+        assert logged(process, 'was not compared with the gravity torque: the joint states '
+                      'contain no effort')
         yield arm, process
         assert 'Traceback' not in process.output
 
 
 @pytest.fixture(scope='module')
-def told(probe, held):
+def topics(probe, held):
     """Return the newest messages that matter here, by name."""
-    heard = {term: probe.listen(JointState, f'told/{NODE}/torque_terms/{term}', qos.newest())
-             for term in ('payload', 'gravity', 'external', 'total')}
-    heard['diagnostics'] = probe.listen(DiagnosticArray, '/diagnostics')
-    probe.until(lambda: all(heard.values()), 'all topics')
-    return heard
+    place = f'inputs/{NODE}/torque_terms'
+    received = {term: probe.subscribe(JointState, f'{place}/{term}', qos.newest())
+                for term in ('payload', 'gravity', 'external', 'total')}
+    received['diagnostics'] = probe.subscribe(DiagnosticArray, '/diagnostics')
+    probe.until(lambda: all(received.values()), 'all topics')
+    return received
 
 
-def newest(told, term):
-    return np.array(told[term][-1].effort)
+def newest(topics, term):
+    return np.array(topics[term][-1].effort)
 
 
-def diagnostics(told):
-    found = [status for message in told['diagnostics'] for status in message.status
-             if status.name.startswith('/told/')]
+def diagnostics(topics):
+    found = [status for message in topics['diagnostics'] for status in message.status
+             if status.name.startswith('/inputs/')]
     return {pair.key: pair.value for pair in found[-1].values} if found else {}
 
 
@@ -117,9 +118,9 @@ def payload(link='fore', mass=0.5, com=(0.3, 0.0, 0.0), moments=(0.001, 0.001, 0
 
 
 @pytest.fixture(scope='module')
-def say(probe, held):
+def send(probe, held):
     """Return what publishes a message on an input."""
-    publishers = {kind: probe.publisher(kind, f'told/{NODE}/{topic}') for kind, topic in (
+    publishers = {kind: probe.publisher(kind, f'inputs/{NODE}/{topic}') for kind, topic in (
         (InertiaStamped, 'payload'), (Vector3Stamped, 'gravity'),
         (WrenchStamped, 'external_wrench'), (JointState, 'reflected_torque'),
         (Float64MultiArray, 'linear_feedback'))}
@@ -127,26 +128,26 @@ def say(probe, held):
 
 
 @pytest.fixture
-def load(probe, told, say):
-    """Return what sends a payload; the arm carries none at the end, whatever the test finds."""
+def load(probe, topics, send):
+    """Return a function that sends a payload; at the end the arm has none."""
     def unloaded():
-        return not newest(told, 'payload').any() and diagnostics(told).get('payload') == 'none'
+        return not newest(topics, 'payload').any() and diagnostics(topics).get('payload') == 'none'
 
     probe.until(unloaded, 'no payload at first')
-    yield say
-    say(payload(mass=0.0, moments=(0.0, 0.0, 0.0)))
+    yield send
+    send(payload(mass=0.0, moments=(0.0, 0.0, 0.0)))
     probe.until(unloaded, 'no payload')
 
 
-def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, told, load):
+def test_a_payload_is_added_without_a_step_and_removed_again(probe, held, topics, load):
     arm, process = held
     since = len(arm.commands)
     loaded = MODEL.with_payload('fore', 0.5, (0.3, 0.0, 0.0), np.eye(3) * 1e-3)
     extra = Dynamics(loaded).gravity(arm.q) - GRAVITY(arm.q)
     load(payload())
-    probe.until(lambda: np.abs(newest(told, 'payload') - extra).max() < 0.05, 'the payload')
-    assert said(process, "payload on link 'fore': 0.5 kg") == 1
-    probe.until(lambda: diagnostics(told).get('payload') == '0.5 kg on fore', 'diagnostics')
+    probe.until(lambda: np.abs(newest(topics, 'payload') - extra).max() < 0.05, 'the payload')
+    assert logged(process, "payload on link 'fore': 0.5 kg") == 1
+    probe.until(lambda: diagnostics(topics).get('payload') == '0.5 kg on fore', 'diagnostics')
     steps = np.abs(np.diff(arm.torques[since:], axis=0)).max(axis=1)
     # the whole of it goes over in 0.3 s, at most twice as fast as on average; torques are computed
     # up to 30 ms before they are sent
@@ -154,20 +155,20 @@ def test_a_payload_is_taken_over_without_a_step_and_leaves_again(probe, held, to
     assert np.all(steps < part * np.abs(extra).max())
 
 
-def test_what_the_tip_carries_is_told_as_it_would_be_sent(probe, held, told, load):
-    heard = probe.listen(InertiaStamped, f'told/{NODE}/payload_estimate')
-    probe.until(lambda: heard and not heard[-1].inertia.m, 'an empty hand')
+def test_the_payload_of_the_tip_is_published_in_the_form_of_an_input(probe, held, topics, load):
+    received = probe.subscribe(InertiaStamped, f'inputs/{NODE}/payload_estimate')
+    probe.until(lambda: received and not received[-1].inertia.m, 'an empty hand')
     sent = payload()
     load(sent)
-    probe.until(lambda: heard[-1].inertia.m == sent.inertia.m, 'the payload')
-    got, expected = heard[-1], sent.inertia
+    probe.until(lambda: received[-1].inertia.m == sent.inertia.m, 'the payload')
+    got, expected = received[-1], sent.inertia
     assert got.header.frame_id == 'fore' and got.header.stamp.sec > 0
     for name in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'):
         assert getattr(got.inertia, name) == pytest.approx(getattr(expected, name), abs=1e-12)
     assert got.inertia.com.x == pytest.approx(0.3) and not got.inertia.com.y
-    assert diagnostics(told)['payload learned'] == 'none'
+    assert diagnostics(topics)['payload learned'] == 'none'
     load(payload(mass=0.0, moments=(0.0, 0.0, 0.0)))
-    probe.until(lambda: not heard[-1].inertia.m, 'no payload')
+    probe.until(lambda: not received[-1].inertia.m, 'no payload')
 
 
 MISTAKES = [
@@ -196,11 +197,11 @@ KINDS = {InertiaStamped: 'payload', Vector3Stamped: 'gravity', WrenchStamped: 'e
          JointState: 'reflected torque', Float64MultiArray: 'linear feedback'}
 
 
-def test_what_makes_no_sense_is_refused_and_counted(probe, held, told, say):
+def test_what_makes_no_sense_is_refused_and_counted(probe, held, topics, send):
     _, process = held
 
     def counts():
-        return [int(diagnostics(told).get(f'{kind} messages refused', 0))
+        return [int(diagnostics(topics).get(f'{kind} messages refused', 0))
                 for kind in KINDS.values()]
 
     given = [[each for each in MISTAKES if type(each[0]) is kind] for kind in KINDS]
@@ -209,60 +210,60 @@ def test_what_makes_no_sense_is_refused_and_counted(probe, held, told, say):
     for together in zip_longest(*given):
         since = len(process.lines)
         for message, _ in filter(None, together):
-            say(message)
+            send(message)
         for _, words in filter(None, together):
             probe.until(lambda: re.search(words, '\n'.join(process.lines[since:])), words)
-        assert not newest(told, 'payload').any() and not newest(told, 'external').any()
+        assert not newest(topics, 'payload').any() and not newest(topics, 'external').any()
     probe.until(lambda: counts() == expected, f'{expected} messages refused')
-    assert diagnostics(told)['payload'] == 'none'
-    assert diagnostics(told)['external wrench'] == 'none'
-    assert diagnostics(told)['gravity (m/s^2)'] == '0, 0, -9.81'
+    assert diagnostics(topics)['payload'] == 'none'
+    assert diagnostics(topics)['external wrench'] == 'none'
+    assert diagnostics(topics)['gravity (m/s^2)'] == '0, 0, -9.81'
 
 
-def test_gravity_of_another_mounting_is_taken_over(probe, held, told, say):
+def test_gravity_of_another_mounting_is_taken_over(probe, held, topics, send):
     arm, _ = held
     # the arm itself stays as it is mounted: feedback holds it
     tilted = (2.0, 0.0, -9.6)
-    say(Vector3Stamped(header=Header(frame_id='base'),
-                       vector=Vector3(x=tilted[0], z=tilted[2])))
+    send(Vector3Stamped(header=Header(frame_id='base'),
+                        vector=Vector3(x=tilted[0], z=tilted[2])))
     expected = Dynamics(MODEL.with_gravity(tilted))
-    probe.until(lambda: np.abs(newest(told, 'gravity') - expected.gravity(arm.q)).max() < 0.02,
+    probe.until(lambda: np.abs(newest(topics, 'gravity') - expected.gravity(arm.q)).max() < 0.02,
                 'the new gravity')
-    say(Vector3Stamped(vector=Vector3(z=-9.81)))
-    probe.until(lambda: np.abs(newest(told, 'gravity') - GRAVITY(arm.q)).max() < 0.02,
+    send(Vector3Stamped(vector=Vector3(z=-9.81)))
+    probe.until(lambda: np.abs(newest(topics, 'gravity') - GRAVITY(arm.q)).max() < 0.02,
                 'the old gravity')
 
 
-def test_a_wrench_counts_until_it_times_out(probe, held, told, say):
+def test_a_wrench_counts_until_it_times_out(probe, held, topics, send):
     arm, _ = held
     message = WrenchStamped(header=Header(frame_id='fore'),
                             wrench=Wrench(force=Vector3(z=-4.0)))
 
     def carried():
-        say(message)
+        send(message)
         # 4 N across the forearm, at its joint: all on the shoulder, 0.4 m away
         elbow = arm.q[1]
-        return abs(abs(newest(told, 'external')[0]) - 1.6 * math.cos(elbow)) < 0.02
+        return abs(abs(newest(topics, 'external')[0]) - 1.6 * math.cos(elbow)) < 0.02
 
     probe.until(carried, 'the wrench')
-    assert abs(newest(told, 'external')[1]) < 0.01
-    probe.until(lambda: not newest(told, 'external').any(), 'its end')
-    assert probe.call(Trigger, f'told/{NODE}/float').success
+    assert abs(newest(topics, 'external')[1]) < 0.01
+    probe.until(lambda: not newest(topics, 'external').any(), 'its end')
+    assert probe.call(Trigger, f'inputs/{NODE}/float').success
 
 
-def test_a_floating_arm_shows_what_another_one_feels(probe):
-    felt = JointState(name=['elbow', 'other', 'shoulder'], effort=[2.0, 9.0, 0.0])
+def test_a_floating_arm_reflects_the_external_torque_of_another_one(probe):
+    external = JointState(name=['elbow', 'other', 'shoulder'], effort=[2.0, 9.0, 0.0])
     with FakeArm(probe, 'leader/') as arm, fake_controller(
             'leader', mode='gravity_compensation', handshake=False,
             **{'reflection.gain': [0.5], **PATIENT}) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
-        effort = probe.listen(JointState, f'leader/{NODE}/torque_terms/effort', qos.newest())
+        effort = probe.subscribe(JointState, f'leader/{NODE}/torque_terms/effort', qos.newest())
         publisher = probe.publisher(JointState, f'leader/{NODE}/reflected_torque')
         before = arm.q[1]
         wait_until(lambda: effort and abs(effort[-1].effort[1] - 1.0) < 0.01, 'half of it',
-                   work=lambda: (publisher.publish(felt), probe.spin_for(0.02)))
+                   work=lambda: (publisher.publish(external), probe.spin_for(0.02)))
         probe.until(lambda: abs(effort[-1].effort[1]) < 0.01, 'silence: nothing of it')
         assert arm.q[1] > before
         publisher.publish(JointState(name=['elbow'], effort=[1.0]))
-        probe.until(lambda: said(process, 'refused on ~/reflected_torque: joints not named: '
-                                 'shoulder'), 'the reason')
+        probe.until(lambda: logged(process, 'refused on ~/reflected_torque: joints not named: '
+                                   'shoulder'), 'the reason')

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import ACTIVE, NODE, PATIENT, said  # noqa: E402
+from controller_node import ACTIVE, logged, NODE, PATIENT  # noqa: E402
 from fake_arm import fake_controller, FakeArm, GRAVITY  # noqa: E402
 from rcl_interfaces.srv import (  # noqa: E402
     DescribeParameters, GetParameters, SetParametersAtomically)
@@ -47,9 +47,9 @@ def set_together(probe, **given):
 
 
 def description(probe, name):
-    told = probe.call(DescribeParameters, f'{NAME}/describe_parameters', names=[name])
-    told.descriptors[0].type = 0  # rclpy's guess, of an empty list, from the last value offered
-    return told.descriptors[0]
+    described = probe.call(DescribeParameters, f'{NAME}/describe_parameters', names=[name])
+    described.descriptors[0].type = 0  # rclpy's guess of an empty list, from the last value
+    return described.descriptors[0]
 
 
 @pytest.mark.parametrize('name, value', [
@@ -102,12 +102,12 @@ def test_a_bad_change_is_refused_with_its_reason_and_takes_good_ones_along(probe
                                                                            words):
     name = next(iter(given)).replace('__', '.')
     before = values(probe, name, 'kp', 'transition_time')
-    told = str(description(probe, name))
+    described = str(description(probe, name))
     for together in (given, {'transition_time': 0.3, **given}, {**given, 'kp': [50.0]}):
         successful, reason = set_together(probe, **together)
         assert not successful and re.search(words, reason), reason
         assert str(values(probe, name, 'kp', 'transition_time')) == str(before)
-        assert str(description(probe, name)) == told
+        assert str(description(probe, name)) == described
 
 
 def test_the_mode_changes_live_and_not_under_a_fault(probe, held):
@@ -121,7 +121,7 @@ def test_the_mode_changes_live_and_not_under_a_fault(probe, held):
         np.testing.assert_allclose(arm.commands[-1], GRAVITY(arm.q), atol=0.3)
     lines = len(process.lines)
     arm.report, report = None, arm.report
-    probe.until(lambda: said(process, 'fault: joint states', lines), 'a fault')
+    probe.until(lambda: logged(process, 'fault: joint states', lines), 'a fault')
     successful, reason = set_together(probe, mode='gravity_compensation', transition_time=0.4)
     assert not successful and 'a fault is latched: joint states' in reason
     assert values(probe, 'mode', 'transition_time') == ['computed_torque', 0.2]

@@ -37,9 +37,9 @@ def controller():
 
 def record(probe, **parameters):
     """Return states by their stamps in ns, and the seconds that they took."""
-    states = probe.listen(JointState, 'joint_states', qos.reliable(4 * STEPS))
+    states = probe.subscribe(JointState, 'joint_states', qos.reliable(4 * STEPS))
     with simulator(**parameters) as simulated, controller() as controlled:
-        commands = probe.listen(JointState, 'joint_commands', qos.reliable(10))
+        commands = probe.subscribe(JointState, 'joint_commands', qos.reliable(10))
         controlled.wait_for_output(ACTIVE)
         probe.until(lambda: states and commands, 'the first state and its answer')
         send(probe, controlled, trajectory(MODEL.joint_names, GOAL, seconds=0.9))
@@ -49,22 +49,23 @@ def record(probe, **parameters):
         duration = time.monotonic() - begun
         for process in (controlled, simulated):
             assert process.stop()[0] == 0
-    told = {}
+    recorded = {}
     for state in states:
         stamp = 10**9 * state.header.stamp.sec + state.header.stamp.nanosec
         if stamp <= 10**6 * STEPS:
-            told[stamp] = np.concatenate([state.position, state.velocity, state.effort])
-    return told, duration
+            recorded[stamp] = np.concatenate([state.position, state.velocity, state.effort])
+    return recorded, duration
 
 
 # every 5th state is lost by the sensors, and they are noisy: that as well is the same
-SPOILED = {'sensors.position_noise': [1e-5], 'sensors.dropout': 0.2, 'seed': 7,
-           'sensors.resolution': [1e-6], 'fault_campaign.rate': 2.0,
-           'fault_campaign.longest': 0.02, 'fault_campaign.kinds': ['nan', 'freeze', 'missing'],
-           'faults': ['0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
+WITH_ERRORS = {'sensors.position_noise': [1e-5], 'sensors.dropout': 0.2, 'seed': 7,
+               'sensors.resolution': [1e-6], 'fault_campaign.rate': 2.0,
+               'fault_campaign.longest': 0.02,
+               'fault_campaign.kinds': ['nan', 'freeze', 'missing'],
+               'faults': ['0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
 
 
-@pytest.mark.parametrize('parameters', [{}, SPOILED], ids=['well', 'spoiled'])
+@pytest.mark.parametrize('parameters', [{}, WITH_ERRORS], ids=['well', 'spoiled'])
 def test_two_runs_are_the_same_to_the_last_bit(parameters):
     runs = []
     for _ in range(2):
@@ -84,7 +85,7 @@ def test_two_runs_are_the_same_to_the_last_bit(parameters):
 
 
 def test_time_waits_for_answers_and_steps_one_by_one(probe):
-    states = probe.listen(JointState, 'joint_states', 100)
+    states = probe.subscribe(JointState, 'joint_states', 100)
     with simulator(steps_per_call=5, publish_rate=500.0) as simulated:
         named = probe.publisher(JointState, 'joint_commands')
         probe.until(lambda: len(states) > 2, 'the first state, again and again')
@@ -96,7 +97,7 @@ def test_time_waits_for_answers_and_steps_one_by_one(probe):
             answer = JointState(name=list(MODEL.joint_names), effort=[0.0] * 7)
             answer.header.stamp = states[-1].header.stamp
             named.publish(answer)
-            # publish_rate says how many steps there are for an answer
+            # publish_rate determines the number of steps per answer
             probe.until(lambda: seconds(states[-1].header.stamp) == pytest.approx(2e-3 * (k + 1)),
                         'the next state')
             named.publish(answer)  # one too many: it answers another state

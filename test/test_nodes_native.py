@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, HOME, MODEL, NODE, PATIENT, RATE, said, send, set_in_motion, simulator,
+    ACTIVE, ARM, HOME, logged, MODEL, NODE, PATIENT, RATE, send, set_in_motion, simulator,
     trajectory)
 from guarded_arm import guard, Scene  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
@@ -57,7 +57,7 @@ def stall(scene, process, number, begins, ends):
     since = len(process.lines)
     process.process.send_signal(number)
     process.wait_for_output(begins, since)
-    scene.probe.until(lambda: said(process, ends, since), ends)
+    scene.probe.until(lambda: logged(process, ends, since), ends)
     scene.catch_up()
     return np.array([time for time, _ in scene.sent])
 
@@ -71,13 +71,13 @@ def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
         process.wait_for_output(ACTIVE)
         scene.until_word('armed')
         set_in_motion(scene.probe, process, scene, FAR, 0.4)
-        for heard in (scene.sent, scene.words):
-            heard.clear()
+        for received in (scene.sent, scene.words):
+            received.clear()
         times = stall(scene, process, signal.SIGUSR1, 'interpreter kept', 'interpreter free')
         assert np.diff(times).max() < 0.1, 'a torque has waited'
         assert len(times) > 0.2 * RATE
         assert {word.frame_id for word in scene.words} == {'armed'}
-        assert not said(process, 'fault')
+        assert not logged(process, 'fault')
         assert scene.steps.max() < 1.5
 
 
@@ -91,11 +91,11 @@ def test_an_arm_whose_process_hangs_is_stopped_and_carried(scene, stalling):
         process.process.send_signal(signal.SIGUSR2)
         process.wait_for_output('hung', since)
         scene.until_rest(1.3)
-        assert not said(process, 'not hung', since), 'it came to rest too late'
+        assert not logged(process, 'not hung', since), 'it came to rest too late'
         assert np.abs(scene.q - HOME - 0.9).max() > 0.1, 'the motion was not stopped'
         process.wait_for_output('not hung', since)
-        scene.probe.until(lambda: said(process, 'does not react', since), 'the reason')
-        # it moves on when asked again
+        scene.probe.until(lambda: logged(process, 'does not react', since), 'the reason')
+        # it moves on after another request
         scene.probe.call(Trigger, f'{NODE}/hold')
         assert scene.gap < 0.2 and scene.steps.max() < 1.5
 
@@ -142,17 +142,17 @@ def test_a_loop_that_is_to_be_native_and_cannot_be_is_refused(scene):
         assert process.wait() != 0
 
 
-def test_python_has_the_loop_where_that_is_asked_for(scene, stalling):
+def test_python_runs_the_loop_on_request(scene, stalling):
     with stalling(loop='python') as process:
         scene.begin(None)
         process.wait_for_output('loop: python, because the parameter loop is python')
         set_in_motion(scene.probe, process, scene, FAR, 0.4)
         scene.probe.spin_for(0.2)
-        assert not said(process, 'fault')
+        assert not logged(process, 'fault')
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_any_moment_leaves_an_arm_at_rest(scene, stalling, number):
+def test_a_signal_at_any_moment_ends_with_an_arm_at_rest(scene, stalling, number):
     """Between states, programs and heartbeats of the loop."""
     choose = random.Random(int(number))
     for _ in range(3):

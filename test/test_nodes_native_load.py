@@ -1,4 +1,4 @@
-"""The control loop in machine code while a lot is asked of Python: no jump, nothing lost."""
+"""The control loop in machine code while Python is busy: no jump, nothing lost."""
 
 from pathlib import Path
 import random
@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, simulator, trajectory)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, simulator, trajectory)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from guarded_arm import Scene  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 if LOOP != 'native':
     pytest.skip('there is no loop in machine code here', allow_module_level=True)
 
-RATE = 100.0     # Hz of the states; the probe hears all, and has to ask besides
+RATE = 100.0     # Hz of the states; the probe receives all, and sends requests besides
 GOALS, CHANGES = 50.0, 100.0  # Hz
 LASTS = 2.0      # s
 POINTS = 20_000  # as many as are accepted
@@ -35,7 +35,7 @@ GROWTH = 12e6    # bytes; what is garbage, or fragmented, differs by a few milli
 
 
 class Load:
-    """Asks a controller for changes of its gains, and for new goals, all the time."""
+    """Requests changes of the gains, and new goals, all the time."""
 
     def __init__(self, probe):
         self._probe, self._random = probe, random.Random(1)
@@ -93,7 +93,7 @@ def wave():
 @pytest.mark.realtime
 def test_long_trajectories_goals_and_gains_change_all_the_time(scene):
     probe, long = scene.probe, wave()
-    told = probe.listen(DiagnosticArray, '/diagnostics')
+    diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
     with NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT}) as process:
         scene.begin(None)
         process.wait_for_output('loop: native')
@@ -102,10 +102,10 @@ def test_long_trajectories_goals_and_gains_change_all_the_time(scene):
         changes = load.change, CHANGES
         # a check that takes seconds of Python
         load.goals.publish(long)
-        load.go_on(lambda: said(process, f'trajectory of {POINTS} points accepted')
+        load.go_on(lambda: logged(process, f'trajectory of {POINTS} points accepted')
                    or time.monotonic() > begin + 30.0, changes)
-        assert said(process, f'trajectory of {POINTS} points accepted') == 1, process.output
-        references = probe.listen(JointState, f'{NODE}/reference', qos.reliable(1000))
+        assert logged(process, f'trajectory of {POINTS} points accepted') == 1, process.output
+        references = probe.subscribe(JointState, f'{NODE}/reference', qos.reliable(1000))
         probe.until(lambda: references, 'references')
         sizes = []
         for _ in range(2):
@@ -117,20 +117,20 @@ def test_long_trajectories_goals_and_gains_change_all_the_time(scene):
         # the newest counts, whatever became of the others
         load.goals.publish(trajectory(MODEL.joint_names, HOME + 0.3, seconds=1.5))
         probe.until(lambda: np.abs(scene.q - HOME - 0.3).max() < STICKING
-                    or said(process, 'refused') or said(process, 'fault'), 'the last goal')
-        assert not said(process, 'refused') and not said(process, 'fault'), process.output
+                    or logged(process, 'refused') or logged(process, 'fault'), 'the last goal')
+        assert not logged(process, 'refused') and not logged(process, 'fault'), process.output
         scene.catch_up()
         assert sizes[1] - sizes[0] < GROWTH
         # every torque has its reference, in the same order
         sent = np.array([torque for _, torque in scene.sent])
-        told_of = np.array([each.effort for each in references])
-        assert len(told_of) > LASTS * RATE
-        assert any(np.array_equal(told_of[:len(sent) - first], sent[first:first + len(told_of)])
-                   for first in np.flatnonzero((sent == told_of[0]).all(axis=1)))
+        efforts = np.array([each.effort for each in references])
+        assert len(efforts) > LASTS * RATE
+        assert any(np.array_equal(efforts[:len(sent) - first], sent[first:first + len(efforts)])
+                   for first in np.flatnonzero((sent == efforts[0]).all(axis=1)))
         assert scene.gap < 0.1 and scene.steps.max() < 1.0
-        count = len(told)
-        probe.until(lambda: len(told) > count, 'diagnostics')
-        values = {pair.key: pair.value for each in told[-2:] for status in each.status
+        count = len(diagnostics)
+        probe.until(lambda: len(diagnostics) > count, 'diagnostics')
+        values = {pair.key: pair.value for each in diagnostics[-2:] for status in each.status
                   if 'controller' in status.name for pair in status.values}
         assert values['loop'] == 'native' and values['trajectories refused'] == '0'
         for wrong in 'torques withheld', 'errors of the middleware', 'cycles not reported':

@@ -1,6 +1,7 @@
 """Joint states read by machine code: the same as by Python, and nothing outside of a message."""
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ class Reader:
         self.block['unknown_bytes'] = self.unknown.size
 
     def read(self, data):
-        """Return what the state says, (3, n); None if there is none in the message."""
+        """Return the numbers of the state, (3, n); None if there is none in the message."""
         kept = np.full(len(data) + 64, CANARY, dtype=np.uint8)
         kept[:len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.message.buffer, self.message.length = kept.ctypes.data, len(data)
@@ -60,7 +61,7 @@ class Reader:
         return np.array([self.state[FIELDS[key]:FIELDS[key] + len(NAMES)]
                          for key in ('q', 'qd', 'effort')])
 
-    def know(self, data, **options):
+    def add(self, data, **options):
         """Register the layout of a message; return what it lacks."""
         self.decoder.decode(data)
         return self.layouts.register(self.decoder.layout(data), NAMES, **options)
@@ -85,7 +86,7 @@ def test_numbers_are_those_that_python_reads(names, frame, effort):
     first = serialize_message(message(random, names, frame, effort))
     assert reader.read(first) is None and reader.block['unknown_length'] == len(first)
     assert reader.unknown[:len(first)].tobytes() == first
-    assert not reader.know(first)
+    assert not reader.add(first)
     for _ in range(50):
         sent = message(random, names, frame, effort)
         data = serialize_message(sent)
@@ -101,8 +102,8 @@ def test_numbers_are_those_that_python_reads(names, frame, effort):
 def test_velocities_that_are_not_reported_are_not_numbers():
     random, reader = np.random.default_rng(7), Reader()
     data = serialize_message(message(random, velocity=False))
-    assert 'lack positions or velocities' in reader.know(data)
-    assert not reader.know(data, velocity_required=False)
+    assert 'lack positions or velocities' in reader.add(data)
+    assert not reader.add(data, velocity_required=False)
     found, sample = reader.read(data), reader.decoder.decode(data)
     np.testing.assert_array_equal(found[[0, 2]], [sample.position, sample.effort])
     assert np.isnan(found[1]).all()
@@ -111,7 +112,7 @@ def test_velocities_that_are_not_reported_are_not_numbers():
 def test_messages_of_other_joints_are_passed_over():
     random, reader = np.random.default_rng(2), Reader()
     data = serialize_message(message(random, ('left', 'right')))
-    assert not reader.know(data)
+    assert not reader.add(data)
     assert reader.read(data) is None
     assert not reader.block['unknown_length'] and not reader.block['refused']
 
@@ -121,14 +122,14 @@ def test_messages_of_other_joints_are_passed_over():
     ({'names': (*NAMES, 'base')}, 'name a joint twice')])
 def test_what_machine_code_does_not_read_is_named(change, words):
     data = serialize_message(message(np.random.default_rng(3), **change))
-    assert words in Reader().know(data)
+    assert words in Reader().add(data)
 
 
 def test_a_damaged_message_is_python_s():
-    """No bit of counts and names may differ; no length leads out of the message."""
+    """No bit of counts and names may differ; no length exceeds the message."""
     random, reader = np.random.default_rng(4), Reader()
     good = serialize_message(message(random))
-    assert not reader.know(good)
+    assert not reader.add(good)
     for begin, size in reader.decoder.layout(good).compared:
         for place in range(begin, begin + size):
             bad = bytearray(good)
@@ -153,8 +154,8 @@ def test_a_message_that_waits_for_python_is_not_overwritten():
 def test_there_is_a_bound_on_layouts():
     random, reader = np.random.default_rng(6), Reader()
     for k in range(MAX_LAYOUTS):
-        assert not reader.know(serialize_message(message(random, frame='f' * (8 * k))))
-    assert 'more than' in reader.know(serialize_message(message(random, frame='f' * 99)))
+        assert not reader.add(serialize_message(message(random, frame='f' * (8 * k))))
+    assert 'more than' in reader.add(serialize_message(message(random, frame='f' * 99)))
 
 
 # --- what is assumed about rcl ------------------------------------------------------------------
@@ -177,6 +178,22 @@ def torques(last=1.5):
 def test_what_is_assumed_about_rcl_holds_here(wires):
     node, publisher = wires
     probe(node, rcl.Rcl(), {'/torques': ('publisher', publisher.handle.pointer)}, torques())
+
+
+def test_the_library_is_found_in_a_folder_whose_name_has_spaces(wires, monkeypatch, tmp_path):
+    """Otherwise the loop would be Python's there, without need."""
+    class Maps:
+        @staticmethod
+        def read_text():
+            return text.replace(str(folder), str(spaced))
+
+    text = rcl._MAPS.read_text()
+    folder = Path(next(line.split(maxsplit=5)[5] for line in text.splitlines()
+                       if '/librcl.so' in line)).parent
+    spaced = tmp_path / 'my robots'
+    spaced.symlink_to(folder)
+    monkeypatch.setattr(rcl, '_MAPS', Maps)
+    assert rcl.Rcl().addresses.keys() >= rcl.Rcl.ADDRESSES.keys()
 
 
 def test_a_handle_of_another_topic_is_refused(wires):

@@ -335,12 +335,12 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join(
         filter(None, [here, os.environ.get('PYTHONPATH')])))
     with started('stalling_simulator') as process:
-        states = probe.listen(JointState, 'joint_states', 1000)
+        states = probe.subscribe(JointState, 'joint_states', 1000)
         process.wait_for_output('loop: native')
         probe.until(lambda: len(states) > 100, '100 states')
         states.clear()
         process.process.send_signal(signal.SIGUSR1)
-        probe.until(lambda: process.said('interpreter free'), 'the end')
+        probe.until(lambda: process.logged('interpreter free'), 'the end')
         count = len(states)
         probe.until(lambda: len(states) > count + 10, 'states after it')
         gaps = np.diff([seconds(state.header.stamp) for state in states])
@@ -351,11 +351,11 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
     ('auto', 'loop: native', 'native'),
     ('python', 'loop: python, because the parameter loop is python',
      'python: the parameter loop is python')])
-def test_the_loop_is_named_and_listens(probe, loop, line, word):
+def test_the_loop_is_reported_and_subscribes(probe, loop, line, word):
     with started(loop=loop) as process:
         process.wait_for_output(line)
-        states = probe.listen(JointState, 'joint_states')
-        diagnostics = probe.listen(DiagnosticArray, '/diagnostics')
+        states = probe.subscribe(JointState, 'joint_states')
+        diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
         probe.publisher(Float64MultiArray, COMMANDS).publish(
             Float64MultiArray(data=[0.0] * 7))
         process.wait_for_output('brakes released')
@@ -378,8 +378,8 @@ def test_python_has_the_loop_in_lockstep():
 
 def test_faults_are_switched_on_and_off_while_it_runs(probe):
     with started() as process:
-        states = probe.listen(JointState, 'joint_states', 1000)
-        diagnostics = probe.listen(DiagnosticArray, '/diagnostics')
+        states = probe.subscribe(JointState, 'joint_states', 1000)
+        diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
         probe.until(lambda: states, 'a state')
 
         def loops(begin):
@@ -401,7 +401,7 @@ def test_faults_are_switched_on_and_off_while_it_runs(probe):
 def test_priority_is_that_of_who_makes_the_steps(probe):
     with started(**{'realtime.priority': 5}) as process:
         process.wait_for_output('loop: native')
-        if not process.said('real-time priority 5'):
+        if not process.logged('real-time priority 5'):
             pytest.skip('no real-time priority here')
         main = process.process.pid
 
@@ -419,7 +419,7 @@ def test_requests_at_any_moment(probe):
     choose = np.random.default_rng(1)
     with started(command_timeout=0.5) as process:
         torques = probe.publisher(Float64MultiArray, COMMANDS)
-        states = probe.listen(JointState, 'joint_states')
+        states = probe.subscribe(JointState, 'joint_states')
         process.wait_for_output('loop: native')
         for _ in range(60):
             torques.publish(Float64MultiArray(data=choose.normal(size=7).tolist()))

@@ -12,7 +12,7 @@ MS = 1_000_000
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return a clock that goes on only by sleeping, or when it is told."""
+    """Return a clock that advances only by sleeping, or on request."""
     made = SimpleNamespace(now=10**12)
 
     def sleep(seconds):

@@ -7,6 +7,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 import rclpy  # noqa: E402
+from rclpy.exceptions import ParameterNotDeclaredException  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
@@ -86,7 +87,7 @@ def test_defaults_and_overrides_are_plain_values(make):
         'names': ('a', 'b'), 'gains': (1.0,), 'file': ''}
 
 
-def test_yaml_of_the_command_line_is_forgiven(make):
+def test_yaml_of_the_command_line_is_accepted(make):
     node, parameters = make(arguments=['-p', 'stale.hold:=1', '-p', 'gains:=[1, 2]', '-p',
                                        'names:=[]', '-p', 'file:=x'])
     values = parameters.values
@@ -118,7 +119,7 @@ def test_bad_values_are_refused_at_start_and_later(make, name, value, words):
     assert name in reason
 
 
-def test_all_mistakes_at_start_are_told_at_once(make):
+def test_all_mistakes_at_start_are_reported_at_once(make):
     with pytest.raises(ParameterError, match='(?s)step.*mode'):
         make(step=5.0, mode='medium')
 
@@ -190,7 +191,7 @@ def test_read_only_and_removal_are_refused(make):
 
 @pytest.mark.parametrize('name, value', [
     ('step', 5.0), ('step', 1), ('count', 1.5), ('mode', 3), ('file', 'x'), ('gains', 'x')])
-def test_a_refused_change_says_why_and_leaves_the_description_alone(make, name, value):
+def test_a_refused_change_has_a_reason_and_keeps_the_description(make, name, value):
     node, parameters = make()
     if not hasattr(node, 'add_pre_set_parameters_callback'):
         pytest.skip('not in this ROS')
@@ -216,6 +217,17 @@ def test_unknown_names_are_refused_with_the_near_ones(make):
     parameters.refuse_unknown()
 
 
+def test_unknown_names_are_refused_at_run_time_too(make):
+    node, _ = make()
+    if not hasattr(node, 'add_pre_set_parameters_callback'):
+        pytest.skip('this ROS answers itself')
+    for change in (node.set_parameters, node.set_parameters_atomically):
+        with pytest.raises(ParameterNotDeclaredException) as refusal:
+            change([RosParameter('flag', value=False), RosParameter('stepp', value=0.01)])
+        assert str(refusal.value).startswith("there is no parameter 'stepp': ")
+        assert "'step'" in str(refusal.value)
+
+
 def test_parameters_of_joints_are_declared_when_these_are_known(make):
     _, parameters = make(arms__elbow__kp=3.0)
     parameters.refuse_unknown()  # the joints are not known yet
@@ -229,7 +241,7 @@ def test_parameters_of_joints_are_declared_when_these_are_known(make):
         parameters.refuse_unknown()
 
 
-def test_descriptors_tell_type_unit_range_and_choices(make):
+def test_descriptors_have_type_unit_range_and_choices(make):
     node, _ = make()
     step, mode, gains, file = node.describe_parameters(['step', 'mode', 'gains', 'file'])
     assert step.type == RosParameter.Type.DOUBLE.value

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, said, SIMULATOR, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, SIMULATOR, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import (  # noqa: E402
     Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped)
@@ -52,7 +52,7 @@ def arm(probe):
 
 
 @pytest.fixture(scope='module')
-def say(probe, arm):
+def send(probe, arm):
     """Return what publishes on a topic of the controller."""
     publishers = {kind: probe.publisher(kind, f'{NODE}/{topic}') for kind, topic in (
         (PoseStamped, 'target_pose'), (WrenchStamped, 'target_wrench'))}
@@ -60,14 +60,15 @@ def say(probe, arm):
 
 
 @pytest.fixture(scope='module')
-def told(probe, arm):
+def topics(probe, arm):
     """Return the newest messages that matter here, by name."""
-    heard = {topic: probe.listen(PoseStamped, f'{NODE}/{topic}', qos.newest())
-             for topic in ('tool_pose', 'tool_pose_reference')}
-    heard['external'] = probe.listen(JointState, f'{NODE}/torque_terms/external', qos.newest())
-    heard['diagnostics'] = probe.listen(DiagnosticArray, '/diagnostics')
-    probe.until(lambda: all(heard.values()), 'all topics')
-    return heard
+    received = {topic: probe.subscribe(PoseStamped, f'{NODE}/{topic}', qos.newest())
+                for topic in ('tool_pose', 'tool_pose_reference')}
+    received['external'] = probe.subscribe(
+        JointState, f'{NODE}/torque_terms/external', qos.newest())
+    received['diagnostics'] = probe.subscribe(DiagnosticArray, '/diagnostics')
+    probe.until(lambda: all(received.values()), 'all topics')
+    return received
 
 
 def set_mode(probe, mode):
@@ -81,8 +82,8 @@ def shifted(q, shift):
     return pose
 
 
-def diagnostics(told):
-    found = [status for message in told['diagnostics'] for status in message.status
+def diagnostics(topics):
+    found = [status for message in topics['diagnostics'] for status in message.status
              if status.name.startswith(f'/{NODE}')]
     return {pair.key: pair.value for pair in found[-1].values} if found else {}
 
@@ -96,26 +97,26 @@ def matrix(message):
 
 
 def near(messages, pose, tolerance):
-    """Return whether the newest message tells this pose."""
+    """Return whether the newest message has this pose."""
     return np.abs(matrix(messages[-1]) - pose).max() < tolerance
 
 
 @pytest.mark.parametrize('mode, shift', [
     ('computed_torque', (0.06, -0.05, 0.04)), ('operational_space', (0.0, 0.08, -0.05)),
     ('cartesian_impedance', (-0.05, 0.0, 0.05))])
-def test_a_pose_on_the_topic_moves_the_arm_there(probe, arm, told, say, mode, shift):
+def test_a_pose_on_the_topic_moves_the_arm_there(probe, arm, topics, send, mode, shift):
     set_mode(probe, mode)
     target, since = shifted(HOME, shift), len(arm.process.lines)
 
     def there():
         reached = DYNAMICS.forward_kinematics(arm.q, TOOL)
-        return (said(arm.process, 'the target pose is reached', since)
-                and near(told['tool_pose_reference'], target, 1e-4)
-                and near(told['tool_pose'], target, 5e-3)
+        return (logged(arm.process, 'the target pose is reached', since)
+                and near(topics['tool_pose_reference'], target, 1e-4)
+                and near(topics['tool_pose'], target, 5e-3)
                 and np.linalg.norm(reached[:3, 3] - target[:3, 3]) < 1e-3)
 
     for _ in range(8):  # a message may be lost at first, and a pause of the machine ends a motion
-        say(pose_message(0, MODEL.base_link, target))
+        send(pose_message(0, MODEL.base_link, target))
         end = time.monotonic() + 5.0
         while not there() and time.monotonic() < end:
             probe.spin()
@@ -123,8 +124,8 @@ def test_a_pose_on_the_topic_moves_the_arm_there(probe, arm, told, say, mode, sh
             break
     assert there(), arm.process.output
     if mode != 'computed_torque':
-        probe.until(lambda: diagnostics(told).get('link') == TOOL, 'diagnostics')
-        assert float(diagnostics(told)['manipulability']) > 0.0
+        probe.until(lambda: diagnostics(topics).get('link') == TOOL, 'diagnostics')
+        assert float(diagnostics(topics)['manipulability']) > 0.0
 
 
 def pose(frame='', position=(0.3, 0.0, 0.5), turn=(0.0, 0.0, 0.0, 1.0)):
@@ -141,35 +142,35 @@ def pose(frame='', position=(0.3, 0.0, 0.5), turn=(0.0, 0.0, 0.0, 1.0)):
     (WrenchStamped(), 'refused on ~/target_wrench: header.frame_id is empty'),
     (WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(x=1e4))),
      "refused on ~/target_wrench: target wrench on link 'tool0': joint '.*' would need")])
-def test_what_makes_no_sense_is_refused(probe, arm, told, say, message, words):
+def test_what_makes_no_sense_is_refused(probe, arm, topics, send, message, words):
     set_mode(probe, 'cartesian_impedance')
     words = words.replace('base_link', MODEL.base_link)
     since = len(arm.process.lines)
 
     def refused():
-        say(message)
+        send(message)
         probe.spin_for(0.2)
         return re.search(words, '\n'.join(arm.process.lines[since:]))
 
     probe.until(refused, words)
     kind = 'target pose' if isinstance(message, PoseStamped) else 'target wrench'
-    probe.until(lambda: int(diagnostics(told).get(f'{kind} messages refused', 0)) > 0, 'the count')
+    probe.until(lambda: int(diagnostics(topics).get(f'{kind} messages refused', 0)) > 0, 'a count')
 
 
-def test_a_target_wrench_counts_in_cartesian_modes_until_it_times_out(probe, arm, told, say):
+def test_a_target_wrench_counts_in_cartesian_modes_until_it_times_out(probe, arm, topics, send):
     set_mode(probe, 'cartesian_impedance')
     message = WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(z=3.0)))
 
     def pressed():
-        say(message)
+        send(message)
         turn = DYNAMICS.forward_kinematics(arm.q, TOOL)[:3, :3]
         expected = DYNAMICS.jacobian(arm.q, TOOL)[:3].T @ turn @ [0.0, 0.0, 3.0]
-        return np.abs(np.array(told['external'][-1].effort) - expected).max() < 0.05
+        return np.abs(np.array(topics['external'][-1].effort) - expected).max() < 0.05
 
     probe.until(pressed, 'the wrench')
-    probe.until(lambda: not np.any(told['external'][-1].effort), 'its end')
+    probe.until(lambda: not np.any(topics['external'][-1].effort), 'its end')
     set_mode(probe, 'computed_torque')
     since = len(arm.process.lines)
-    say(message)
-    probe.until(lambda: said(arm.process, 'is used in the Cartesian modes only', since),
+    send(message)
+    probe.until(lambda: logged(arm.process, 'is used in the Cartesian modes only', since),
                 'the refusal')

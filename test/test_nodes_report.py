@@ -18,12 +18,12 @@ def node():
 
 
 class Desk:
-    """An arm with friction of which its controller does not know, and what is logged."""
+    """An arm with friction that is unknown to its controller, and the log."""
 
     def __init__(self, node, capfd, **tolerances):
         settings = settings_of(constraints=Constraints(**tolerances))
         self.loop = arm(settings=settings, friction=True, gains={'friction_scale': 0.0})
-        # of the rest of the node only its diagnostics tell
+        # the rest of the node is visible in its diagnostics only
         self.report = ControllerReport(node, self.loop.control, *[None] * 6)
         self._capfd = capfd
         self.run(0.7)
@@ -66,7 +66,7 @@ def test_a_goal_tolerance_that_is_never_met_is_a_warning_with_joint_and_numbers(
 @pytest.mark.parametrize('tolerances, words', [
     ({'trajectory': 1e-4}, 'after the start'),
     ({'goal': 1e-5, 'goal_time': 0.1}, 'after the last point, goal_time 0.1')])
-def test_a_motion_that_leaves_its_tolerance_is_a_warning(node, capfd, tolerances, words):
+def test_a_motion_that_violates_its_tolerance_is_a_warning(node, capfd, tolerances, words):
     desk = Desk(node, capfd, **tolerances)
     desk.loop.follow(BENT + 0.1, 0.5)
     desk.run(1.0)
@@ -89,7 +89,7 @@ def test_silence_is_a_warning(desk):
     assert desk.logged() == [('WARN', 'motion aborted: the motion is given up after a pause')]
 
 
-def test_what_was_asked_for_is_none(desk):
+def test_a_requested_end_is_no_warning(desk):
     desk.loop.follow(BENT + 0.2, 1.0)
     desk.run(0.5)
     desk.loop.control.hold()
@@ -98,3 +98,14 @@ def test_what_was_asked_for_is_none(desk):
     desk.loop.control.fail('broken')
     desk.run(0.1)
     assert desk.logged() == [('ERROR', 'fault: broken')]
+
+
+def test_a_velocity_that_is_only_late_is_not_called_a_ratio_of_one(desk, monkeypatch):
+    for name, found in (('unreported_velocities', ['joint1']),
+                        ('contradicted_velocities', {'joint2': 0.5, 'joint7': 1.002})):
+        monkeypatch.setattr(type(desk.loop.control), name, found)
+    desk.run(0.02)
+    (level, text), = desk.logged()
+    assert level == 'WARN' and text.startswith(
+        'velocity of joint1 (zero, NaN or not reported), joint2 (0.50 times the change of '
+        'position), joint7 (late: filtered, or out of step with the position): estimated')

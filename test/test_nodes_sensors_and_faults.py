@@ -1,4 +1,4 @@
-"""The simulator as an adversary: sensors, faults and mismatch on the wire, and what it says."""
+"""Sensor errors, faults and mismatch of the simulator on its topics, and its reports."""
 import math
 
 import numpy as np
@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 START = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
-WEIGHT = Dynamics(MODEL).gravity(HOME)
+HOLDING = Dynamics(MODEL).gravity(HOME)
 NODE = 'robot_simulator'
 
 
@@ -27,7 +27,7 @@ def probe():
 
 
 class Bench:
-    """A simulator of the arm at home, and what it says."""
+    """A simulator of the arm at home, and its messages."""
 
     def __init__(self, probe, **parameters):
         self.probe = probe
@@ -35,9 +35,9 @@ class Bench:
             'urdf_file': str(ARM), 'initial_positions': START, **parameters})
 
     def __enter__(self):
-        self.states = self.probe.listen(JointState, 'joint_states', 200)
-        self.truth = self.probe.listen(JointState, f'{NODE}/ground_truth', 200)
-        self.diagnostics = self.probe.listen(DiagnosticArray, '/diagnostics')
+        self.states = self.probe.subscribe(JointState, 'joint_states', 200)
+        self.truth = self.probe.subscribe(JointState, f'{NODE}/ground_truth', 200)
+        self.diagnostics = self.probe.subscribe(DiagnosticArray, '/diagnostics')
         self.process.__enter__()
         try:
             self.process.wait_for_output('held by brakes')
@@ -57,11 +57,11 @@ class Bench:
         self.commands.publish(Float64MultiArray(data=np.asarray(torque).tolist()))
 
     def lift(self):
-        """Let go of the brakes; the arm's weight is carried."""
-        self.command(WEIGHT)
+        """Release the brakes with the gravity torque."""
+        self.command(HOLDING)
         self.process.wait_for_output('brakes released')
 
-    def until_told(self, key, text):
+    def until_reported(self, key, text):
         """Wait until the diagnostics have a figure that holds a text."""
         self.until_figure(key, lambda value: text in value, repr(text))
 
@@ -92,12 +92,13 @@ def test_sensors_err_and_the_truth_is_beside(probe):
         assert len(pairs) > 20
         for sensed, true in pairs:
             np.testing.assert_allclose(true.position, HOME, atol=1e-12)
-            np.testing.assert_allclose(true.effort, WEIGHT, atol=1e-12)
+            np.testing.assert_allclose(true.effort, HOLDING, atol=1e-12)
             np.testing.assert_allclose(sensed.position, HOME + [0.01, 0, 0, 0, 0, 0, 0],
                                        atol=5.1e-4)
         errors = np.array([np.subtract(sensed.effort, true.effort) for sensed, true in pairs])
         assert 0.3 < errors.std() < 0.7
-        bench.until_told('sensors differ in', 'resolution, position_bias, effort_noise, dropout')
+        bench.until_reported(
+            'sensors differ in', 'resolution, position_bias, effort_noise, dropout')
         # half of the states are lost; and at run time none is
         assert bench.change('sensors.dropout', 0.0) == (True, '')
         assert bench.change('sensors.position_bias', [0.0]) == (True, '')
@@ -109,8 +110,8 @@ def test_faults_by_hand(probe):
         bench.lift()
         given = ['now freeze joint2 0.5', 'now nan joint1 0.3']
         assert bench.change('faults', given) == (True, '')
-        spoiled = bench.until(lambda state: math.isnan(state.position[0]), 'a NaN')
-        assert np.isfinite(spoiled.position[1:]).all()
+        faulty = bench.until(lambda state: math.isnan(state.position[0]), 'a NaN')
+        assert np.isfinite(faulty.position[1:]).all()
         bench.process.wait_for_output('nan joint1 0.3')
         bench.until(lambda state: math.isfinite(state.position[0]), 'the end of it')
         bench.change('faults', ['now swap joint1 joint3 0.3', 'now clock_jump 0.3 5.0'])
@@ -119,7 +120,7 @@ def test_faults_by_hand(probe):
         bench.change('faults', ['now missing joint4 0.2'])
         bench.until(lambda state: 'joint4' not in state.name, 'joint4 to be missing')
         bench.change('faults', ['now silence 30'])
-        bench.until_told('faults now', 'silence')
+        bench.until_reported('faults now', 'silence')
         probe.spin_for(0.1)  # what is on its way
         count = len(bench.states)
         probe.spin_for(0.3)
@@ -127,9 +128,9 @@ def test_faults_by_hand(probe):
         # the truth goes on; and an empty list ends all faults
         assert bench.change('faults', ['']) == (True, '')
         bench.until(lambda state: True, 'a state')
-        bench.until_told('faults now', 'none')
-        bench.until_told('faults so far: silence', '1')
-        # what was asked for by hand does not come again
+        bench.until_reported('faults now', 'none')
+        bench.until_reported('faults so far: silence', '1')
+        # faults requested by parameter do not occur again
         assert probe.call(Trigger, f'{NODE}/reset').success
         bench.until(lambda state: not any(state.velocity), 'rest')
 
@@ -137,10 +138,10 @@ def test_faults_by_hand(probe):
 def test_a_schedule_begins_again_after_a_reset(probe):
     with Bench(probe, faults=['0.3 missing joint1 0.2']) as bench:
         bench.process.wait_for_output('fault: 0.300 missing joint1')
-        # somebody who came too late for the first time hears of it after a reset
+        # a late subscriber receives it after a reset
         assert probe.call(Trigger, f'{NODE}/reset').success
         bench.until(lambda state: 'joint1' not in state.name, 'joint1 to be missing')
-        bench.until_told('faults so far: missing', '2')
+        bench.until_reported('faults so far: missing', '2')
 
 
 def test_a_motor_without_torque_and_an_emergency_stop(probe):
@@ -151,33 +152,33 @@ def test_a_motor_without_torque_and_an_emergency_stop(probe):
         assert fallen.effort[1] == 0.0 and fallen.effort[3] != 0.0
         bench.change('faults', ['now estop 0.5'])
         bench.until(lambda state: not any(state.velocity), 'the brakes')
-        bench.command(WEIGHT)  # in vain
-        bench.until_told('brakes', 'true')
+        bench.command(HOLDING)  # in vain
+        bench.until_reported('brakes', 'true')
         probe.spin_for(0.5)
         assert not any(bench.states[-1].velocity)
-        bench.command(0.0 * WEIGHT)
+        bench.command(0.0 * HOLDING)
         bench.until(lambda state: any(state.velocity), 'motion after the emergency stop')
 
 
-def test_another_arm_than_the_model_says(probe):
+def test_an_arm_that_differs_from_its_model(probe):
     link = MODEL.body_names[-1]
     parameters = {'mismatch.mass_scale': 1.1, 'payload.link': link, 'payload.mass': 0.5}
-    heavy = Dynamics(MODEL.with_payload(link, 0.5)).gravity(HOME) + 0.1 * WEIGHT
+    heavy = Dynamics(MODEL.with_payload(link, 0.5)).gravity(HOME) + 0.1 * HOLDING
     with Bench(probe, **parameters) as bench:
         held = bench.until(lambda state: True, 'a state', since=0)
         np.testing.assert_allclose(held.effort, heavy, atol=1e-9)
-        bench.until_told('arm differs in', 'link3: 1.1 of its mass')
-        bench.until_told('arm differs in', 'payload of 0.5 kg')
+        bench.until_reported('arm differs in', 'link3: 1.1 of its mass')
+        bench.until_reported('arm differs in', 'payload of 0.5 kg')
         # payload and mounting change at once
         assert bench.change('payload.mass', 0.0) == (True, '')
-        bench.until(lambda state: np.allclose(state.effort, 1.1 * WEIGHT, atol=1e-9), 'less')
+        bench.until(lambda state: np.allclose(state.effort, 1.1 * HOLDING, atol=1e-9), 'less')
         assert bench.change('mismatch.base_tilt', [math.pi, 0.0, 0.0]) == (True, '')
-        bench.until(lambda state: np.allclose(state.effort, -1.1 * WEIGHT, atol=1e-9), 'ceiling')
+        bench.until(lambda state: np.allclose(state.effort, -1.1 * HOLDING, atol=1e-9), 'ceiling')
         assert bench.change('mismatch.base_tilt', [0.0, 0.0, 0.0]) == (True, '')
         # other masses are compiled first, while the arm goes on
         assert bench.change('mismatch.mass_scale', 1.0) == (True, '')
         bench.process.wait_for_output('the arm has changed')
-        bench.until(lambda state: np.allclose(state.effort, WEIGHT, atol=1e-9), 'the model')
+        bench.until(lambda state: np.allclose(state.effort, HOLDING, atol=1e-9), 'the model')
         stamps = np.array([seconds(state.header.stamp) for state in bench.truth])
         assert np.diff(stamps).max() < 1.0, 'the arm fell silent'
         np.testing.assert_allclose(bench.states[-1].position, HOME, atol=1e-12)
@@ -188,10 +189,10 @@ def test_two_commanders_and_none(probe):
         bench.lift()
         rival.publisher(Float64MultiArray, COMMANDS)
         bench.process.wait_for_output('2 nodes publish commands (/probe, /rival)')
-        bench.until_told('commanders', '/probe, /rival')
+        bench.until_reported('commanders', '/probe, /rival')
         bench.process.wait_for_output('s: brakes on')
-        bench.until_told('silences ended by brakes', '1')
-        bench.command(0.0 * WEIGHT)
+        bench.until_reported('silences ended by brakes', '1')
+        bench.command(0.0 * HOLDING)
         bench.until(lambda state: any(state.velocity), 'motion')
 
 
@@ -215,9 +216,9 @@ def test_mistakes_at_run_time_change_nothing(probe):
             assert not accepted, name
             for word in words:
                 assert word in reason
-        bench.until_told('arm differs in', 'nothing')
-        bench.until_told('sensors differ in', 'nothing')
-        bench.until_told('faults now', 'none')
+        bench.until_reported('arm differs in', 'nothing')
+        bench.until_reported('sensors differ in', 'nothing')
+        bench.until_reported('faults now', 'none')
 
 
 @pytest.mark.parametrize('parameters, words', [

@@ -81,9 +81,9 @@ def simulator():
 @pytest.fixture
 def states(simulator, probe):
     """Return the list of states that the running simulator publishes; it has one already."""
-    listened = probe.listen(JointState, 'joint_states', 100)
-    probe.until(lambda: listened, 'a state')
-    return listened
+    received = probe.subscribe(JointState, 'joint_states', 100)
+    probe.until(lambda: received, 'a state')
+    return received
 
 
 @pytest.fixture
@@ -147,8 +147,8 @@ def test_states_are_stamped_and_come_at_the_rate_of_the_steps(probe, states):
 def test_other_than_real_time_has_a_clock_of_its_own(probe, factor):
     parameters = {'urdf_file': str(ARM), 'real_time_factor': factor, 'step': 0.01}
     with NodeProcess(MODULE, parameters):
-        states = probe.listen(JointState, 'joint_states', 1000)
-        clocks = probe.listen(Clock, '/clock', 1000)
+        states = probe.subscribe(JointState, 'joint_states', 1000)
+        clocks = probe.subscribe(Clock, '/clock', 1000)
         probe.until(lambda: len(states) > 5 and len(clocks) > 5, 'states and clocks')
         begun, first = time.monotonic(), seconds(states[-1].header.stamp)
         probe.spin_for(1.0)
@@ -162,7 +162,7 @@ def test_other_than_real_time_has_a_clock_of_its_own(probe, factor):
 
 def test_bad_commands_are_dropped_counted_and_reported(
         simulator, probe, states, floating, model, gravity):
-    diagnostics = probe.listen(DiagnosticArray, '/diagnostics')
+    diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
     named = probe.publisher(JointState, 'joint_commands')
     good = gravity.tolist()
     for data in (good[:-1], [], good + [0.0], [*good[:-1], math.nan], [math.inf, *good[1:]]):
@@ -213,7 +213,7 @@ def test_a_wrench_pushes_its_link_and_times_out(simulator, probe, states, floati
 def test_reset_pause_and_step(probe, gravity, model):
     parameters = {'urdf_file': str(ARM), 'initial_positions': START, 'steps_per_call': 10}
     with NodeProcess(MODULE, parameters) as simulator:
-        states = probe.listen(JointState, 'joint_states')
+        states = probe.subscribe(JointState, 'joint_states')
         refused = probe.call(Trigger, 'robot_simulator/step')
         assert not refused.success and 'pause' in refused.message
         commands = probe.publisher(Float64MultiArray, COMMANDS)
@@ -234,7 +234,7 @@ def test_reset_pause_and_step(probe, gravity, model):
         assert np.all(newest(states) == start_of(model)), 'the brakes do not hold after reset'
 
 
-def test_parameters_change_live_or_say_why_not(probe, states):
+def test_parameters_change_live_or_the_reason_is_reported(probe, states):
     assert probe.set_parameter('robot_simulator', 'publish_rate', 100) == (True, '')
     probe.spin_for(0.3)
     states.clear()
@@ -248,7 +248,7 @@ def test_parameters_change_live_or_say_why_not(probe, states):
 
 def test_mimic_joints_are_published_and_never_commanded(probe):
     with NodeProcess(MODULE, {'robot_description': GRIPPER}) as simulator:
-        states = probe.listen(JointState, 'joint_states')
+        states = probe.subscribe(JointState, 'joint_states')
         probe.until(lambda: states, 'a state')
         assert list(states[-1].name) == ['finger', 'other_finger']
         probe.publisher(Float64MultiArray, COMMANDS).publish(Float64MultiArray(data=[0.5]))
@@ -261,7 +261,7 @@ def test_mimic_joints_are_published_and_never_commanded(probe):
 
 
 def test_description_is_published_for_late_joiners_and_taken_from_the_topic(simulator, probe):
-    descriptions = probe.listen(String, 'robot_description', latched())
+    descriptions = probe.subscribe(String, 'robot_description', latched())
     probe.until(lambda: descriptions, 'the description')
     assert descriptions[0].data == ARM.read_text()
     with NodeProcess(MODULE, arguments=['-r', '__node:=second']) as second:
@@ -269,10 +269,10 @@ def test_description_is_published_for_late_joiners_and_taken_from_the_topic(simu
     assert len(descriptions) == 1
 
 
-def test_a_diverging_plant_stops_with_brakes_and_says_so(probe):
+def test_a_diverging_plant_stops_with_brakes_and_logs_that(probe):
     parameters = {'robot_description': WHEEL, 'effort_limit': [1e15], 'step': 0.01}
     with NodeProcess(MODULE, parameters) as simulator:
-        states = probe.listen(JointState, 'joint_states')
+        states = probe.subscribe(JointState, 'joint_states')
         commands = probe.publisher(Float64MultiArray, COMMANDS)
         commands.publish(Float64MultiArray(data=[1e14]))
         simulator.wait_for_output('diverged')

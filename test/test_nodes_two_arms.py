@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, COMMANDS, CONTROLLER, NODE, PATIENT, RATE, said, send, SIMULATOR, trajectory,
+    ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, RATE, send, SIMULATOR, trajectory,
     wait_for_goal)
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
@@ -38,10 +38,10 @@ class Arm:
         for process in (self.controller, self.simulator):
             process.__exit__()
 
-    def listen(self, probe):
-        self.states = probe.listen(JointState, f'{self.name}/joint_states', qos.reliable(1000))
-        self.commands = probe.listen(Float64MultiArray, f'{self.name}/{COMMANDS}',
-                                     qos.reliable(1000))
+    def subscribe(self, probe):
+        self.states = probe.subscribe(JointState, f'{self.name}/joint_states', qos.reliable(1000))
+        self.commands = probe.subscribe(Float64MultiArray, f'{self.name}/{COMMANDS}',
+                                        qos.reliable(1000))
         probe.until(lambda: self.states and self.commands, f'the arm {self.name} under control')
 
     def send(self, probe, *goals, seconds):
@@ -74,7 +74,7 @@ def arms(probe):
         made.append(Arm('right', 'robodyn6', [0.2, -0.4, 0.6, 0.0, 0.5, 0.0], -0.25))
         for each in made:
             each.controller.wait_for_output(ACTIVE, timeout=2.0 * PATIENCE)
-            each.listen(probe)
+            each.subscribe(probe)
         yield made
     finally:
         for each in made:
@@ -90,7 +90,7 @@ def test_each_follows_its_own_trajectory_at_the_same_time(probe, arms):
     probe.until(lambda: all(each.error(each.goal) < ARRIVED for each in arms), 'both to arrive')
 
 
-def test_neither_hears_of_the_other(probe, arms):
+def test_neither_receives_messages_of_the_other(probe, arms):
     for each in arms:
         names = each.model.joint_names
         assert {tuple(state.name) for state in each.states} == {names}
@@ -99,7 +99,7 @@ def test_neither_hears_of_the_other(probe, arms):
         assert [(info.node_namespace, info.node_name) for info in publishers] == [
             (f'/{each.name}', NODE)]
         for process in (each.controller, each.simulator):
-            assert not said(process, 'refused') and not said(process, 'dropped')
+            assert not logged(process, 'refused') and not logged(process, 'dropped')
     # nothing but what all nodes of a system share is outside of the namespaces
     graph, spaces = probe.node, ('/left', '/right')
     ours = {name for name, _ in graph.get_topic_names_and_types() for info in (
@@ -110,7 +110,7 @@ def test_neither_hears_of_the_other(probe, arms):
         '/diagnostics', '/parameter_events', '/rosout', '/clock', '/robot_description'}
 
 
-def test_a_request_to_one_leaves_the_other_alone(probe, arms):
+def test_a_request_to_one_does_not_affect_the_other(probe, arms):
     left, right = arms
     since = right.send(probe, right.home, right.goal, seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')
@@ -120,14 +120,14 @@ def test_a_request_to_one_leaves_the_other_alone(probe, arms):
     probe.until(lambda: right.error(right.goal) < ARRIVED, 'the goal')
 
 
-def test_the_fault_of_one_leaves_the_other_alone(probe, arms):
+def test_the_fault_of_one_does_not_affect_the_other(probe, arms):
     left, right = arms
     since = right.send(probe, right.elsewhere(), seconds=2.0)
     probe.until(lambda: right.speed() > 0.02, 'motion')
     left.simulator.process.kill()
     left.controller.wait_for_output('fault: joint states')
     wait_for_goal(probe, right.controller, since)
-    assert not said(right.controller, 'fault')
+    assert not logged(right.controller, 'fault')
     assert not probe.call(Trigger, f'/left/{NODE}/hold').success
     assert probe.call(Trigger, f'/right/{NODE}/hold').success
     for each in arms:

@@ -36,12 +36,12 @@ def test_the_version_is_that_of_package_xml(capsys):
 
 
 def test_setup_has_the_version_as_the_release_tool_of_ros_replaces_it():
-    # catkin_prepare_release wants exactly one literal
+    # catkin_prepare_release needs exactly one literal
     found = re.findall(r'version=[\'"](\d+\.\d+\.\d+)[\'"],', (ROOT / 'setup.py').read_text())
     assert found == [manifest('version')]
 
 
-def test_the_citation_says_the_same():
+def test_the_citation_agrees():
     citation = (ROOT / 'CITATION.cff').read_text(encoding='utf-8')
     for key, value in (('title', manifest('name')), ('version', manifest('version')),
                        ('license', manifest('license')), ('  - name', manifest('maintainer'))):
@@ -67,9 +67,9 @@ def test_the_source_distribution_has_all_that_is_installed(tmp_path):
     packed, = tmp_path.glob('*.tar.gz')
     with tarfile.open(packed) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}
-    wanted = set(NEEDED).union(files(CODE), *(files(ROOT / folder) for folder in INSTALLED))
+    needed = set(NEEDED).union(files(CODE), *(files(ROOT / folder) for folder in INSTALLED))
     assert packed.name == f'robodyn_ros-{manifest("version")}.tar.gz'
-    assert wanted <= names, wanted - names
+    assert needed <= names, needed - names
 
 
 LOCKED = sorted((ROOT / '.ci' / 'locked').glob('*/*.txt'))
@@ -84,20 +84,20 @@ def test_every_locked_package_has_one_version_and_hashes(path):
 
 
 @pytest.mark.parametrize('path', LOCKED, ids=[path.stem for path in LOCKED])
-def test_what_setup_wants_is_locked(path):
-    """What is missing would be refused by pip, for everybody who runs make."""
+def test_what_setup_requires_is_locked(path):
+    """What is missing would be refused by pip in every run of make."""
     packaging = pytest.importorskip('packaging.requirements', reason='reads requirements')
     locked = dict(line.split(' ')[0].split('==') for line in path.read_text().splitlines()
                   if not line.startswith('#'))
     if path.stem == 'build':
         return
-    for text in wanted(path.stem.split(',')):
+    for text in needed(path.stem.split(',')):
         requirement = packaging.Requirement(text)
         name = requirement.name.lower().replace('_', '-')
         assert requirement.specifier.contains(locked[name]), text
 
 
-def wanted(extras):
+def needed(extras):
     """Return the requirements of setup.py, with those of some extras."""
     class Called(Exception):
         """Has what setup was called with."""

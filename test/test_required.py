@@ -53,7 +53,7 @@ def test_what_is_required_is_not_skipped(suite, monkeypatch, name, outcomes):
 
 
 def reasons(path):
-    """Yield (module, reason) of what a file skips for want of a required module."""
+    """Yield (module, reason) of what a file skips for lack of a required module."""
     for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Call) and getattr(node.func, 'attr', '') == 'importorskip':
             given = [*node.args, *(keyword.value for keyword in node.keywords)]

@@ -66,7 +66,7 @@ def test_an_orderly_leave_disarms(watch):
     assert watch.run(1.0) is WATCHING
 
 
-def test_a_controller_that_dies_while_it_asks_is_replaced(watch):
+def test_a_controller_that_ends_while_it_requests_is_replaced(watch):
     watch.run(0.2, Phase.ACTIVE)
     assert watch.run(0.2, Phase.ASKING) is ARMED
     assert watch.run(0.2) is COMMANDING
@@ -98,7 +98,7 @@ def test_a_reset_gives_back_once_the_controller_commands(commanding):
 
 @pytest.mark.parametrize('phase, reason', [
     (None, 'silent again'), (Phase.STANDBY, 'no controller took over within 1 s')])
-def test_the_arm_is_kept_if_nobody_takes_it(commanding, phase, reason):
+def test_the_arm_is_kept_if_no_controller_takes_it(commanding, phase, reason):
     commanding.run(0.1, Phase.STANDBY)
     commanding.guard.reset(commanding.now)
     assert commanding.run(1.1, phase) is COMMANDING
@@ -106,7 +106,7 @@ def test_the_arm_is_kept_if_nobody_takes_it(commanding, phase, reason):
 
 
 @pytest.mark.parametrize('pause', [0.06, 1.0])
-def test_a_guard_that_was_held_up_listens_before_it_commands(commanding, pause):
+def test_a_guard_that_was_held_up_receives_before_it_commands(commanding, pause):
     commanding.run(pause, look=pause)
     assert not commanding.guard.commands
     assert commanding.run(0.06) is COMMANDING and commanding.guard.commands
@@ -118,8 +118,8 @@ def test_after_its_own_pause_a_guard_gives_the_arm_to_a_controller_that_commands
     """
     Protects an arm from two commanders, and from none, after the guard itself was held up.
 
-    The phase heard last before the takeover was ACTIVE: it is no sign of life. A controller that
-    stands by, or asks, does not command.
+    The phase received last before the takeover was ACTIVE: it is no sign of life. A controller
+    that stands by, or requests, does not command.
     """
     assert commanding.run(0.06, look=0.06) is COMMANDING
     for phase in (Phase.STANDBY, Phase.ASKING):
@@ -130,7 +130,7 @@ def test_after_its_own_pause_a_guard_gives_the_arm_to_a_controller_that_commands
 
 @pytest.mark.parametrize('phase', [Phase.STANDBY, Phase.ASKING])
 def test_only_a_controller_that_commands_is_guarded_or_given_the_arm(commanding, phase):
-    """Protects from a guard that is armed, or lets go, while the controller does not command."""
+    """Protects from a guard that is armed, or releases the arm, before the controller commands."""
     assert Guarded().run(0.2, phase) is WATCHING
     commanding.run(0.1, phase)
     commanding.guard.reset(commanding.now)
@@ -138,7 +138,7 @@ def test_only_a_controller_that_commands_is_guarded_or_given_the_arm(commanding,
 
 
 def test_a_reset_is_answered_by_a_heartbeat_from_after_it(commanding):
-    """Protects from giving the arm back because of a heartbeat that was heard before the reset."""
+    """Protects from giving the arm back because of a heartbeat received before the reset."""
     commanding.run(0.1, Phase.ACTIVE)
     commanding.guard.reset(commanding.now)
     assert commanding.run(LOOK) is YIELDING and commanding.guard.commands
@@ -146,7 +146,7 @@ def test_a_reset_is_answered_by_a_heartbeat_from_after_it(commanding):
 
 
 def test_a_controller_that_was_gone_before_it_could_be_refused_is_gone(watch):
-    """Protects the state that a guard reports: it refuses controllers that it hears only."""
+    """Protects the state of a guard: it refuses only controllers whose heartbeats it receives."""
     watch.run(0.1, Phase.STANDBY)
     assert watch.run(0.15) is WATCHING
     watch.guard.refusal = 'effort_margin differs'
@@ -187,7 +187,7 @@ def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question()
     before = held.stamp
     assert not held.run(1.0, turn=1.0)
     assert held.phase is Phase.ASKING
-    assert not held.run(0.1, ARMED, echo=before), 'that was said before the pause'
+    assert not held.run(0.1, ARMED, echo=before), 'that was sent before the pause'
     assert held.run(0.01, ARMED, echo=before + 1)
     assert held.phase is Phase.ACTIVE
 
@@ -211,7 +211,7 @@ def test_a_pause_of_its_own_is_no_silence_of_the_guard():
     assert not held.deference.silent and not held.deference.problem
 
 
-def test_a_guard_that_leaves_in_good_order_answers_all_questions():
+def test_a_guard_that_ends_in_good_order_answers_all_requests():
     """Protects a controller from waiting for a guard that is gone, unless there must be one."""
     held, required = Controlled(), Controlled(required=True)
     for one in (held, required):
@@ -306,7 +306,7 @@ def test_a_controller_whose_guard_refuses_does_not_begin_if_it_needs_one():
         assert ('refuses' in one.deference.problem) == (one is required)
 
 
-def test_after_a_pause_the_guard_has_its_say_before_the_controller_begins():
+def test_after_a_pause_the_state_of_the_guard_is_received_before_the_controller_begins():
     held = Controlled(expected=True)
     held.run(0.1, REFUSING, echo=1)
     held.run(1.0, turn=1.0)
@@ -317,7 +317,7 @@ def test_after_a_pause_the_guard_has_its_say_before_the_controller_begins():
     assert 'refuses' in held.deference.refusal
 
 
-def test_a_guard_that_leaves_in_good_order_is_not_missed():
+def test_a_guard_that_ends_in_good_order_is_not_missed():
     left = Controlled()
     left.run(0.1, ARMED)
     left.run(0.1, GONE)
@@ -325,7 +325,7 @@ def test_a_guard_that_leaves_in_good_order_is_not_missed():
 
 
 class World:
-    """Both of them, millisecond by millisecond; what one says takes 3 ms to the other."""
+    """Both of them, millisecond by millisecond; a message takes 3 ms to the other."""
 
     DELAY = 0.003
 
@@ -379,8 +379,8 @@ def test_never_do_both_command(pause):
     assert world.commands != took, 'at the end one of them commands'
 
 
-def test_a_guard_that_was_held_up_listens_before_it_says_that_it_commands():
-    """Protects from a controller that gives way to a guard which has not looked yet."""
+def test_a_guard_that_was_held_up_receives_before_it_reports_that_it_commands():
+    """Protects from a controller that stops for a guard which has not received anything yet."""
     guard = Guard(0.2)
     guard.heartbeat_received(Phase.ACTIVE)
     now = 0.0

@@ -22,7 +22,7 @@ def fed(judge, positions, begin=0.0, step=STEP):
             for k, q in enumerate(positions)]
 
 
-def test_a_fast_motion_with_noise_is_believed(judge):
+def test_a_fast_motion_with_noise_is_accepted(judge):
     t = STEP * np.arange(2000)[:, None]
     noise = 2e-3 * np.random.default_rng(1).standard_normal((2000, 2))
     assert all(fed(judge, np.sin(LIMIT * 1.5 * t) + noise)), judge.problem
@@ -43,7 +43,7 @@ def test_a_jump_is_not_and_coming_back_is(judge):
     assert "joint 'knee' has jumped by 0.699" in judge.problem
 
 
-def test_the_way_goes_on_while_it_is_not_believed(judge):
+def test_the_motion_continues_while_it_is_not_accepted(judge):
     """An offset that comes and goes while the arm moves by more than the slack."""
     t = STEP * np.arange(100)[:, None]
     way = LIMIT * t
@@ -59,7 +59,7 @@ def test_states_of_two_arms_one_after_the_other(judge):
     assert verdicts == [True, False] * 50
 
 
-def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
+def test_after_a_while_the_reported_position_is_accepted(judge):
     assert fed(judge, [[0.0, 0.0]]) == [True]
     count = round(PATIENCE / STEP)
     verdicts = fed(judge, [[1.0, 0.0]] * (count + 3), begin=STEP)
@@ -68,18 +68,18 @@ def test_after_a_while_the_arm_is_where_it_is_said_to_be(judge):
 
 
 @pytest.mark.parametrize('order', [[1, 0, 2, 3], [2, 0, 1, 3], [3, 2, 1, 0]])
-def test_joints_that_have_changed_places_are_never_believed(order):
+def test_exchanged_joints_are_never_accepted(order):
     judge = JumpDetector('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
     t = STEP * np.arange(1000)[:, None]
     way = np.array([0.0, -0.7, 0.9, 2.0]) + 0.3 * np.sin(t + np.arange(4.0))
-    told = way.copy()
-    told[100:800] = way[100:800][:, order]
-    verdicts = fed(judge, told)
+    reported = way.copy()
+    reported[100:800] = way[100:800][:, order]
+    verdicts = fed(judge, reported)
     assert all(verdicts[:100]) and not any(verdicts[100:800])
     assert all(verdicts[800:]), 'in order again, and longer ago than its patience'
 
 
-def test_joints_that_change_places_say_so(judge):
+def test_exchanged_joints_are_named(judge):
     fed(judge, [[0.0, 0.5], [0.5, 0.0]])
     assert 'joints seem to be exchanged' in judge.problem
     judge.reset()
@@ -122,17 +122,17 @@ def test_the_joint_is_named_whose_jump_is_largest_for_its_velocity_limit(judge):
     assert "joint 'hip' has jumped by 0.2" in judge.problem
 
 
-def test_an_arm_that_accelerates_hard_is_believed(judge):
+def test_an_arm_that_accelerates_hard_is_accepted(judge):
     """Protects the mean of both velocities: the new one alone would be off by the slack."""
     t = 0.02 * np.arange(20)
     acceleration = 200.0 * LIMIT
     assert all(judge.accept(now, 0.5 * acceleration * now**2, acceleration * now) for now in t)
 
 
-def test_an_arm_that_falls_faster_than_it_should_is_believed_if_its_velocity_says_so(judge):
+def test_an_arm_that_falls_faster_than_predicted_is_accepted_if_its_velocity_agrees(judge):
     t, speed = 0.02 * np.arange(50), 8.0 * LIMIT
-    told = [judge.accept(now, speed * now, speed) for now in t]
-    assert all(told), judge.problem
+    accepted = [judge.accept(now, speed * now, speed) for now in t]
+    assert all(accepted), judge.problem
     judge.reset()
-    told = [judge.accept(now, speed * now, 0.0 * speed) for now in t[:10]]
-    assert told == [True, *[False] * 9]
+    accepted = [judge.accept(now, speed * now, 0.0 * speed) for now in t[:10]]
+    assert accepted == [True, *[False] * 9]

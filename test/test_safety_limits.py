@@ -15,7 +15,7 @@ def brake(q, qd, **options):
     return brake_at_limits(np.array([q, q]), np.array([qd, qd]), LOWER, UPPER, DAMPING, **options)
 
 
-def test_clamp_cuts_to_the_limit_and_says_where():
+def test_clamp_cuts_to_the_limit_and_marks_the_joint():
     torque, out = np.array([-9.0, 5.0, 1e300]), np.empty(3)
     clamped, saturated = clamp_effort(torque, np.array([4.0, 5.0, INF]), out)
     assert clamped is out
@@ -23,7 +23,7 @@ def test_clamp_cuts_to_the_limit_and_says_where():
     np.testing.assert_array_equal(saturated, [True, False, False])
 
 
-def test_rate_is_limited_both_ways_and_says_where():
+def test_rate_is_limited_both_ways_and_marked():
     previous = np.array([1.0, 1.0, 1.0, 1.0])
     limited, mask = limit_rate(np.array([9.0, -9.0, 1.05, 9.0]), previous,
                                np.array([0.1, 0.1, 0.1, INF]))

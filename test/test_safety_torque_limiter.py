@@ -45,7 +45,7 @@ def test_rate_is_limited_until_arrival():
     assert not verdict.rate_limited.any()
 
 
-def test_clamp_with_margin_says_which_joint():
+def test_clamp_with_margin_marks_the_joint():
     supervisor = supervisor_at(margin=0.5)
     for _ in range(200):
         torque, verdict = supervisor.supervise(np.array([99.0, -99.0, 99.0]), GRAVITY, DT)
@@ -102,7 +102,7 @@ def test_reset_is_cut_and_finite():
     assert np.isfinite(supervisor.last).all()
 
 
-def test_caller_cannot_spoil_the_memory():
+def test_the_caller_cannot_change_the_memory():
     supervisor = supervisor_at()
     torque, _ = supervisor.supervise(GRAVITY, GRAVITY, DT)
     torque[:] = np.nan
@@ -110,7 +110,7 @@ def test_caller_cannot_spoil_the_memory():
     np.testing.assert_array_equal(torque, GRAVITY)
 
 
-def test_last_check_holds_even_if_the_limits_are_spoiled():
+def test_the_last_check_holds_even_if_the_limits_are_not_finite():
     supervisor = supervisor_at()
     supervisor._limit[1] = np.nan
     torque, verdict = supervisor.supervise(GRAVITY, GRAVITY, DT)
@@ -139,7 +139,7 @@ def test_a_lowered_effort_limit_takes_the_torque_down_at_its_rate(side):
     """
     Protects from a step of torque where the effort limit falls below the torque being sent.
 
-    The law goes on asking for more; the bound follows the rate limit, and ends at the new limit.
+    The law continues to demand more; the bound follows the rate limit, and ends at the new limit.
     """
     desired = side * np.array([40.0, 15.0, 30.0])
     supervisor = supervisor_at(desired)

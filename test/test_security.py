@@ -149,7 +149,7 @@ def test_the_keystore_is_in_order(keystore, tmp_path):
 
 
 def visit(*arguments, environment=None, seconds=6.0):
-    """Let somebody try what the arm allows; return what came of it."""
+    """Run a node that tries what the arm permits; return the results."""
     run = subprocess.run(
         [sys.executable, VISITOR, str(seconds), '--ros-args', *arguments], text=True,
         env={**os.environ, **(environment or {})}, capture_output=True, timeout=90)
@@ -178,13 +178,13 @@ def started(monkeypatch, environment, module, node, parameters):
 
 
 @openssl_here
-def test_strangers_can_neither_command_nor_listen(secured, monkeypatch):
+def test_nodes_without_keys_can_neither_command_nor_receive(secured, monkeypatch):
     with started(monkeypatch, secured, SIMULATOR, 'robot_simulator',
                  {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')
-        stranger = visit()
-        assert stranger['published'] > 50, 'it did try'
-        assert stranger['states'] == 0 and stranger['nodes'] == ['visitor']
+        visitor_without_keys = visit()
+        assert visitor_without_keys['published'] > 50, 'it did try'
+        assert visitor_without_keys['states'] == 0 and visitor_without_keys['nodes'] == ['visitor']
         operator = visit('--enclave', '/operator', environment=secured)
         assert operator['refused'] and operator['states'] > 0
         assert FIRST not in simulator.output
@@ -199,7 +199,7 @@ def test_strangers_can_neither_command_nor_listen(secured, monkeypatch):
 
 
 @openssl_here
-def test_without_a_certificate_nobody_takes_part(secured, keystore, tmp_path):
+def test_without_a_certificate_no_node_takes_part(secured, keystore, tmp_path):
     fake = Keystore(tmp_path / 'fake', int(os.environ['ROS_DOMAIN_ID']))
     mixed = tmp_path / 'mixed'
     shutil.copytree(keystore.folder, mixed)
@@ -212,7 +212,7 @@ def test_without_a_certificate_nobody_takes_part(secured, keystore, tmp_path):
         assert 'error' in answer
 
 
-def test_in_the_open_the_same_visitor_commands_and_listens():
+def test_without_security_the_same_node_commands_and_receives():
     """Show that the visits above can fail."""
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')

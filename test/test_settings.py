@@ -26,7 +26,7 @@ def test_names_and_values_are_those_of_the_parameters():
     assert with_values(Settings(), values(Settings())) == Settings()
 
 
-def test_a_change_leaves_the_tree_that_it_began_with():
+def test_a_change_does_not_alter_the_original_tree():
     before = Settings()
     after = with_values(before, {'stale.hold': 0.1})
     assert before == Settings() and after.stale.hold == 0.1

@@ -1,4 +1,4 @@
-"""The equation of one step with friction and stops: its solution obeys all laws at its end."""
+"""The equation of one step with friction and stops: its solution satisfies all laws at its end."""
 
 import numpy as np
 import pytest
@@ -62,12 +62,12 @@ def assert_balanced(step, contacts, qdd, v, M, force):
 
 
 @pytest.mark.parametrize('n', [1, 2, 4])
-def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_confirmed(n):
+def test_a_step_with_confirmed_contacts_satisfies_all_laws_and_no_other_is_confirmed(n):
     """
     Protects the short way of a step: contacts as the last step lets expect.
 
-    It is taken if, and only if, its solution obeys the laws of friction and stops. Then friction,
-    stops and inertia balance the force.
+    It is taken if, and only if, its solution satisfies the laws of friction and stops. Then
+    friction, stops and inertia balance the force.
     """
     kinds = set()
     for step, M, force, state, constants in steps(n, 200):
@@ -75,9 +75,9 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
         qdd, v = step.solve(contacts)
         rubbing, stopping, bristles = assert_balanced(step, contacts, qdd, v, M, force)
         expected = laws(state, constants, np.array(v))
-        obeyed = np.allclose([rubbing, stopping, bristles], expected, rtol=1e-9, atol=1e-9)
-        assert bool(step.modes_consistent(contacts, v)) == obeyed
-        if obeyed:
+        satisfied = np.allclose([rubbing, stopping, bristles], expected, rtol=1e-9, atol=1e-9)
+        assert bool(step.modes_consistent(contacts, v)) == satisfied
+        if satisfied:
             kinds |= set(zip(contacts.stick, np.sign(contacts.slip),
                              contacts.touch * np.sign(contacts.x)))
             np.testing.assert_array_equal(step.resolve()[2], v)
@@ -85,7 +85,7 @@ def test_a_step_whose_contacts_are_confirmed_obeys_all_laws_and_no_other_is_conf
 
 
 @pytest.mark.parametrize('find', [JointContacts.solve_modes, JointContacts.resolve])
-def test_a_joint_alone_obeys_all_laws_whatever_its_state(find):
+def test_a_single_joint_satisfies_all_laws_in_any_state(find):
     """
     Protects the contacts that are found by trial: friction is right, and stops push only.
 

@@ -16,8 +16,8 @@ def report(stamp=10**9, position=(1.0, 2.0, 3.0)):
                        np.array([10.0, 20.0, 30.0]), stamp)
 
 
-def spoiled(*faults, time=1.0, spoiler=None):
-    return (spoiler or FaultInjector()).apply(time, report(), faults)
+def faulty(*faults, time=1.0, injector=None):
+    return (injector or FaultInjector()).apply(time, report(), faults)
 
 
 @pytest.mark.parametrize('entry, fault', [
@@ -31,7 +31,7 @@ def spoiled(*faults, time=1.0, spoiler=None):
 ])
 def test_how_a_fault_is_written(entry, fault):
     assert parse_fault(entry, JOINTS, now=7.0) == fault
-    # what is told of it can be read again
+    # its text can be parsed again
     assert parse_fault(str(fault), JOINTS) == fault
 
 
@@ -113,81 +113,81 @@ def test_a_campaign_of_some_kinds_and_one_of_none():
 
 
 def test_what_the_wire_shows_of_each_fault():
-    assert spoiled(Fault(1.0, 'silence')) == []
-    one, = spoiled(Fault(1.0, 'nan', ('knee',)))
+    assert faulty(Fault(1.0, 'silence')) == []
+    one, = faulty(Fault(1.0, 'nan', ('knee',)))
     assert np.isnan(one.position[1]) and np.isnan(one.velocity[1]) and one.position[0] == 1.0
-    every, = spoiled(Fault(1.0, 'nan'))
+    every, = faulty(Fault(1.0, 'nan'))
     assert np.isnan(every.position).all()
-    swapped, = spoiled(Fault(1.0, 'swap', ('hip', 'toe')))
+    swapped, = faulty(Fault(1.0, 'swap', ('hip', 'toe')))
     assert swapped.names == ('toe', 'knee', 'hip') and list(swapped.position) == [1.0, 2.0, 3.0]
-    reordered, = spoiled(Fault(1.0, 'reorder'))
+    reordered, = faulty(Fault(1.0, 'reorder'))
     assert dict(zip(reordered.names, reordered.effort)) == {'hip': 10.0, 'knee': 20.0, 'toe': 30.0}
     assert reordered.names == JOINTS[::-1]
-    missing, = spoiled(Fault(1.0, 'missing', ('hip',)))
+    missing, = faulty(Fault(1.0, 'missing', ('hip',)))
     assert missing.names == ('knee', 'toe') and list(missing.velocity) == [0.2, 0.3]
-    twice, = spoiled(Fault(1.0, 'duplicate', ('knee',)))
+    twice, = faulty(Fault(1.0, 'duplicate', ('knee',)))
     assert twice.names == (*JOINTS, 'knee') and twice.position[3] == 2.0
-    slow, = spoiled(Fault(1.0, 'nan_velocity', ('toe',)))
+    slow, = faulty(Fault(1.0, 'nan_velocity', ('toe',)))
     assert np.isnan(slow.velocity).tolist() == [False, False, True]
     assert list(slow.position) == [1.0, 2.0, 3.0]
-    weak, = spoiled(Fault(1.0, 'nan_effort'))
+    weak, = faulty(Fault(1.0, 'nan_effort'))
     assert np.isnan(weak.effort).all() and list(weak.velocity) == [0.1, 0.2, 0.3]
-    far, = spoiled(Fault(1.0, 'infinite', ('hip',)))
+    far, = faulty(Fault(1.0, 'infinite', ('hip',)))
     assert list(far.position) == [np.inf, 2.0, 3.0]
-    more, = spoiled(Fault(1.0, 'extra'))
+    more, = faulty(Fault(1.0, 'extra'))
     assert more.names == ('unknown_joint', *JOINTS) and list(more.effort[1:]) == [10.0, 20.0, 30.0]
-    late, = spoiled(Fault(1.0, 'clock_jump', amount=-0.25))
+    late, = faulty(Fault(1.0, 'clock_jump', amount=-0.25))
     assert late.stamp == 750_000_000
-    assert spoiled(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0
-    still, = spoiled(Fault(1.0, 'velocity_zero', ('hip',)))
+    assert faulty(Fault(1.0, 'clock_jump', amount=-5.0))[0].stamp == 0
+    still, = faulty(Fault(1.0, 'velocity_zero', ('hip',)))
     assert list(still.velocity) == [0.0, 0.2, 0.3] and list(still.position) == [1.0, 2.0, 3.0]
-    turned, = spoiled(Fault(1.0, 'velocity_scale', ('hip', 'toe'), amount=-2.0))
+    turned, = faulty(Fault(1.0, 'velocity_scale', ('hip', 'toe'), amount=-2.0))
     assert list(turned.velocity) == [-0.2, 0.2, -0.6]
     # of the motors the wire shows nothing
-    assert spoiled(Fault(1.0, 'estop'))[0].names == JOINTS
+    assert faulty(Fault(1.0, 'estop'))[0].names == JOINTS
 
 
 def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
-    spoiler, fault = FaultInjector(), Fault(1.0, 'freeze', ('knee',), 1.0)
+    injector, fault = FaultInjector(), Fault(1.0, 'freeze', ('knee',), 1.0)
     for k in range(3):
-        told, = spoiler.apply(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
-        assert list(told.position) == [k, 10.0, 0.0] and told.velocity[1] == 0.0
-        assert not spoiler.idle
-    told, = spoiler.apply(2.0, report(position=(9.0, 19.0, 0.0)), ())
-    assert told.position[1] == 19.0 and spoiler.idle
+        output, = injector.apply(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
+        assert list(output.position) == [k, 10.0, 0.0] and output.velocity[1] == 0.0
+        assert not injector.idle
+    output, = injector.apply(2.0, report(position=(9.0, 19.0, 0.0)), ())
+    assert output.position[1] == 19.0 and injector.idle
 
 
 def test_a_state_is_repeated_under_new_stamps():
-    spoiler, fault = FaultInjector(), Fault(1.0, 'repeat', (), 1.0)
+    injector, fault = FaultInjector(), Fault(1.0, 'repeat', (), 1.0)
     for k in range(3):
-        told, = spoiler.apply(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
-        assert list(told.position) == [0.0, 1.0, 2.0] and told.stamp == k
-        assert not spoiler.idle
-    told, = spoiler.apply(2.0, report(position=(9.0, 1.0, 2.0)), ())
-    assert told.position[0] == 9.0 and spoiler.idle
+        output, = injector.apply(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
+        assert list(output.position) == [0.0, 1.0, 2.0] and output.stamp == k
+        assert not injector.idle
+    output, = injector.apply(2.0, report(position=(9.0, 1.0, 2.0)), ())
+    assert output.position[0] == 9.0 and injector.idle
 
 
 def test_a_second_arm_reports_by_turns_with_the_first():
-    spoiler, fault = FaultInjector(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
-    other, own = (spoiler.apply(1.0, report(stamp=k), (fault,))[0] for k in range(2))
+    injector, fault = FaultInjector(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
+    other, own = (injector.apply(1.0, report(stamp=k), (fault,))[0] for k in range(2))
     assert list(other.position) == [1.5, 2.5, 3.5] and not other.velocity.any()
     assert list(own.position) == [1.0, 2.0, 3.0] and own.velocity.all()
 
 
 def test_one_velocity_of_fifty_is_an_outlier():
-    spoiler, fault = FaultInjector(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
-    velocities = np.array([spoiler.apply(0.0, report(stamp=k), (fault,))[0].velocity
+    injector, fault = FaultInjector(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
+    velocities = np.array([injector.apply(0.0, report(stamp=k), (fault,))[0].velocity
                            for k in range(200)])
     assert np.flatnonzero(velocities[:, 1] == 1e5).tolist() == [49, 99, 149, 199]
     assert (velocities[:, 0] == 0.1).all() and (velocities[:, 2] == 0.3).all()
 
 
 def test_delayed_states_keep_their_stamps_and_their_order():
-    spoiler, fault = FaultInjector(), Fault(0.0, 'delay', (), 1.0, 0.003)
+    injector, fault = FaultInjector(), Fault(0.0, 'delay', (), 1.0, 0.003)
     came = []
     for k in range(10):
         active = (fault,) if k < 7 else ()
-        came += [(k, told.stamp) for told in spoiler.apply(1e-3 * k, report(stamp=k), active)]
+        came += [(k, output.stamp) for output in injector.apply(1e-3 * k, report(stamp=k), active)]
     assert came == [(3, 0), (4, 1), (5, 2), (6, 3), (7, 4), (7, 5), (7, 6), (7, 7), (8, 8), (9, 9)]
 
 

@@ -1,4 +1,4 @@
-"""Arms that differ from their model: by closed forms, and by payloads that say the same."""
+"""Arms that differ from their model: by closed forms, and by equivalent payloads."""
 import math
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def test_a_tilted_base_turns_gravity_and_keeps_its_size(model):
                                atol=1e-15)
 
 
-def test_nothing_asked_is_nothing_changed(model):
+def test_without_settings_nothing_changes(model):
     same = mismatched(model)
     assert same.structure_key == model.structure_key
     np.testing.assert_array_equal(same.gravity, model.gravity)

@@ -13,7 +13,7 @@ from simulated_arm import ARM, energy, finish, G, NO_FRICTION, NO_STOPS, one_joi
 # --- motion against closed forms ----------------------------------------------------------------
 
 def test_swinging_pendulum_follows_the_elliptic_functions():
-    # sin(angle / 2) = k cd(w t): the pendulum let go at `start`
+    # sin(angle / 2) = k cd(w t): the pendulum released at `start`
     mass, lever, start = 2.0, 0.4, 2.0
     model = one_joint(mass=mass, lever=lever, inertia=1e-2)
     w = math.sqrt(mass * G * lever / (1e-2 + mass * lever**2))
@@ -98,7 +98,7 @@ def test_motors_give_no_more_than_their_limit():
     np.testing.assert_allclose(plant.applied, expected, rtol=1e-15)
 
 
-def test_a_zero_effort_limit_is_told_and_can_be_overridden():
+def test_a_zero_effort_limit_is_reported_and_can_be_overridden():
     model = one_joint(limit='<limit effort="0" velocity="1"/>')
     plant = Plant(model)
     assert "'joint'" in plant.warnings[0]
@@ -130,7 +130,7 @@ def test_brakes_hold_until_released():
     finish(plant, 0.1, 5.0)
     np.testing.assert_array_equal(plant.q, q)
     assert not plant.qd.any() and plant.steps == 100
-    # what they hold is the weight
+    # what they hold is the gravity torque
     np.testing.assert_allclose(plant.applied, Dynamics(ARM).gravity(q), rtol=1e-12)
     plant.release()
     finish(plant, 0.1)
@@ -173,7 +173,7 @@ def test_continuous_joints_keep_counting():
     assert plant.q[0] == pytest.approx(100.0, rel=1e-9)
 
 
-def test_brakes_hold_the_weight_less_what_pushes_the_arm():
+def test_brakes_hold_the_gravity_torque_less_the_external_torque():
     """Protects the sign of the external torque in what closed brakes report as their torque."""
     q = np.array([0.3, 0.5, -0.2, -1.0, 0.4, 0.3, 0.1])
     wrench = np.array([10.0, -20.0, 30.0, 1.0, 2.0, -3.0])

@@ -154,7 +154,7 @@ def test_bad_arguments_are_refused(rollout, arguments, word):
 
 # --- arms that differ ----------------------------------------------------------------------------
 
-def test_spreads_have_the_size_that_is_asked_for(plant):
+def test_spreads_have_the_requested_size(plant):
     spread = Spread(mass=0.1, com=0.01, friction=0.2, start=0.05)
     nominal = plant.dynamics.parameters.reshape(-1, 10)
     samples = [draw(plant, spread, 0, k) for k in range(400)]

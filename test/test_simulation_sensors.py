@@ -19,14 +19,14 @@ def series(settings, count=20_000, seed=1, q=Q, step=1e-3):
     return np.array(rows).transpose(1, 0, 2)
 
 
-def test_ideal_sensors_tell_the_truth():
+def test_ideal_sensors_report_the_true_state():
     sensors = Sensors(2)
     assert sensors.ideal and sensors.measure(0.0, Q, QD, EFFORT)
     assert (sensors.position == Q).all() and (sensors.effort == EFFORT).all()
     assert sensors.settings.differences() == []
 
 
-def test_noise_has_the_mean_and_the_spread_that_were_asked_for():
+def test_noise_has_the_requested_mean_and_spread():
     noisy = SensorSettings(position_noise=[0.01, 0.0], velocity_noise=0.2, effort_noise=1.5,
                            position_bias=[0.3, 0.0], effort_bias=-2.0)
     position, velocity, effort = series(noisy)
@@ -74,7 +74,7 @@ def test_encoders_count_in_their_resolution():
         assert sensors.position[1] == q
 
 
-def test_a_delay_is_as_long_as_it_says():
+def test_a_delay_has_the_requested_length():
     sensors = Sensors(2, SensorSettings(delay=0.005))
     for k in range(100):
         sensors.measure(1e-3 * k, np.full(2, float(k)), QD, EFFORT)
@@ -82,7 +82,7 @@ def test_a_delay_is_as_long_as_it_says():
         assert sensors.position[0] == max(k - 5, 0)
 
 
-def test_dropout_loses_its_part_and_leaves_the_measurement_before():
+def test_dropout_loses_its_part_and_keeps_the_measurement_before():
     sensors = Sensors(2, SensorSettings(dropout=0.25), 5)
     good = sum(sensors.measure(1e-3 * k, Q, QD, EFFORT) for k in range(10_000))
     # binomial: five standard deviations

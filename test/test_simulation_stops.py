@@ -21,7 +21,7 @@ def test_a_pressed_stop_yields_by_torque_over_stiffness():
 
 @pytest.mark.parametrize('side', [1, -1])
 def test_a_stop_is_left_with_the_velocity_of_one_that_pushes_only(side):
-    # A critically damped spring that lets go when it begins to pull: exp(-2) of the impact.
+    # A critically damped spring that detaches when it begins to pull: exp(-2) of the impact.
     plant = Plant(one_joint('revolute', limit='<limit lower="-1" upper="1" effort="50" '
                             'velocity="10"/>'), 2e-5, **NO_FRICTION)
     plant.reset([0.99 * side])

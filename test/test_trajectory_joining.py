@@ -27,7 +27,7 @@ def joined(start, rows, times=TIMES):
 BESIDE, MOVING = reference((0.05, -0.03)), reference((0.02, 0.0), (0.3, -0.2), (1.0, -1.0))
 
 
-# points without velocities do not say how fast the joints should be
+# points without velocities do not determine the velocity of the joints
 @pytest.mark.parametrize('given, start', [(1, BESIDE), (2, BESIDE), (2, MOVING), (3, BESIDE),
                                           (3, MOVING)])
 def test_the_difference_fades_without_a_jump(given, start):

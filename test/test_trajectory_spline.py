@@ -112,7 +112,7 @@ def test_efforts_are_joined_linearly(rng):
                                atol=1e-12)
 
 
-def test_points_at_or_before_the_start_give_way_to_it(rng):
+def test_points_at_or_before_the_start_are_dropped(rng):
     q = rng.normal(size=(4, NV))
     start = moving_start(rng)
     trajectory = Trajectory.from_points([-1.0, 0.0, 1.0, 2.0], q, start=start)

@@ -241,7 +241,7 @@ def test_collada_has_units(tmp_path):
 
 # --- text --------------------------------------------------------------------------------------
 
-def test_bars_tell_how_near_the_limits_are():
+def test_bars_show_how_near_the_limits_are():
     share = np.array([0.5, -0.8, 1.5, 0.0, 0.1, 0.1, np.nan])
     rows = torque_bars(MODEL, share * MODEL.effort_limit).split('display:flex')[1:]
     assert len(rows) == MODEL.nv
@@ -327,7 +327,7 @@ def test_a_spring_begins_where_it_is_taken():
 
 # --- motions -----------------------------------------------------------------------------------
 
-def test_a_move_is_checked_and_leaves_the_others_where_they_are():
+def test_a_move_is_checked_and_keeps_the_other_joints():
     goal = Q + 0.5
     move = plan_move(DYNAMICS, Q, goal, 0.5, ['joint3', 'joint1'])
     assert move.joints == ('joint1', 'joint3')

@@ -8,13 +8,13 @@ from page_client import PageClient  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.controls import MAX_PAYLOAD, slider_ends  # noqa: E402
 from robodyn_ros.view.page_commands import SetPayload  # noqa: E402
-from shown_page import POSES, put, showing, told  # noqa: E402
+from shown_page import notified, POSES, put, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 
 
 @pytest.fixture
 def shown(request):
-    """Return a page, with control unless a test says otherwise."""
+    """Return a page, with control by default."""
     with showing(getattr(request, 'param', True)) as page:
         yield page
 
@@ -80,12 +80,13 @@ def test_a_goal_that_makes_no_sense_is_refused(shown):
         shown.until(lambda: shown.goal is not None, client)
         np.testing.assert_array_equal(shown.goal, POSES['far'])
         client.click('Go')
-        shown.until(lambda: told(client, 'joint1'), client)
+        shown.until(lambda: notified(client, 'joint1'), client)
         put(client, 'pose', 'odd')
         shown.until(lambda: shown.goal is POSES['odd'] and shown.page._controls._snapshot.fault,
                     client, fault='stale')
         client.click('Go')
-        shown.until(lambda: told(client, 'Reset the fault first: stale'), client, fault='stale')
+        shown.until(
+            lambda: notified(client, 'Reset the fault first: stale'), client, fault='stale')
         assert shown.page_commands.empty()
 
 
@@ -112,7 +113,7 @@ def test_a_payload_that_the_motors_cannot_hold_is_refused(shown, monkeypatch):
     with PageClient(shown.url) as client:
         shown.until_controls(client)
         put(client, 'kg', 1e4)
-        shown.until(lambda: told(client, 'to hold 10000 kg here'), client)
+        shown.until(lambda: notified(client, 'to hold 10000 kg here'), client)
         assert shown.page_commands.empty()
 
 

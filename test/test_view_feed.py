@@ -31,7 +31,7 @@ def feed(probe):
 
 
 def sender(probe, topic, kind=JointState):
-    """Return a function that publishes to one who listens."""
+    """Return a function that publishes to a subscriber."""
     publisher = probe.node.create_publisher(kind, topic, 10)
     probe.until(publisher.get_subscription_count, f'a listener on {topic}')
     return publisher.publish
@@ -48,7 +48,7 @@ def seen(probe, feed, condition):
     return probe.until(lambda: (now := feed.poll()) and condition(now) and now, 'what was sent')
 
 
-def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed):
+def test_messages_of_others_between_those_of_the_arm_do_not_hide_it(probe, feed):
     send = sender(probe, 'joint_states')
     for k in range(3):
         send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
@@ -57,11 +57,11 @@ def test_who_speaks_between_the_messages_of_the_arm_does_not_hide_it(probe, feed
     np.testing.assert_allclose(feed.poll().q, HOME + 0.2)
 
 
-def test_joints_without_a_controller_are_asked_to_stay(probe, feed):
-    send, ask = (sender(probe, topic) for topic in ('joint_states', f'{NODE}/reference'))
+def test_joints_without_a_controller_are_commanded_to_stay(probe, feed):
+    send, refer = (sender(probe, topic) for topic in ('joint_states', f'{NODE}/reference'))
     send(joint_state(MODEL.joint_names, position=HOME))
     seen(probe, feed, lambda now: now.age < 1.0)
-    ask(joint_state(MODEL.joint_names[:2], position=[0.3, 0.4]))
+    refer(joint_state(MODEL.joint_names[:2], position=[0.3, 0.4]))
     now = seen(probe, feed, lambda now: now.reference is not None)
     np.testing.assert_allclose(now.reference, [0.3, 0.4, *HOME[2:]])
     assert now.controlled == MODEL.joint_names[:2]
@@ -80,7 +80,7 @@ def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
     topic = '/left/robot_simulator/wrench'
     with Probe('robot_simulator') as elsewhere:  # but in another namespace
         for node in (probe, elsewhere):
-            node.listen(WrenchStamped, topic)
+            node.subscribe(WrenchStamped, topic)
         probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all listeners')
         assert not feed.poll().simulated
     node = Node('robot_simulator', namespace='left', context=probe.node.context)
@@ -102,10 +102,10 @@ def test_pause_and_fault_of_the_simulator_are_its_figures(probe, feed):
 def test_a_refused_trajectory_is_shown_once(probe, feed):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
-    told = []
-    commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+    notes = []
+    commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
     send = sender(probe, '/diagnostics', DiagnosticArray)
-    # the second is there before anybody looks, the last one is of a controller started anew
+    # the second arrives before the first poll, the last one is of a controller started anew
     for count, reason, shown in (('2', 'old', 0), ('2', 'old', 0), ('3', 'too far', 1),
                                  ('3', 'too far', 1), ('4', 'too far', 2), ('0', '', 2)):
         send(diagnostic_array(
@@ -113,10 +113,10 @@ def test_a_refused_trajectory_is_shown_once(probe, feed):
             DiagnosticStatus.OK, '', {'trajectories refused': count, 'last refusal': reason}))
         seen(probe, feed, lambda now: feed.refusal == (count, reason))
         commands.note_refusal(feed.refusal)
-        assert told == [('move', 'refused by the controller: too far', False)] * shown
+        assert notes == [('move', 'refused by the controller: too far', False)] * shown
 
 
-def test_a_simulator_tells_of_pause_and_fault():
+def test_a_simulator_reports_pause_and_fault():
     from robodyn_ros.nodes.simulator.report import SimulatorReport
     node = MagicMock(paused=True, lockstep=None, total_steps=0)
     node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)

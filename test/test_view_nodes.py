@@ -31,7 +31,7 @@ def probe():
 
 # --- any arm that publishes joint states --------------------------------------------------------
 
-def foreign_arm(probe, names=None):
+def other_arm(probe, names=None):
     """Return a function that publishes positions as a driver of little words does."""
     publisher = probe.node.create_publisher(JointState, 'joint_states', 10)
 
@@ -44,15 +44,15 @@ def foreign_arm(probe, names=None):
 
 
 def wait_for_pose(client, publish, q, link='link5'):
-    """Wait until a client is told that a link is where it belongs."""
+    """Wait until a client receives the right pose of a link."""
     place = DYNAMICS.forward_kinematics(q, link)[:3, 3]
     end = time.monotonic() + 30.0
     while time.monotonic() < end:
         publish(q)
         client.read()
-        told = [each['position'] for each in client.of_type('SetPositionMessage')
-                if each['name'] == f'/arm/{link}']
-        if told and np.allclose(told[-1], place, atol=1e-9):
+        positions = [each['position'] for each in client.of_type('SetPositionMessage')
+                     if each['name'] == f'/arm/{link}']
+        if positions and np.allclose(positions[-1], place, atol=1e-9):
             return
     raise AssertionError(f'{link} is not shown at {place}')
 
@@ -64,7 +64,7 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
     with ViewProcess('--port', '0', '--timeout', '20') as view:
         description.publish(String(data=ARM.read_text()))
         with PageClient(view.url) as client:
-            wait_for_pose(client, foreign_arm(probe), HOME)
+            wait_for_pose(client, other_arm(probe), HOME)
         assert 'this machine only' in view.output
         assert 'the page sends no commands' in view.output
         published = dict(probe.node.get_publisher_names_and_types_by_node(VIEW, '/'))
@@ -75,10 +75,10 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
     assert 'Traceback' not in view.output
 
 
-def test_a_dead_browser_holds_up_nobody(probe):
+def test_a_dead_browser_holds_up_no_client(probe):
     pytest.importorskip('viser', reason='the page needs the extra `view`')
     from page_client import PageClient
-    publish = foreign_arm(probe)
+    publish = other_arm(probe)
     with ViewProcess(str(ARM), '--port', '0') as view, PageClient(view.url), \
             PageClient(view.url) as crashing, PageClient(view.url) as client:
         wait_for_pose(client, publish, HOME)
@@ -90,13 +90,13 @@ def test_a_dead_browser_holds_up_nobody(probe):
         assert view.alive
 
 
-def test_joints_that_are_not_told_stay(probe):
+def test_joints_that_are_not_reported_stay(probe):
     pytest.importorskip('viser', reason='the page needs the extra `view`')
     from page_client import PageClient
     q = np.zeros(MODEL.nv)
     q[:2] = 0.3, 0.7
     with ViewProcess(str(ARM), '--port', '0') as view, PageClient(view.url) as client:
-        publish = foreign_arm(probe, [*MODEL.joint_names[:2], 'gripper'])
+        publish = other_arm(probe, [*MODEL.joint_names[:2], 'gripper'])
         wait_for_pose(client, lambda q: publish([*q[:2], 0.01]), q)
 
 
@@ -119,12 +119,12 @@ def test_orders_reach_controller_and_simulator(probe):
     from robodyn_ros.nodes.view.feed import Feed
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
-    told = []
+    notes = []
     urdf = {'urdf_file': str(ARM)}
     with simulator(), NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller:
         controller.wait_for_output('active')
         feed = Feed(probe.node, MODEL, Names())
-        commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+        commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
 
         def seen(condition, what):
             return probe.until(lambda: condition(feed.poll()), what)
@@ -144,17 +144,17 @@ def test_orders_reach_controller_and_simulator(probe):
         feed.explain(False)
         assert not feed.poll().terms
 
-        commands.obey(page_commands.CallService('float'))
+        commands.execute(page_commands.CallService('float'))
         seen(lambda now: now.mode == 'gravity_compensation', 'float')
-        probe.until(lambda: commands.obey(page_commands.Wrench(
+        probe.until(lambda: commands.execute(page_commands.Wrench(
             'link4', np.array([30.0, 0.0, 0.0]), np.zeros(3))) or np.abs(
                 feed.poll().q - HOME).max() > 0.05, 'a push that moves the arm')
         assert feed.poll().pushes[0].link == 'link4'
 
-        commands.obey(page_commands.CallService('stop'))
+        commands.execute(page_commands.CallService('stop'))
         seen(lambda now: now.mode == 'hold' and np.abs(now.qd).max() < 1e-3, 'rest')
-        for _ in range(5):  # one that comes before both sides know of each other is lost
-            commands.obey(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
+        for _ in range(5):  # one that is sent before both sides have discovered each other is lost
+            commands.execute(page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0))
             end = time.monotonic() + 2.5
             while np.abs(feed.poll().reference - HOME).max() > 1e-6 and time.monotonic() < end:
                 probe.spin()
@@ -164,68 +164,68 @@ def test_orders_reach_controller_and_simulator(probe):
         # friction keeps some of it, with the gains of a first launch
         seen(lambda now: np.abs(now.q - HOME).max() < 0.03, 'the arm at home')
 
-        commands.obey(page_commands.Pause(True))
+        commands.execute(page_commands.Pause(True))
         seen(lambda now: now.paused, 'a pause')
-        commands.obey(page_commands.Step())
-        probe.until(lambda: told[-1][0] == 'step', 'an answer')
-        commands.obey(page_commands.Pause(False))
+        commands.execute(page_commands.Step())
+        probe.until(lambda: notes[-1][0] == 'step', 'an answer')
+        commands.execute(page_commands.Pause(False))
         seen(lambda now: not now.paused, 'time that goes on')
-        probe.until(lambda: len(told) >= 6, 'answers')
-        assert all(good for _, _, good in told), told
+        probe.until(lambda: len(notes) >= 6, 'answers')
+        assert all(good for _, _, good in notes), notes
 
         seen(lambda _: feed.refusal, 'diagnostics')
         commands.note_refusal(feed.refusal)
-        commands.obey(page_commands.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
-        seen(lambda _: commands.note_refusal(feed.refusal) or not told[-1][2], 'the refusal')
-        assert told[-2][1].startswith('sent') and told[-1][0] == 'move'
-        assert 'refused by the controller' in told[-1][1] and 'upper limit' in told[-1][1]
+        commands.execute(page_commands.Move(MODEL.joint_names, tuple((HOME + 9.0).tolist()), 1.5))
+        seen(lambda _: commands.note_refusal(feed.refusal) or not notes[-1][2], 'the refusal')
+        assert notes[-2][1].startswith('sent') and notes[-1][0] == 'move'
+        assert 'refused by the controller' in notes[-1][1] and 'upper limit' in notes[-1][1]
 
 
-def test_a_payload_is_carried_and_told_of(probe):
+def test_a_payload_is_simulated_and_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
-    told = []
-    payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
+    notes = []
+    payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
     with simulator():
-        commands = Commands(probe.node, Names(), lambda *words: told.append(words))
+        commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
         set_parameters = commands._clients['robot_simulator/set_parameters']
         probe.until(set_parameters.service_is_ready, 'the simulator')
         probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
         for known in (True, False):
             payloads.clear()
-            commands.obey(page_commands.SetPayload('tool0', 2.0, known))
+            commands.execute(page_commands.SetPayload('tool0', 2.0, known))
             probe.until(lambda: payloads, 'a message for the controller')
             assert payloads[-1].inertia.m == (2.0 if known else 0.0)
-        # the first answer may be lost: the simulator has not found who asked
-        wait_until(lambda: told, 'an answer of the simulator', work=lambda: (
-            commands.obey(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
-        assert told[0] == ('payload', 'done', True)
+        # the first answer may be lost: the simulator has not discovered the client
+        wait_until(lambda: notes, 'an answer of the simulator', work=lambda: (
+            commands.execute(page_commands.SetPayload('tool0', 2.0, False)), probe.spin_for(1.0)))
+        assert notes[0] == ('payload', 'done', True)
 
 
-def test_whom_nobody_answers_is_told_so(probe):
+def test_a_missing_answer_is_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
-    told = []
-    commands = Commands(probe.node, Names(), lambda *words: told.append(words))
-    for order in (page_commands.CallService('hold'), page_commands.Pause(True),
-                  page_commands.Step(), page_commands.Reset(),
-                  page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
-                  page_commands.SetPayload('tool0', 1.0, True)):
-        told.clear()
-        commands.obey(order)
-        assert len(told) == 1 and not told[0][2] and told[0][1].startswith('no s'), told
+    notes = []
+    commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
+    for command in (page_commands.CallService('hold'), page_commands.Pause(True),
+                    page_commands.Step(), page_commands.Reset(),
+                    page_commands.Move(MODEL.joint_names, tuple(HOME.tolist()), 1.0),
+                    page_commands.SetPayload('tool0', 1.0, True)):
+        notes.clear()
+        commands.execute(command)
+        assert len(notes) == 1 and not notes[0][2] and notes[0][1].startswith('no s'), notes
 
 
-def test_the_controller_of_a_real_arm_hears_of_no_payload(probe):
+def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
     commands = Commands(probe.node, Names(), lambda *words: None)
-    payloads = probe.listen(InertiaStamped, f'{NODE}/payload')
+    payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
     probe.until(commands._payload.get_subscription_count, 'a listener')
-    commands.obey(page_commands.SetPayload('tool0', 1.0, True))
+    commands.execute(page_commands.SetPayload('tool0', 1.0, True))
     probe.spin_for(0.2)
     assert not payloads
 
@@ -235,25 +235,25 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     from robodyn_ros.nodes.view.names import Names
     from robodyn_ros.view import page_commands
     monkeypatch.setattr(module, '_TIMEOUT', 0.2)
-    told = []
-    commands = module.Commands(probe.node, Names(), lambda *words: told.append(words))
-    with Probe('deaf') as deaf:
-        deaf.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
+    notes = []
+    commands = module.Commands(probe.node, Names(), lambda *words: notes.append(words))
+    with Probe('deaf') as mute:
+        mute.node.create_service(Trigger, f'{NODE}/hold', lambda request, response: response)
         client = commands._clients[f'{NODE}/hold']
         probe.until(client.service_is_ready, 'the service')
-        commands.obey(page_commands.CallService('hold'))
+        commands.execute(page_commands.CallService('hold'))
         commands.update()
-        assert not told
+        assert not notes
         time.sleep(0.3)
         commands.update()
         commands.update()
-        assert told == [('hold', f'no answer on {NODE}/hold within 0.2 s', False)]
-        deaf.spin_for(0.1)  # it comes too late
+        assert notes == [('hold', f'no answer on {NODE}/hold within 0.2 s', False)]
+        mute.spin_for(0.1)  # it comes too late
         probe.spin_for(0.1)
-    assert len(told) == 1
+    assert len(notes) == 1
 
 
-def test_one_order_that_fails_is_told_and_the_others_carried_out():
+def test_one_command_that_fails_is_reported_and_the_others_are_executed():
     from robodyn_ros.nodes.view.live import LiveView
     from robodyn_ros.view import page_commands
 
@@ -261,37 +261,37 @@ def test_one_order_that_fails_is_told_and_the_others_carried_out():
         taken = []
         update = staticmethod(lambda: None)
 
-        def obey(self, order):
-            self.taken.append(order)
-            if order == page_commands.CallService('stop'):
+        def execute(self, command):
+            self.taken.append(command)
+            if command == page_commands.CallService('stop'):
                 raise ArgumentError('it is odd')
 
-    live, told = LiveView.__new__(LiveView), []
+    live, notes = LiveView.__new__(LiveView), []
     live.page_commands = SimpleQueue()
     push = page_commands.Wrench('link4', np.ones(3), np.zeros(3))
     given = [page_commands.SetPayload('tool0', 1.0, True), page_commands.CallService('stop'), push,
              page_commands.SetPayload('tool0', 1.0, True),
              page_commands.SetPayload('tool0', 2.0, True),
              page_commands.CallService('hold')]
-    for order in given:
-        live.page_commands.put(order)
-    live._obey(None, Taker(), lambda *words: told.append(words))
-    assert told == [('order', 'it is odd', False)]
-    assert [id(order) for order in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]
+    for command in given:
+        live.page_commands.put(command)
+    live._execute(None, Taker(), lambda *words: notes.append(words))
+    assert notes == [('command', 'it is odd', False)]
+    assert [id(command) for command in Taker.taken] == [id(given[k]) for k in (1, 2, 4, 5)]
 
 
 # --- markers -----------------------------------------------------------------------------------
 
 def test_markers_show_masses_and_forces_where_they_are(probe):
     markers = pytest.importorskip('visualization_msgs.msg', reason='there are no markers')
-    publish, publish_gripper = foreign_arm(probe), foreign_arm(probe, ['gripper'])
+    publish, publish_gripper = other_arm(probe), other_arm(probe, ['gripper'])
     wrench = WrenchStamped()
     wrench.header.frame_id = 'link4'
     wrench.wrench.force.z = 20.0
     pushes = probe.node.create_publisher(WrenchStamped, 'robot_simulator/wrench', 10)
     with NodeProcess('robodyn_ros.nodes.view.markers', {
             'urdf_file': str(ARM), 'link': 'link7'}) as node:
-        arrays = probe.listen(markers.MarkerArray, 'robodyn_markers/markers')
+        arrays = probe.subscribe(markers.MarkerArray, 'robodyn_markers/markers')
 
         def found():
             publish(HOME)
@@ -313,7 +313,7 @@ def test_markers_show_masses_and_forces_where_they_are(probe):
     assert code == 0, node.output
 
 
-def test_without_visualization_msgs_the_marker_node_says_what_to_do(tmp_path, monkeypatch):
+def test_without_visualization_msgs_the_marker_node_names_the_remedy(tmp_path, monkeypatch):
     (tmp_path / 'sitecustomize.py').write_text(
         'import importlib.util as util\nfind = util.find_spec\n'
         'util.find_spec = lambda name, *rest: None if name == "visualization_msgs" '

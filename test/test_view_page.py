@@ -12,7 +12,7 @@ from test_view import Q  # noqa: E402
 
 @pytest.fixture
 def shown(request):
-    """Return a page, with control unless a test says otherwise."""
+    """Return a page, with control by default."""
     with showing(getattr(request, 'param', True)) as page:
         yield page
 
@@ -27,9 +27,9 @@ def test_a_client_sees_the_arm_where_it_is(shown):
 
 def test_the_reference_is_a_ghost_only_where_it_is_elsewhere(shown):
     def visible():
-        told = [each['visible'] for each in client.of_type('SetSceneNodeVisibilityMessage')
-                if each['name'] == '/reference']
-        return bool(told) and told[-1]
+        visibilities = [each['visible'] for each in client.of_type('SetSceneNodeVisibilityMessage')
+                        if each['name'] == '/reference']
+        return bool(visibilities) and visibilities[-1]
 
     with PageClient(shown.url) as client:
         shown.until(visible, client, reference=Q + 0.1)
@@ -38,7 +38,7 @@ def test_the_reference_is_a_ghost_only_where_it_is_elsewhere(shown):
         shown.until(lambda: not visible(), client, reference=Q + 0.001)
 
 
-def test_the_first_client_commands_until_it_leaves(shown):
+def test_the_first_client_commands_until_it_disconnects(shown):
     with PageClient(shown.url) as second:
         with PageClient(shown.url) as first:
             shown.until(lambda: 'Hold' in first.buttons() or 'Hold' in second.buttons(),

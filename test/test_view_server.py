@@ -26,12 +26,12 @@ from test_view import ARM, Q  # noqa: E402
 
 @pytest.fixture
 def shown(request):
-    """Return a page, with control unless a test says otherwise."""
+    """Return a page, with control by default."""
     with showing(getattr(request, 'param', True)) as page:
         yield page
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(shown):
+def test_a_client_that_does_not_read_holds_up_no_other(shown):
     with PageClient(shown.url) as dead, PageClient(shown.url) as client:
         shown.until(lambda: places(client, '/arm/link5'), client)
         longest = 0.0
@@ -130,34 +130,34 @@ KNOCK = ('GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: we
          f'Sec-WebSocket-Protocol: viser-v{viser.__version__}\r\n\r\n')
 
 
-def knock(port, said, **given):
-    """Connect, and say all of it before the server has answered; return what it answers."""
+def knock(port, sent, **given):
+    """Connect, and send all of it before the server has answered; return its answers."""
     frames = [Frame(Opcode.BINARY, msgspec.msgpack.encode(each.as_serializable_dict()))
-              for each in said]
+              for each in sent]
     request = KNOCK.format(**given).encode() + b''.join(
         frame.serialize(mask=True) for frame in frames)
     answer = b''
-    with socket.create_connection(('localhost', port), timeout=PATIENCE) as stranger:
-        stranger.sendall(request)
+    with socket.create_connection(('localhost', port), timeout=PATIENCE) as client_without_token:
+        client_without_token.sendall(request)
         while not (part := answer.partition(b'\r\n\r\n')[2]) or len(part) < part[1] + 2:
-            answer += stranger.recv(4096)
+            answer += client_without_token.recv(4096)
     assert answer.startswith(b'HTTP/1.1 101')
     return answer.partition(b'\r\n\r\n')[2]
 
 
 @pytest.mark.parametrize('who', STRANGERS)
-def test_a_stranger_neither_watches_nor_sets_anything(shown, who):
+def test_a_client_without_the_token_neither_watches_nor_sets_anything(shown, who):
     port = shown.server.get_port()
     wrong = shown.token[:-1] + ('a' if shown.token[-1] != 'a' else 'b')
     given = {'path': f'/{shown.token}', 'host': f'localhost:{port}',
              'origin': f'http://localhost:{port}'}
     with PageClient(shown.url, given['origin']) as own:
         shown.until(lambda: named(own, 'show terms') and 'Float' in own.buttons(), own)
-        said = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
+        sent = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
             *named(own, 'show terms'), own.buttons()['Float'])]
         given |= {key: value.format(port=port, wrong=wrong)
                   for key, value in STRANGERS[who].items()}
-        closing = knock(port, said, **given)
+        closing = knock(port, sent, **given)
         assert closing[:4] == bytes([0x88, len(closing) - 2]) + (1008).to_bytes(2, 'big')
         for _ in range(20):
             shown.show()
@@ -175,7 +175,7 @@ def test_a_browser_that_vanishes_is_missed_soon(shown):
     detect_disconnect(shown.server, 12345)
 
 
-def test_the_server_listens_where_it_says(shown):
+def test_the_server_has_the_address_that_it_prints(shown):
     port = shown.server.get_port()
     place = f'localhost:{port}'
     assert shown.url == f'http://{place}/?websocket=ws://{place}/{shown.token}'
@@ -205,7 +205,7 @@ def test_the_command_prints_who_can_watch(capsys, host, words):
     assert words in capsys.readouterr().out
 
 
-def test_nobody_can_ask_for_a_tunnel(shown):
+def test_no_client_can_request_a_tunnel(shown):
     assert shown.server.request_share_url() is None
 
 

@@ -1,4 +1,4 @@
-"""Comparison of arrays by the size of the whole result, the honest measure for round-off."""
+"""Comparison of arrays by the size of the whole result, the right measure for round-off."""
 
 import numpy as np
 

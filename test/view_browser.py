@@ -122,7 +122,7 @@ class Browser:
         self._mouse(lambda mouse: mouse.move_to_location(int(x), int(y)))
 
     def release(self):
-        """Let go of the button."""
+        """Release the button."""
         self._mouse(lambda mouse: mouse.pointer_up())
 
     def _mouse(self, act):

@@ -16,7 +16,7 @@ class ViewProcess(NodeProcess):
 
     @property
     def url(self):
-        """Where its page is, as soon as it says so."""
+        """Address of its page, as soon as it is printed."""
         wait_until(lambda: 'http://' in self.output or not self.alive, 'the address of the page')
         found = re.search(r'http://\S+', self.output)
         assert found, self.output

@@ -21,7 +21,7 @@ from golden.recorder import Recorder  # noqa: E402
 from golden.replay import replay  # noqa: E402
 from golden.scenario import Robot, ROBOTS  # noqa: E402
 from golden.scenarios import node_scenarios, scenarios  # noqa: E402
-from golden.simulated import Arm, spoilt, Timetable  # noqa: E402
+from golden.simulated import Arm, faulty, Timetable  # noqa: E402
 
 
 def record(robot, scenario):
@@ -38,7 +38,7 @@ def record(robot, scenario):
         for link in {*pushed, *pushes}:
             arm.push(link, pushes.get(link))
         pushed = pushes
-        state = spoilt(arm.measured(), spells)
+        state = faulty(arm.measured(), spells)
         for name, arguments in requests:
             if name in ('activate', 'resume'):
                 recorder.step(ns, name, state)

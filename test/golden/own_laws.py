@@ -8,7 +8,7 @@ _FAILS = 20  # cycles after it was started
 
 
 class _Law:
-    """A spring with damper and weight."""
+    """A spring with damper and gravity torque."""
 
     def __init__(self, dynamics):
         self.dynamics, self.cycles = dynamics, 0
@@ -18,7 +18,7 @@ class _Law:
         self.cycles = 0
 
     def terms(self, state, reference):
-        """Return weight and feedback, or fail."""
+        """Return gravity torque and feedback, or fail."""
         self.cycles += 1
         M = self.dynamics.mass_matrix(state.q)
         terms = {'gravity': self.dynamics.gravity(state.q), 'feedback': M @ (

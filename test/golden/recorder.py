@@ -16,7 +16,7 @@ class Recorder:
     ----------
     host : ControllerHost
     with_effort : bool
-        Whether states carry the effort of the joints.
+        Whether states contain the effort of the joints.
 
     Attributes
     ----------

@@ -86,11 +86,11 @@ class Robot:
         turns = np.resize([1.0, -1.0], self.nv)
         return rounded(start + turns * share * self.speed * seconds * 8.0 / 15.0)
 
-    def weight(self, q=None):
+    def gravity_torque(self, q=None):
         """Return g(q)."""
         return self._dynamics.gravity(self.start if q is None else np.array(q))
 
-    def weight_under(self, gravity):
+    def gravity_torque_under(self, gravity):
         """Return g(q) at the start as it would be under another gravity."""
         zero = np.zeros(self.nv)
         return Dynamics(replace(self.model, gravity=np.array(gravity))).inverse_dynamics(

@@ -102,21 +102,21 @@ def external_wrenches(robot):
     """External wrenches on two links, timeout, floating; refused wrenches."""
     force = [10.0, -15.0, -20.0, 0.5, 0.5, 0.5]
     turn = robot.pose()[:3, :3].T
-    felt = rounded([*turn @ force[:3], *turn @ force[3:]])
-    sent = [(0.15 + 0.03 * k, 'wrench', {'link': robot.tip, 'wrench': felt}) for k in range(6)]
+    external = rounded([*turn @ force[:3], *turn @ force[3:]])
+    sent = [(0.15 + 0.03 * k, 'wrench', {'link': robot.tip, 'wrench': external}) for k in range(6)]
     return Scenario(
         1.2,
         (BEGIN, *sent,
-         (0.4, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.41, 'follow', go(
+         (0.4, 'wrench', {'link': robot.tip, 'wrench': external}), (0.41, 'follow', go(
              robot.away(0.3, 0.4), 0.4)),
          (0.42, 'wrench', {'link': robot.elbow, 'wrench': [0.0, 10.0, 0.0, 0.0, 1.0, 0.0]}),
-         (0.45, 'wrench', {'link': 'base_link', 'wrench': felt}),
-         (0.45, 'wrench', {'link': 'nowhere', 'wrench': felt}),
+         (0.45, 'wrench', {'link': 'base_link', 'wrench': external}),
+         (0.45, 'wrench', {'link': 'nowhere', 'wrench': external}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [1.0, 2.0]}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [float('nan')] * 6}),
          (0.45, 'wrench', {'link': robot.tip, 'wrench': [1e4, 1e4, 0, 0, 0, 0]}),
-         (0.6, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.63, 'float', {}),
-         (0.66, 'wrench', {'link': robot.tip, 'wrench': felt}), (0.8, 'hold', {})),
+         (0.6, 'wrench', {'link': robot.tip, 'wrench': external}), (0.63, 'float', {}),
+         (0.66, 'wrench', {'link': robot.tip, 'wrench': external}), (0.8, 'hold', {})),
         {'settings': {**QUICK, 'observer': {'collision': {
             'threshold': rounded(0.12 * robot.limit)}}}},
         {}, ((0.15, 0.35, 'push', {'link': robot.tip, 'wrench': force}),

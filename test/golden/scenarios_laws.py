@@ -91,7 +91,8 @@ def linear_command(robot, towards=0.0, scale=1.0, **changes):
     """Return the arguments of linear feedback that holds the arm beside its start."""
     M = robot.inertia()
     gain = scale * np.hstack([100.0 * M, 20.0 * M])
-    return {'feedforward': rounded(robot.weight()), 'position': rounded(robot.start + towards),
+    return {'feedforward': rounded(robot.gravity_torque()),
+            'position': rounded(robot.start + towards),
             'velocity': [0.0] * robot.nv, 'gain': rounded(gain), **changes}
 
 

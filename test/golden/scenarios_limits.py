@@ -20,8 +20,8 @@ def torque_rate(robot):
 
 def effort_limit_lowered(robot):
     """Effort limits lowered below the present torque, raised again."""
-    weight = np.abs(robot.weight())
-    limit = np.maximum(1.15 * weight, 0.1 * robot.limit)
+    gravity_torque = np.abs(robot.gravity_torque())
+    limit = np.maximum(1.15 * gravity_torque, 0.1 * robot.limit)
     return Scenario(
         0.6,
         (BEGIN, (0.3, 'bounds', {'effort_limit': rounded(limit)}),
@@ -32,7 +32,7 @@ def effort_limit_lowered(robot):
 
 def saturation(robot):
     """Feedback reduced at the effort limit in joint, Cartesian, user and adaptive law."""
-    limit = np.maximum(1.3 * np.abs(robot.weight()), 0.08 * robot.limit)
+    limit = np.maximum(1.3 * np.abs(robot.gravity_torque()), 0.08 * robot.limit)
     return Scenario(
         0.9,
         (BEGIN, *((0.3 + 0.15 * k, 'mode', {'mode': mode}) for k, mode in enumerate((
@@ -73,7 +73,8 @@ def torque_not_finite(robot):
     """Infinite torque: gravity and damping, then the last torque, as fallback; latched fault."""
     return Scenario(
         0.4,
-        (BEGIN, moving(robot), (0.2, 'gains', {'kp': 0.0, 'kd': [1e307] * robot.nv}),
+        (BEGIN, moving(robot), (0.2, 'gains', dict.fromkeys(
+            ('viscous', 'coulomb'), [1.7e308] * robot.nv)),
          (0.22, 'gains', {}), (0.23, 'reset_fault', {}), (0.3, 'gains', {
              'gravity_scale': np.where(np.arange(robot.nv) == 1, 1e308, 1.0).tolist()}),
          (0.32, 'gains', {}), (0.35, 'reset_fault', {})),

@@ -90,15 +90,15 @@ def activation_while_pressing(robot):
 
 def activation_check(robot):
     """Activation check: accepted and refused states and efforts."""
-    weight, zero = robot.weight(), [0.0] * robot.nv
+    held, zero = robot.gravity_torque(), [0.0] * robot.nv
     still = {'q': rounded(robot.start), 'qd': zero}
     jacobian = robot._dynamics.jacobian(robot.start, robot.tip)[:3]
     load = 2.0 * 9.81 * jacobian[2]
-    half = [float('nan') if j % 2 else float(each) for j, each in enumerate(weight)]
-    flipped = np.where(np.arange(robot.nv) == np.argmax(np.abs(weight)), -weight, weight)
-    one = np.where(np.arange(robot.nv) == np.argsort(np.abs(weight))[-2], -weight, weight)
-    efforts = (weight, 0.0 * weight, -weight, flipped, one, 2.0 * weight, 0.3 * weight,
-               weight + load, robot.weight_under((5.0, -3.0, -7.9)), weight + 20.0,
+    half = [float('nan') if j % 2 else float(each) for j, each in enumerate(held)]
+    flipped = np.where(np.arange(robot.nv) == np.argmax(np.abs(held)), -held, held)
+    one = np.where(np.arange(robot.nv) == np.argsort(np.abs(held))[-2], -held, held)
+    efforts = (held, 0.0 * held, -held, flipped, one, 2.0 * held, 0.3 * held,
+               held + load, robot.gravity_torque_under((5.0, -3.0, -7.9)), held + 20.0,
                np.full(robot.nv, np.nan), half)
     weak = rounded(0.01 * robot.limit)
     outside = [*rounded(robot.start)[:-1], 5.0]

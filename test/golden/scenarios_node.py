@@ -235,7 +235,7 @@ def _reports(begin, end, state, echo=0.0, every=0.02):
 
 def guard_takes_over(robot):
     """Pause with takeover by the guard and hand-over; pause without takeover; late law."""
-    torque = rounded(robot.weight() + 0.03 * robot.limit)
+    torque = rounded(robot.gravity_torque() + 0.03 * robot.limit)
     return _node(robot, 1.6,
                  (*_reports(0.005, 0.3, 'armed'), _ACTIVATE, _move(robot, 0.15, 0.2, 0.9),
                   (0.31, 'guard', {'state': 'commanding', 'echo': -0.05}),

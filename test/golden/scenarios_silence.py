@@ -120,7 +120,7 @@ def clock_jumps(robot):
 
 # --- unusable states --------------------------------------------------------------------------
 
-def _spoilt(robot, **what):
+def _faulty(robot, **what):
     begin = 0.25
     return _silent(robot, moving(robot), (0.4, 'resume', {}),
                    (0.45, 'reset_fault', {}), (0.5, 'follow', go(robot.start.tolist(), 0.4)),
@@ -129,22 +129,22 @@ def _spoilt(robot, **what):
 
 def states_nan(robot):
     """Positions that are NaN: fault and prediction."""
-    return _spoilt(robot, q='nan')
+    return _faulty(robot, q='nan')
 
 
 def states_infinite(robot):
     """Infinite velocities."""
-    return _spoilt(robot, qd='-inf')
+    return _faulty(robot, qd='-inf')
 
 
 def states_absurd(robot):
     """Velocities above the plausible maximum."""
-    return _spoilt(robot, qd=2e6)
+    return _faulty(robot, qd=2e6)
 
 
 def states_large(robot):
     """Large velocities below the plausible maximum: torque within its limits."""
-    return _spoilt(robot, qd=300.0)
+    return _faulty(robot, qd=300.0)
 
 
 # --- fixed rate, and a torque to start from ---------------------------------------------------
@@ -166,7 +166,7 @@ def fixed_rate_floating(robot):
 
 def torque_taken_over(robot):
     """Start from the last torque of another commander after a pause."""
-    torque = rounded(robot.weight() + 0.05 * robot.limit)
+    torque = rounded(robot.gravity_torque() + 0.05 * robot.limit)
     return _silent(robot, moving(robot), (0.599, 'start_from', {
                        'torque': torque}), (0.6, 'resume', {}),
                    spells=((0.3, 0.6, 'pause', {}),), seconds=0.75)

@@ -52,7 +52,7 @@ class Arm:
         self.plant.reset(robot.start if start is None else start, brakes)
         if velocity is not None:
             self.plant.qd[:] = velocity
-        self.torque = robot.weight(self.plant.q)
+        self.torque = robot.gravity_torque(self.plant.q)
 
     def step(self):
         """Advance by a tick."""
@@ -112,7 +112,7 @@ def _step(tick, silent, spells):
     return None if tick % every else 'update'
 
 
-def spoilt(state, spells):
+def faulty(state, spells):
     """Return a measured state with the defects of a spell."""
     if 'state' not in spells:
         return state

@@ -62,8 +62,8 @@ class SimulatedWire:
             messages = [{'delay': _DELAY + late, 'stamp': now, 'names': list(self._names),
                          'values': [q, qd, effort]}]
             for begin, _, kind, options in spells:
-                if kind in SPOILS:
-                    messages = [each for message in messages for each in SPOILS[kind](
+                if kind in ALTERATIONS:
+                    messages = [each for message in messages for each in ALTERATIONS[kind](
                         message, begin, **options)]
             for each in messages:
                 heapq.heappush(self._pending, (
@@ -167,6 +167,6 @@ def duplicated(message, _begin):
     return [message, {**message, 'delay': message['delay'] + 400_000}]
 
 
-SPOILS = {each.__name__: each for each in (
+ALTERATIONS = {each.__name__: each for each in (
     silence, permuted, split, renamed, foreign, without, value, jumped, swapped, wrapped,
     stamped, late, duplicated)}

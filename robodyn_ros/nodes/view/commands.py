@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 import numpy as np
@@ -64,17 +64,19 @@ class Commands:
             ('pause', SetBool), ('step', Trigger), ('reset', Trigger),
             ('set_parameters', SetParameters))}
         # in advance, because discovery takes time
-        self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
+        self._clients: dict[str, Any] = {
+            name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
-        self._obey = {page_commands.CallService: self._ask, page_commands.Pause: self._pause,
-                      page_commands.Step: self._step, page_commands.Reset: self._reset,
-                      page_commands.Move: self._move,
-                      page_commands.Wrench: self._push, page_commands.SetPayload: self._carry}
+        self._methods: dict[type, Callable] = {
+            page_commands.CallService: self._call_service, page_commands.Pause: self._pause,
+            page_commands.Step: self._step, page_commands.Reset: self._reset,
+            page_commands.Move: self._move, page_commands.Wrench: self._push,
+            page_commands.SetPayload: self._set_payload}
 
-    def obey(self, order: page_commands.PageCommand) -> None:
+    def execute(self, command: page_commands.PageCommand) -> None:
         """Execute a command."""
-        self._obey[type(order)](order)
+        self._methods[type(command)](command)
 
     def update(self) -> None:
         """Report calls without a response within the timeout; to be called periodically."""
@@ -94,11 +96,11 @@ class Commands:
         if known is not None and refusal[1]:
             self._notify('move', f'refused by the controller: {refusal[1]}', False)
 
-    def _ask(self, order: page_commands.CallService) -> None:
-        self._call(order.service, f'{self._controller}/{order.service}', Trigger.Request())
+    def _call_service(self, command: page_commands.CallService) -> None:
+        self._call(command.service, f'{self._controller}/{command.service}', Trigger.Request())
 
-    def _pause(self, order: page_commands.Pause) -> None:
-        self._call('time', f'{self._simulator}/pause', SetBool.Request(data=order.on))
+    def _pause(self, command: page_commands.Pause) -> None:
+        self._call('time', f'{self._simulator}/pause', SetBool.Request(data=command.on))
 
     def _step(self, _order: page_commands.Step) -> None:
         self._call('step', f'{self._simulator}/step', Trigger.Request())
@@ -106,29 +108,30 @@ class Commands:
     def _reset(self, _order: page_commands.Reset) -> None:
         self._call('reset', f'{self._simulator}/reset', Trigger.Request())
 
-    def _move(self, order: page_commands.Move) -> None:
+    def _move(self, command: page_commands.Move) -> None:
         if not self._trajectory.get_subscription_count():
             self._notify('move', f'no subscriber on {self._trajectory.topic_name}: is the '
                          'controller running?', False)
             return
-        zero = [0.0] * len(order.joints)
-        self._trajectory.publish(JointTrajectory(joint_names=list(order.joints), points=[
-            point(order.positions, zero, zero, time=order.duration)]))
-        self._notify('move', f'sent, {order.duration:.1f} s', True)
+        zero = [0.0] * len(command.joints)
+        self._trajectory.publish(JointTrajectory(joint_names=list(command.joints), points=[
+            point(command.positions, zero, zero, time=command.duration)]))
+        self._notify('move', f'sent, {command.duration:.1f} s', True)
 
-    def _push(self, order: page_commands.Wrench) -> None:
+    def _push(self, command: page_commands.Wrench) -> None:
         message = WrenchStamped()
-        message.header.frame_id = order.link
+        message.header.frame_id = command.link
         message.header.stamp = self._node.get_clock().now().to_msg()
-        for part, numbers in ((message.wrench.force, order.force),
-                              (message.wrench.torque, order.moment)):
+        for part, numbers in ((message.wrench.force, command.force),
+                              (message.wrench.torque, command.moment)):
             part.x, part.y, part.z = map(float, numbers)
         self._wrench.publish(message)
 
-    def _carry(self, order: page_commands.SetPayload) -> None:
-        payload = Payload(order.link, order.mass if order.reported else 0.0, np.zeros(3),
+    def _set_payload(self, command: page_commands.SetPayload) -> None:
+        payload = Payload(command.link, command.mass if command.reported else 0.0, np.zeros(3),
                           np.zeros((3, 3)))
-        given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
+        given: dict[str, Any] = {
+            'payload.link': command.link, 'payload.mass': float(command.mass)}
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg() for name, value in given.items()])
         # without a simulator the arm is real, and does not have this payload

@@ -96,7 +96,7 @@ class LiveView:
             nonlocal due
             if time.monotonic() >= due:
                 due = max(due + PERIOD, time.monotonic())
-                self._obey(feed, commands, page.notify)
+                self._execute(feed, commands, page.notify)
                 page.show(feed.poll())
                 if commands is not None:
                     commands.note_refusal(feed.refusal)
@@ -104,19 +104,19 @@ class LiveView:
 
         run(self._node, update, interval=0.5 * PERIOD)
 
-    def _obey(self, feed: Feed, commands: Commands | None, notify: Notify) -> None:
+    def _execute(self, feed: Feed, commands: Commands | None, notify: Notify) -> None:
         """Execute the commands since the last call; of payloads only the last one."""
         waiting = [self.page_commands.get() for _ in range(self.page_commands.qsize())]
         newest = next((each for each in reversed(waiting) if isinstance(each, SetPayload)), None)
-        for order in waiting:
-            if isinstance(order, SetPayload) and order is not newest:
+        for command in waiting:
+            if isinstance(command, SetPayload) and command is not newest:
                 continue
             try:
-                if isinstance(order, SubscribeTerms):
-                    feed.explain(order.on)
+                if isinstance(command, SubscribeTerms):
+                    feed.explain(command.on)
                 elif commands is not None:
-                    commands.obey(order)
+                    commands.execute(command)
             except RobodynError as error:
-                notify('order', str(error), False)
+                notify('command', str(error), False)
         if commands is not None:
             commands.update()

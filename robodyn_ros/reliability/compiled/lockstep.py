@@ -8,14 +8,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
-from std_srvs.srv import Trigger
 
 from robodyn_ros.cli.motion import STIFFNESS
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.cli.session import Session
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.recorder import JointStream, Recorder
+from robodyn_ros.nodes.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.simulator import node as simulator
 from robodyn_ros.reliability.compiled.replay import length_of, steps_of
 from robodyn_ros.reliability.compiled.runs import HOLD, plan_of
@@ -81,9 +80,8 @@ class LockstepSession(Session):
 
     def start(self) -> None:
         """Start both nodes, paused at the first state, and wait until the controller answers."""
-        self.recorder = Recorder(self._alive)
-        self.commands = JointStream(self.recorder._node, 'joint_commands')
-        self.recorder._streams.append(self.commands)
+        self.recorder = FaultRecorder(self._alive)
+        self.commands = self.recorder.record('joint_commands')
         model, common = self.model, self._robot.parameters()
         self.simulator = self._child('simulator', {
             **common, 'urdf_file': str(self._rubbed_urdf()), **self._mismatch(), **self._arm(),
@@ -149,9 +147,9 @@ class LockstepSession(Session):
         """Exchange so many states and answers."""
         have = len(self.commands) + count
         self.recorder.set_parameter(simulator.NAME, 'steps_per_call', count)
-        answer = self.recorder._call(Trigger, f'{simulator.NAME}/step', Trigger.Request())
-        if not answer.success:
-            raise StateError(answer.message)
+        refusal = self.recorder.call(f'{simulator.NAME}/step')
+        if refusal:
+            raise StateError(refusal)
         self.recorder.wait(lambda: len(self.commands) >= have, _ACCEPTED)
 
     def move(self) -> None:

@@ -17,8 +17,8 @@ from robodyn_ros.trajectory import Reference, Trajectory
 
 _SHORTEST = 1.0  # s to a new goal,
 _PART = 0.25     # of the velocity limits, reached on the way from rest
-_ATTEMPTS, _LONGER, _SAMPLES = 8, 1.3, 24
-_USABLE = 0.9    # part of velocity and effort limits
+_ATTEMPTS, _LONGER, _SAMPLES = 10, 1.3, 24
+_USABLE = 0.6    # part of velocity and effort limits
 _AWAY = 0.3      # part of the way from one start position to another
 
 
@@ -105,7 +105,9 @@ def _new_goal(study: Study, run: Scenario, start: Reference) -> Trajectory:
         rows = [path.sample(t) for t in np.linspace(0.0, lasts, _SAMPLES)]
         q, qd, qdd = (np.array([getattr(row, name) for row in rows])
                       for name in ('q', 'qd', 'qdd'))
-        torque = study.plant.dynamics.inverse_dynamics(q, qd, qdd)
+        torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd)
+                  + study.plant.joints.armature * qdd + study.model.damping * qd
+                  + study.model.friction * np.sign(qd))
         if max(np.abs(qd / study.model.velocity_limit).max(),
                np.abs(torque / study.model.effort_limit).max()) < _USABLE:
             break

@@ -14,6 +14,7 @@ from robodyn_ros.reliability.compiled.runs import plan_of, simulate
 from robodyn_ros.reliability.compiled.scenario import case_of, COMPILED, scenario, seeds_of
 from robodyn_ros.reliability.compiled.sharding import parts_of, results as sharded
 from robodyn_ros.reliability.compiled.study import prepare
+from robodyn_ros.reliability.compiled.worst import runs_of, search
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 BY_NAME = {case.name: case for case in COMPILED}
@@ -161,3 +162,12 @@ def test_dask_is_imported_only_where_it_is_needed(monkeypatch, capsys):
     assert main([*options, '--scheduler', 'tcp://127.0.0.1:1']) == 2
     assert 'pip install "dask[distributed]"' in capsys.readouterr().err
     assert main(options) == 0
+
+
+def test_a_search_finds_worse_cases_than_the_seed(study):
+    case = BY_NAME['torque lost']
+    seed = seeds_of([case], 0, 1)[0]
+    found = search(study, case, 'speed', seed, generations=2)
+    assert found.value > simulate(study, [seed])[0].figures.speed
+    again, = runs_of(study, case, seed, [found.draw])
+    assert again.figures.speed == found.value and again.failed == found.failed

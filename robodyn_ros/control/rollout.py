@@ -113,7 +113,7 @@ class RolloutCycle:
 
     def _use_lanes(self, wanted: Sequence[str]) -> None:
         """Replace functions by those for four states; a choice of laws becomes a branch."""
-        self.key += f'|lanes {", ".join(wanted)}'
+        self.key = f'{self.key}|lanes {", ".join(wanted)}'
         for name, kind in self.tables.items():
             if isinstance(kind, FunctionTable):
                 self.tables[name] = replace(kind, lanes=True)
@@ -204,7 +204,8 @@ class RolloutCycle:
             Returns the `Trajectory` from a `Reference`.
 
         """
-        programs, rows = np.tile(program, (len(memory), 1)), []
+        programs = np.tile(program, (len(memory), 1))
+        rows: list[NDArray] = []
         known: dict[bytes, NDArray] = {}
         for own, values in zip(programs, memory):
             if self.fault_code(values):

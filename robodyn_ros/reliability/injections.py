@@ -172,6 +172,10 @@ class InLoop:
 
     kind: str
 
+    def __call__(self, testbed: Testbed, draw: Draw) -> Sequence[str]:
+        """Return that there is no such injection."""
+        return [f'a fault {self.kind} of processes']
+
 
 def offset(testbed: Testbed, draw: Draw) -> None:
     """Offset an encoder, then remove the offset."""

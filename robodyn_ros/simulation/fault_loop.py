@@ -39,10 +39,13 @@ assert State._fields[:len(_STATES)] == _STATES  # they are recorded
 class Controller(Protocol):
     """Interface of a controller: as of `closed_loop.Controller`, with `answer`."""
 
-    key: str
+    key: str | None
     memory: NDArray
     program: NDArray
-    tables: Mapping[str, Argument]
+
+    @property
+    def tables(self) -> Mapping[str, Argument]:
+        """Return the lookup tables of `answer`."""
 
     def answer(self, tables, given, memory, program):
         """
@@ -365,7 +368,7 @@ class FaultLoop:
         return Record(torque, marks[:, 0] > 0.0, marks[:, 1], marks[:, 2] > 0.0, q, qd, applied)
 
 
-class _Past(Sequence):
+class _Past:
     """Records of one run as the table of all runs."""
 
     def __init__(self, past: Sequence, capacity: int):

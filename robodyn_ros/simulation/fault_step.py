@@ -67,12 +67,12 @@ class Link(NamedTuple):
     """
     Memory of the link between arm and controller.
 
-    count: reports since the begin of the fault. kept: its first report. free: time at which the
+    reports: number since the begin of the fault. kept: its first report. free: time at which the
     host is free. command: last one that the driver received. since: steps since then. braked:
     flag.
     """
 
-    count: object
+    reports: object
     kept_q: list
     kept_qd: list
     kept_effort: list
@@ -101,16 +101,21 @@ class Report(NamedTuple):
     age: object
 
 
+def _size(length: int | str, nv: int) -> int:
+    """Return the length of a field."""
+    return nv if isinstance(length, str) else length
+
+
 def numbers_size(nv: int) -> int:
     """Return the length of the numbers of a fault."""
-    return sum(nv if length == 'joints' else length for length, _ in FIELDS.values())
+    return sum(_size(length, nv) for length, _ in FIELDS.values())
 
 
 def numbers(nv: int, values: Mapping[str, ArrayLike] | None = None) -> NDArray:
     """Return the numbers of a fault, by the names of `FIELDS`; the others have no effect."""
     given = dict(values or {})
     rows = [np.broadcast_to(np.asarray(given.pop(name, default), dtype=float),
-                            nv if length == 'joints' else length)
+                            _size(length, nv))
             for name, (length, default) in FIELDS.items()]
     if given:
         raise KeyError(f'no numbers of a fault: {", ".join(given)}')
@@ -121,7 +126,7 @@ def place(nv: int, name: str) -> slice:
     """Return where a field is among the numbers."""
     begin = 0
     for each, (length, _) in FIELDS.items():
-        size = nv if length == 'joints' else length
+        size = _size(length, nv)
         if each == name:
             return slice(begin, begin + size)
         begin += size
@@ -200,7 +205,7 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
 
     # a delayed state is one from before the fault until its time is over
     too_early = both(delayed, above(f.start, (step - f.delay - 1.0) * dt + 1e-9))
-    count = when(on, link.count + 1.0, 0.0)
+    count = when(on, link.reports + 1.0, 0.0)
     first = equal(count, 1.0)
     kept = [when(first, now, old) for now, old in zip(
         [q, qd, effort], [link.kept_q, link.kept_qd, link.kept_effort])]
@@ -219,7 +224,7 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     unreadable = both(on, flag(f.unreadable))
     present = no(any_of([both(on, f.silent), unreadable, too_early]))
     return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
-            link._replace(count=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
+            link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
 
 
 def exchanged(f, row):

@@ -17,8 +17,6 @@ from robodyn_ros.reliability.injections import (
 Numbers = Mapping[str, ArrayLike]
 _EVERY = 15   # reports between two of a second publisher: one in 0.03 s
 _OUTLIERS = 50
-# injections of `InLoop` that are requests to the controller, see `requests`
-REQUESTS = ('goal', 'law', 'gains', 'stop')
 
 
 def _chosen(model: RobotModel, draw: Draw, count: int) -> np.ndarray:
@@ -98,6 +96,7 @@ def numbers_of(case: Case, draw: Draw, model: RobotModel, dt: float, random) -> 
     if inject is injections.second_publisher:
         return {'every': _EVERY, 'phase': 1.0, 'position': sign * one, 'velocity_gain': 0.0,
                 'effort': math.nan}
+    assert isinstance(inject, InLoop)
     return _in_loop(inject.kind, draw, model, random)
 
 
@@ -105,7 +104,9 @@ def _in_loop(kind: str, draw: Draw, model: RobotModel, random) -> Numbers:
     direction = random.standard_normal(3)
     weight = float(model.mass.sum() * np.linalg.norm(model.gravity))
     force = draw.amount * weight * direction / np.linalg.norm(direction)
-    return {'noise': {'position_noise': draw.amount, 'velocity_noise': 50.0 * draw.amount},
-            'resolution': {'resolution': draw.amount}, 'delays': {'delays': draw.amount},
-            'pause': {'pause': draw.duration},
-            'push': {'wrench': np.append(force, np.zeros(3))}}.get(kind, {})
+    found: dict[str, Numbers] = {
+        'noise': {'position_noise': draw.amount, 'velocity_noise': 50.0 * draw.amount},
+        'resolution': {'resolution': draw.amount}, 'delays': {'delays': draw.amount},
+        'pause': {'pause': draw.duration},
+        'push': {'wrench': np.append(force, np.zeros(3))}}
+    return found.get(kind, {})

@@ -74,6 +74,8 @@ class LockstepSession(Session):
 
     """
 
+    recorder: FaultRecorder
+
     def __init__(self, study: Study, run: Scenario, robot: Robot, model: RobotModel, logs: Path):
         super().__init__(robot, model, run.motion.start, RATE, logs)
         self._study, self._run = study, run
@@ -101,10 +103,10 @@ class LockstepSession(Session):
         tree = ElementTree.parse(self._robot.urdf)
         factors = dict(zip(self.model.joint_names, self._run.friction.tolist()))
         for joint in tree.getroot().iter('joint'):
-            for dynamics in joint.iter('dynamics') if joint.get('name') in factors else ():
-                for name in dynamics.attrib:
-                    dynamics.set(name, repr(float(dynamics.get(name))
-                                            * factors[joint.get('name')]))
+            factor = factors.get(joint.get('name', ''), 1.0)
+            for dynamics in joint.iter('dynamics'):
+                for name, value in dynamics.attrib.items():
+                    dynamics.set(name, repr(float(value) * factor))
         path = self._logs / 'robodyn_replay.urdf'
         tree.write(path)
         return path

@@ -100,7 +100,8 @@ def replay(study: Study, run: Scenario, every: int = 1) -> Replay:
     every: one of so many steps is compared; each takes about a tenth of a second.
     """
     plan = plan_of(study, run)
-    records, terms, references, compared, worst = [], [], [], 0, 0.0
+    records: list[NDArray] = []
+    terms, references, compared, worst = [], [], 0, 0.0
     nv = study.plant.nv
     for each in steps_of(study, plan, length_of(study, plan)):
         if every and each.number % every == 0:

@@ -93,10 +93,10 @@ def summary(name: str, results: Sequence[Result]) -> Summary:
     """Return the summary of the runs of a fault."""
     figures = {each: values(results, each) for each in ('torque', *DRAWN)}
     failed = [each for each in results if each.failed]
+    fast, fell, steep = (Rate(int(count.sum()), len(results)) for count in (
+        figures['speed'] > FAST, figures['speed'] > FALL, figures['step'] > RATE_LIMIT))
     return Summary(
-        name, Rate(len(failed), len(results)),
-        *(Rate(int(count.sum()), len(results)) for count in (
-            figures['speed'] > FAST, figures['speed'] > FALL, figures['step'] > RATE_LIMIT)),
+        name, Rate(len(failed), len(results)), fast, fell, steep,
         {each: float(found.max(initial=0.0)) for each, found in figures.items()},
         Counter(text for each in failed for text in each.failed),
         [each.seed for each in failed], sum(bool(each.fault) for each in results))

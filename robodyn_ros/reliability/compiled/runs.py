@@ -21,6 +21,7 @@ from robodyn_ros.safety import USUAL_RATE
 from robodyn_ros.simulation import fault_step
 from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
 
+EPOCH = 1000.0    # s, of the first state; 0 would be no stamp
 HOLD = 1          # chunks before the motion
 _BEFORE = 0.5     # s recorded before the fault, as in the campaign of processes
 _WATCH = 0.6      # s at rest after which a run ends
@@ -159,7 +160,7 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
         last = (chunk + 2) * CHUNK * dt > LONGEST
         for row in np.flatnonzero((ended | last) & ~done):
             plan = plans[numbers[row]]
-            yield (plan.scenario, plan, loop.record(runs, row),
+            yield (plan.scenario, plan, loop.record(runs, int(row)),
                    loop.memories(runs)[row].copy(), bool(good[row]))
         done |= ended | last
         if done.all():
@@ -172,10 +173,11 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
 def begun(study: Study, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, list[NDArray]]:
     """Return the runs after the begin of control, and the table of their trajectories."""
     controller, loop = study.controller, study.loop
-    runs = loop.start(*(np.array([each(plan) for plan in plans]) for each in (
-        lambda plan: plan.scenario.motion.start, lambda plan: plan.scenario.joints,
-        lambda plan: plan.scenario.inertias, lambda plan: plan.numbers)),
-        lockstep=lockstep, epoch=0.0 if lockstep else 1000.0)
+    q, joints, inertias = (
+        np.array([each(plan.scenario) for plan in plans]) for each in (
+            lambda run: run.motion.start, lambda run: run.joints, lambda run: run.inertias))
+    runs = loop.start(q, joints, inertias, np.array([plan.numbers for plan in plans]), lockstep,
+                      0.0 if lockstep else EPOCH)
     rows: list[NDArray] = []
     taken = controller.taken_over()
     if lockstep:

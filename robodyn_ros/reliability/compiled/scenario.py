@@ -81,7 +81,8 @@ def case_of(seed: int) -> Case:
 def seeds_of(cases: Sequence[Case], first: int, count: int) -> list[int]:
     """Return the first seeds, from `first` on, that stand for some of the faults."""
     chosen = sorted(COMPILED.index(case) for case in cases)
-    begin, found = first - first % len(COMPILED), []
+    begin = first - first % len(COMPILED)
+    found: list[int] = []
     while len(found) < count:
         found += [begin + k for k in chosen if begin + k >= first]
         begin += len(COMPILED)

@@ -65,9 +65,8 @@ def search(study: Study, case: Case, figure: str, seed: int, generations: int = 
         Generations of the search, of `GROUP` runs each.
 
     """
-    begins = scenario(study, seed, case)
-    number = study.motions.index(begins.motion)
-    times = study.begins[number]
+    motion = scenario(study, seed, case).motion
+    times = next(times for each, times in zip(study.motions, study.begins) if each is motion)
     ranges = {'moment': (float(times[0]), float(times[-1]) + 1e-6), 'duration': case.duration,
               'amount': case.amount}
     free = {name: span for name, span in ranges.items() if span[1] > span[0]}

@@ -408,6 +408,44 @@ def test_rollouts_with_tables(backend, rows):
         run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path,))
 
 
+def test_rollouts_call_vector_functions_for_four_states_at_once():
+    def step(tree, runtime, state, constants, inputs, laws):
+        rows = [lambda k=k: call(laws, float(k), state, outputs=2) for k in range(3)]
+        return choose(constants[0], rows)
+
+    functions = [Function(body, {'x': 2}, {'y': 2}) for body in (
+        lambda x: [x[0] + x[1], 2.0 * x[1]], lambda x: [sincos(x[0])[0], sqrt(x[1])])]
+    addresses = np.array([*(each.lanes_address for each in functions), 0], dtype=np.int64)
+    run = Dynamics(RobotModel.from_urdf(ARM)).rollout(
+        step, 2, 1, 0, 2, tables={'laws': FunctionTable((2,), 2, lanes=True)})
+    for rows in (1, 2, 7):
+        state = np.random.default_rng(rows).uniform(0.1, 1.0, (rows, 2))
+        chosen = (np.arange(rows) % 3)[:, None].astype(float)  # neighbours differ
+        after, _ = run(state, chosen, np.zeros((1, 0)), tables=(addresses,))
+        expected = [functions[int(k)](row) if k < 2 else [NAN, NAN]
+                    for row, (k,) in zip(state, chosen)]
+        np.testing.assert_allclose(after, expected, rtol=1e-15)
+
+
+def test_records_may_be_read_by_later_steps():
+    def step(tree, runtime, state, constants, inputs, past):
+        k, _ = state
+        before, = lookup(past, constants[0] * 4.0 + k - 1.0, (1,))
+        return [k + 1.0, when(above(k, 0.0), before + 2.0, 10.0 * constants[0])]
+
+    run = Dynamics(RobotModel.from_urdf(ARM)).rollout(
+        step, 2, 1, 0, 2, tables={'past': Table(2)})
+    records = np.zeros((3, 4, 2))
+    _, found_records = run(np.zeros((3, 2)), np.arange(3.0)[:, None], np.zeros((4, 0)),
+                           tables=(records.reshape(-1, 2),), records=records)
+    assert found_records is records
+    np.testing.assert_array_equal(records[:, :, 1], [[10 * k + 2 * j for j in range(4)]
+                                                     for k in range(3)])
+    with pytest.raises(ArgumentError, match='records'):
+        run(np.zeros((3, 2)), np.zeros((3, 1)), np.zeros((4, 0)),
+            tables=(records.reshape(-1, 2),), records=records[:, :2])
+
+
 def test_a_product_and_a_sum_are_rounded_once_or_twice():
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(400, 3)) * 10.0 ** rng.integers(-3, 4, (400, 1))

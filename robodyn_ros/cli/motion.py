@@ -7,7 +7,7 @@ and accelerations, so that a controller interpolates exactly this spline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
@@ -26,6 +26,9 @@ MAX_MARGIN = 0.2     # at most so many rad or m
 REACH = (0.6, 0.15)  # rad, m: largest distance from the start
 FREE = (1.0, 0.2)    # rad, m: half of the range of a joint without position limits
 SPEED = (2.0, 0.5)   # rad/s, m/s: speed limit of a joint without one
+# rad/s, natural frequency of the error: twice the node's default, which is for a first launch on a
+# real arm
+STIFFNESS = 40.0
 USABLE = 0.8         # part of the torque that the plan may use; the rest is for feedback
 _SAMPLES, _PLACES, _CANDIDATES, _STRETCH, _ATTEMPTS = 160, 1000, 24, 1.3, 9
 
@@ -121,11 +124,49 @@ def plan_motion(dynamics: Dynamics, duration: float = 2.0, speed: float = 0.6) -
     raise _too_weak(dynamics, min(motions, key=lambda motion: motion.torque_share.max()), limit)
 
 
+def random_motions(dynamics: Dynamics, count: int, duration: tuple[float, float],
+                   speed: tuple[float, float], seed: int = 0) -> list[Motion]:
+    """
+    Return motions within all limits, of random start, form, duration and speed.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Dynamics of the arm.
+    count : int
+        Number of motions.
+    duration, speed : (float, float)
+        Ranges of duration (s) and speed, see `plan_motion`; motions that the motors cannot drive
+        are made slower.
+    seed : int
+        Seed.
+
+    Raises as `plan_motion`.
+
+    """
+    limit = checked_effort_limits(
+        dynamics.model.joint_names, dynamics.model.effort_limit, dynamics.model.effort_limit)
+    random, starts, motions = np.random.default_rng(seed), _starts(dynamics, limit), []
+    for k in range(count):
+        start, phase = starts[k % len(starts)], random.uniform(0.0, 2.0 * np.pi)
+        lasts, part = random.uniform(*duration), random.uniform(*speed)
+        for _ in range(_ATTEMPTS):
+            motion = _from(start, dynamics, lasts, part, limit, phase)
+            if motion.torque_share.max() <= USABLE:
+                # as exact in a message, whose times are whole nanoseconds
+                motions.append(replace(motion, times=np.round(motion.times, 6)))
+                break
+            lasts *= _STRETCH
+    if not motions:
+        raise _too_weak(dynamics, motion, limit)
+    return motions
+
+
 def _from(start: np.ndarray, dynamics: Dynamics, duration: float, speed: float,
-          limit: np.ndarray) -> Motion:
+          limit: np.ndarray, phase: float = 0.0) -> Motion:
     """Return the largest motion from a start position, with its torques."""
     model = dynamics.model
-    spline, rate = _shape(model.nv), 1.0 / duration
+    spline, rate = _shape(model.nv, phase), 1.0 / duration
     u = np.linspace(0.0, 1.0, _SAMPLES)
     amplitude = _amplitude(model, start, spline(u), rate * spline(u, 1), speed)
     q, qd, qdd = (amplitude * rate ** k * spline(u, k) for k in range(3))
@@ -139,12 +180,12 @@ def _from(start: np.ndarray, dynamics: Dynamics, duration: float, speed: float,
                   np.abs(torque).max(axis=0) / limit)
 
 
-def _shape(nv: int):
+def _shape(nv: int, phase: float):
     """Return a spline over [0, 1] with (nv,) values from about -1 to 1, at rest at both ends."""
     via, joint = np.arange(1, VIAS + 1)[:, None], np.arange(nv)
     places = np.zeros((VIAS + 2, nv))
     # all joints follow the same wave, each with another phase
-    places[1:-1] = np.cos(2.1 * via + 2.4 * joint)
+    places[1:-1] = np.cos(2.1 * via + 2.4 * joint + phase)
     rest = [(1, np.zeros(nv)), (2, np.zeros(nv))]
     return make_interp_spline(np.linspace(0.0, 1.0, VIAS + 2), places, k=5, bc_type=(rest, rest))
 

@@ -14,6 +14,7 @@ from typing import cast, TypeVar
 import numpy as np
 
 from robodyn_ros.cli.domain import isolate
+from robodyn_ros.cli.motion import STIFFNESS
 from robodyn_ros.cli.processes import Child, Children
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import StateError
@@ -22,9 +23,6 @@ from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.recorder import JointLog, Recorder
 from robodyn_ros.nodes.simulator import node as simulator
 
-# rad/s, natural frequency of the error: twice the node's default, which is for a first launch on a
-# real arm
-STIFFNESS = 40.0
 _START = 30.0    # s until the controller must be active
 _EXIT = 10.0     # s until it must have exited
 _ANSWERED = 0.1  # s after which no reference follows a state

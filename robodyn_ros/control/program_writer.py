@@ -30,6 +30,16 @@ def write_gains(program: SimpleNamespace, design: Design, law: str) -> None:
         *TRACKING[law].rates(design.gains, design.task_gains))
 
 
+def write_gain_change(program: SimpleNamespace, before: Design, design: Design, law: str) -> bool:
+    """Write gains of another design; return whether the law at work uses others than before."""
+    other = design.gains is not before.gains
+    other_task = design.task_gains is not before.task_gains
+    program.springs += other
+    program.task_springs += other_task
+    write_gains(program, design, law)
+    return other or (other_task and TRACKING[law].cartesian)
+
+
 def write_settings(program: SimpleNamespace, design: Design) -> None:
     """Write limits, times, and the limits of motions to a pose."""
     settings, bounds, pace = design.settings, design.bounds, design.settings.cartesian

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -11,17 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import blocks
-from robodyn_ros.control.compiled import BLOCKS
+from robodyn_ros.control.compiled import BLOCKS, REQUIRED
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.cycle import cycle
+from robodyn_ros.control.design import Design
 from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
-from robodyn_ros.control.program_writer import request
-from robodyn_ros.control.state import FROM_STATE
+from robodyn_ros.control.program_writer import request, write_gain_change, write_settings
+from robodyn_ros.control.settings import Settings
+from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
 from robodyn_ros.control.steps import modes, path
+from robodyn_ros.control.steps.laws import NAMES
 from robodyn_ros.control.trajectory_table import write_path
-from robodyn_ros.dynamics.jit.flags import either, equal
-from robodyn_ros.dynamics.jit.flow import Table
+from robodyn_ros.dynamics.jit.flags import both, either, equal, first_of, no
+from robodyn_ros.dynamics.jit.flow import call, FunctionTable, Table
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.trajectory import Reference, Trajectory
 
@@ -65,6 +70,9 @@ class RolloutCycle:
     ----------
     control : ArmController
         Controller whose cycle, program and memory are used; not activated yet.
+    lanes : sequence of str
+        Laws that are used; laws and parts of the cycle are then called for four states at once.
+        Empty: any law may be used, and they are called for one state after the other.
 
     Attributes
     ----------
@@ -82,7 +90,7 @@ class RolloutCycle:
 
     """
 
-    def __init__(self, control: ArmController):
+    def __init__(self, control: ArmController, lanes: Sequence[str] = ()):
         mode = control.settings.mode
         if mode in EXTERNAL_LAWS:
             raise ParameterError(f'{mode} is a law from outside, and in a compiled loop there is '
@@ -91,12 +99,28 @@ class RolloutCycle:
         self.key = self._made.function.key
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
+        self._control, self._messages = control, Messages(control.model, control.model.tip)
+        self._edited = self.program.copy()
+        self._p = self._views('program', self._edited)
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
         self.tables: dict[str, Any] = {
             **self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
+        if lanes:
+            self._use_lanes(lanes)
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
                         for entry in blocks.entries(Memory, self._made.dimensions)}
+
+    def _use_lanes(self, wanted: Sequence[str]) -> None:
+        """Replace functions by those for four states; a choice of laws becomes a branch."""
+        self.key = f'{self.key}|lanes {", ".join(wanted)}'
+        for name, kind in self.tables.items():
+            if isinstance(kind, FunctionTable):
+                self.tables[name] = replace(kind, lanes=True)
+                kept = [name != 'laws' or law in (*REQUIRED, *wanted) for law in NAMES]
+                self._functions[name] = np.array([
+                    each.lanes_address if keep else 0
+                    for each, keep in zip(self._made.functions[name], kept)], dtype=np.int64)
 
     def _views(self, name: str, values: NDArray) -> SimpleNamespace:
         return blocks.views(BLOCKS[name], values, self._made.dimensions)
@@ -105,12 +129,37 @@ class RolloutCycle:
 
     def compute_torque(self, tables, now, q, qd, effort, memory, program):
         """Return torque and next memory for a measured state."""
+        return self._cycle(tables, memory, program, kind=FROM_STATE, now=now, q=q, qd=qd,
+                           effort=effort)
+
+    def answer(self, tables, given, memory, program):
+        """
+        Return the torque, flag that it is sent, and the next memory, for a state or its absence.
+
+        given: see `fault_loop.Controller`. The call that begins control is that of an activation,
+        with the state that was received last.
+        """
+        kind = first_of((given.begins, FROM_STATE), (given.received, RECEIVED),
+                        (given.waits, WAITING), otherwise=(REQUESTS,))[0]
+        torque, m = self._cycle(
+            tables, memory, program, kind=kind, now=given.arrival, arrival=given.arrival,
+            stamp=given.stamp, clock=given.clock, permitted=1.0, q=given.q, qd=given.qd,
+            effort=given.effort)
+        answers = both(either(given.received, given.waits),
+                       no(equal(m.acceptance.kind, REQUESTS)))
+        return torque, either(given.begins, answers), m
+
+    def _cycle(self, tables, memory, program, **given):
+        """Return torque and next memory for a state with these fields."""
         made, functions = self._made, SimpleNamespace(**tables)
+        laws = self.tables['laws']
+        if laws.lanes:  # one row at a time
+            functions.laws = [partial(_row_of, functions.laws, float(row), laws.outputs)
+                              for row in range(len(NAMES))]
         state = [0.0] * made.sizes['state']
         state, m, p = (blocks.unpack(cls, values, made.dimensions) for cls, values in zip(
             BLOCKS.values(), (state, memory, program)))
-        state = replace(state, kind=FROM_STATE, now=now, q=q, qd=qd, effort=effort)
-        return cycle(made.robot, functions, functions.path, state, m, p)
+        return cycle(made.robot, functions, functions.path, replace(state, **given), m, p)
 
     def tracking(self, memory: Memory):
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
@@ -127,6 +176,12 @@ class RolloutCycle:
     def table_values(self, rows: NDArray | Sequence = ()) -> list:
         """Return the values of the tables; rows: segments of trajectories, none by default."""
         return [*self._functions.values(), rows]
+
+    def tables_on_floats(self, rows: NDArray | Sequence = ()) -> list:
+        """Return the tables for computation in Python: functions over lists, and rows."""
+        functions = [[each.body for each in self._made.functions[name]]
+                     for name in self._functions]
+        return [*functions, np.asarray(rows).tolist()]
 
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm in its present state."""
@@ -151,25 +206,90 @@ class RolloutCycle:
         """
         programs = np.tile(program, (len(memory), 1))
         rows: list[NDArray] = []
-        changed = program.copy()
-        p, known = self._views('program', changed), {}
+        known: dict[bytes, NDArray] = {}
         for own, values in zip(programs, memory):
-            if self._field(values, 'motion.fault.code')[0]:
+            if self.fault_code(values):
                 continue
-            start = Reference(*(self._field(values, f'motion.reference.{name}').copy()
-                                for name in ('q', 'qd', 'qdd', 'effort')))
+            start = self.reference(values)
             place = np.concatenate(start.arrays).tobytes()
             if place not in known:
                 trajectory = plan(start)
-                changed[:] = program
-                write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
-                           self._field(values, 'before')[0], self._tolerances,
-                           sum(map(len, rows)))
-                request(p, modes.TO_FOLLOW)
+                self.follow(own, values, trajectory, sum(map(len, rows)))
                 rows.append(trajectory.table)
-                known[place] = changed.copy()
+                known[place] = own.copy()
             own[:] = known[place]
         return programs, np.concatenate([np.zeros((0, self.tables['path'].columns)), *rows])
+
+    # --- requests to one arm: programs, changed in place ---------------------------------------
+
+    def edit(self, program: NDArray, change: Callable[[SimpleNamespace], None]) -> None:
+        """Change a program; `change` gets its fields by name."""
+        self._edited[:] = program
+        change(self._p)
+        program[:] = self._edited
+
+    def follow(self, program: NDArray, memory: NDArray, trajectory: Trajectory, row: int) -> None:
+        """Request to follow a trajectory at once; `row` is the first of its table."""
+        def change(p: SimpleNamespace) -> None:
+            write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
+                       self._field(memory, 'before')[0], self._tolerances, row)
+            request(p, modes.TO_FOLLOW)
+
+        self.edit(program, change)
+
+    def stop(self, program: NDArray) -> None:
+        """Request to come to rest."""
+        self.edit(program, lambda p: request(p, modes.TO_REST))
+
+    def change(self, program: NDArray, settings: Settings) -> None:
+        """Request other settings: law, gains, limits."""
+        before = self._control.design
+        design = Design.make(self._control.dynamics, settings, before)
+
+        def change(p: SimpleNamespace) -> None:
+            write_gain_change(p, before, design, settings.mode)
+            write_settings(p, design)
+            p.switch += 1.0
+
+        self.edit(program, change)
+
+    def load(self, program: NDArray, runtime: NDArray) -> None:
+        """Report gravity and payloads, in the order of the kernels."""
+        def change(p: SimpleNamespace) -> None:
+            p.loads.target[:], p.loads.duration[()] = runtime, self._control.settings.load_time
+            p.loads.change += 1.0
+
+        self.edit(program, change)
+
+    def in_lockstep(self, program: NDArray) -> None:
+        """Let the time of the cycle be that of the stamps."""
+        def change(p: SimpleNamespace) -> None:
+            p.acceptance.simulated[()] = 1.0
+
+        self.edit(program, change)
+
+    # --- outcome ----------------------------------------------------------------------------
+
+    def fields(self, memory: NDArray) -> dict[str, NDArray]:
+        """Return the fields of a memory by name, as views."""
+        return {name: memory[place] for name, place in self._fields.items()}
+
+    def reference(self, memory: NDArray) -> Reference:
+        """Return the reference of an arm."""
+        return Reference(*(self._field(memory, f'motion.reference.{name}').copy()
+                           for name in ('q', 'qd', 'qdd', 'effort')))
+
+    def fault_code(self, memory: NDArray) -> float:
+        """Return the code of the fault that is latched; 0: none."""
+        return float(self._field(memory, 'motion.fault.code')[0])
+
+    def fault(self, memory: NDArray) -> str:
+        """Return the text of the fault that is latched; '' if there is none."""
+        if not self.fault_code(memory):
+            return ''
+        return self._messages.text(SimpleNamespace(**{
+            name: self._field(memory, f'motion.fault.{name}')[0]
+            for name in ('code', 'joint', 'value', 'bound', 'time')}))
 
     def endings(self, memory: NDArray) -> Ending:
         """Return the outcome of the motions, for the memories of all runs, (N, m)."""
@@ -179,3 +299,8 @@ class RolloutCycle:
         code, joint, value, bound = np.where(fault[:, :1] > 0.0, fault, message).T
         code = np.where(code == modes.AT_GOAL, 0.0, np.where(code == 0.0, np.nan, code))
         return Ending(code, joint.astype(int), value, bound)
+
+
+def _row_of(table, row: float, outputs: int, *inputs):
+    """Return the result of a function of a table."""
+    return call(table, row, *inputs, outputs=outputs)

@@ -15,7 +15,7 @@ from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.motor_capacity import overload
-from robodyn_ros.control.program_writer import write_gains, write_settings
+from robodyn_ros.control.program_writer import write_gain_change, write_settings
 from robodyn_ros.control.readiness import require_ready
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.settings import Settings
@@ -145,13 +145,7 @@ class SettingChanges:
         if switches:
             arm.law = law
             self._inputs.target.clear()
-        if design.gains is not before.gains:
-            p.springs += 1.0
-            switches = True
-        if design.task_gains is not before.task_gains:
-            p.task_springs += 1.0
-            switches |= TRACKING[law].cartesian
-        write_gains(p, design, law)
+        switches |= write_gain_change(p, before, design, law)
         numbers = arm.host.values['program']
         unchanged = numbers.copy()
         self.write(design)

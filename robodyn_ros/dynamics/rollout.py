@@ -47,12 +47,13 @@ class Rollout:
         self._step = step
         self._key, self._cache = key, cache
         self._compiled: dict[str, Callable] = {}
+        self._lanes = any(getattr(each, 'lanes', False) for each in self.tables.values())
         self._lock = Lock()
         self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
 
     def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
-                 every: int = 1, threads: int = 1, tables: Sequence = ()
-                 ) -> tuple[NDArray, NDArray]:
+                 every: int = 1, threads: int = 1, tables: Sequence = (),
+                 records: NDArray | None = None) -> tuple[NDArray, NDArray]:
         """
         Apply the step along the inputs.
 
@@ -70,6 +71,8 @@ class Rollout:
             Number of threads.
         tables : sequence
             One per table, common to all runs, as for a call of `Function`.
+        records : (N, T // every, r) array, optional
+            Array for the records; a table may be of the same memory, to read earlier records.
 
         Returns
         -------
@@ -102,13 +105,20 @@ class Rollout:
         arrays = [as_argument(name, kind, given)
                   if self._makers or not isinstance(kind, FunctionTable) else None
                   for (name, kind), given in zip(self.tables.items(), tables)]
-        records = np.empty((count, inputs.shape[-2] // every, self.recorded))
+        shape = (count, inputs.shape[-2] // every, self.recorded)
+        records = np.empty(shape) if records is None else records
+        if records.shape != shape or not records.flags.c_contiguous or records.dtype != float:
+            raise ArgumentError(f'records must be a C-contiguous array of floats of shape {shape}')
         if count and inputs.shape[-2]:
-            run = self._function('one' if count == 1 else 'many')
+            run = self._function('one' if count == 1 and not self._lanes else 'many')
             loops.in_threads(lambda rows: run(
                 state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
                 every, records[rows], arrays, tables), count, threads)
         return state, records
+
+    def interpreted_step(self, *values) -> list:
+        """Return the next state for runtime, state, constants, inputs and tables, all floats."""
+        return flatten(self._step(*values))
 
     def warm(self) -> None:
         """Compile the loop over many states, or load it from the cache."""

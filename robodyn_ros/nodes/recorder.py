@@ -192,6 +192,12 @@ class Recorder:
             self.terms[name] = JointStream(self._node, f'{controller.NAME}/torque_terms/{name}')
         self._streams = [self.states, self.references, *self._others, *self.terms.values()]
 
+    def record(self, topic: str) -> JointStream:
+        """Record another topic of JointState messages."""
+        stream = JointStream(self._node, topic)
+        self._streams.append(stream)
+        return stream
+
     def end_terms(self) -> None:
         """Stop recording the terms; recorded messages remain."""
         self._streams = [self.states, self.references, *self._others]

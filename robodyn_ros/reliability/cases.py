@@ -7,7 +7,7 @@ import signal
 from typing import NamedTuple
 
 from robodyn_ros.reliability import injections as inject
-from robodyn_ros.reliability.injections import Injection
+from robodyn_ros.reliability.injections import Injection, InLoop
 from robodyn_ros.reliability.judge import Requirements
 
 
@@ -21,7 +21,7 @@ class Case(NamedTuple):
         Name for `--only`; with the seed it determines the draw.
     description : str
         What is done.
-    inject : callable
+    inject : callable or InLoop
         Injects the fault, and returns when it is over.
     requirements : Requirements
         What must hold, in numbers.
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
     name: str
     description: str
-    inject: Injection
+    inject: Injection | InLoop
     requirements: Requirements
     expected: str
     logged: tuple[tuple[float, str], ...] = ()
@@ -59,6 +59,10 @@ _SILENCE = Requirements(sag=0.05)
 _LIMITED = Requirements(beyond=0.02)
 _ESTIMATES = Requirements(beyond=0.02, tolerated=math.inf, reset_allowed=False)
 _ESTIMATED = 'estimated from positions'
+# texts of faults of the control cycle that every motion shows
+_OPPOSITE, _DEGREES = 'its sign is opposite', 'it seems to be in degrees per second'
+_REPEATED, _ALTERNATING = 'the same state is repeated', 'hops to and fro'
+CYCLE_TEXTS = frozenset({_SILENT, _DEGREES, _REPEATED, _ALTERNATING})
 _LONG = 0.5  # s of motion after which a wrong velocity is detected
 
 CASES = (
@@ -92,84 +96,84 @@ CASES = (
          'rest; the controller sends no torques afterwards', ((_SURE, _GUARD_COMMANDS),),
          (0.5, 3.0), network=True),
     # --- joint states
-    Case('states lost', 'no joint states', inject.faulty('silence'), _SILENCE,
+    Case('states lost', 'no joint states', inject.Faulty('silence'), _SILENCE,
          'brought to rest by prediction; a fault after 0.25 s', ((_SURE, _SILENT),), (0.001, 1.0)),
-    Case('states lost for long', 'the same, for seconds', inject.faulty('silence'),
+    Case('states lost for long', 'the same, for seconds', inject.Faulty('silence'),
          Requirements(speed=math.inf), 'the same; an arm that its friction does not hold falls, '
          'as no brake closes on the fault, and is stopped when states return',
          ((0.0, _SILENT),), (1.0, 5.0)),
-    Case('states delayed', 'joint states come late', inject.faulty('delay', amount='positive'),
+    Case('states delayed', 'joint states come late', inject.Faulty('delay', amount='positive'),
          _ENDS, 'compared with the reference of their own time; late states count as silence', (),
          (0.1, 1.5), (0.005, 0.3)),
-    Case('position frozen', 'an encoder repeats its position', inject.faulty('freeze', 1),
+    Case('position frozen', 'an encoder repeats its position', inject.Faulty('freeze', 1),
          Requirements(speed=math.inf), 'comes to rest when the error is too large or the position '
          'jumps to the true one; not detected before', (), (0.02, 1.0)),
-    Case('position and velocity NaN', 'of one joint', inject.faulty('nan', 1), _SILENCE,
+    Case('position and velocity NaN', 'of one joint', inject.Faulty('nan', 1), _SILENCE,
          'rejected, counts as silence', ((_SURE, _SILENT),), (0.002, 1.0)),
-    Case('velocity NaN', 'of one joint', inject.faulty('nan_velocity', 1), _ESTIMATES,
+    Case('velocity NaN', 'of one joint', inject.Faulty('nan_velocity', 1), _ESTIMATES,
          'velocity is estimated from positions; the motion continues', ((_LONG, _ESTIMATED),),
          (0.002, 1.0)),
-    Case('position infinite', 'of one joint', inject.faulty('infinite', 1), _SILENCE,
+    Case('position infinite', 'of one joint', inject.Faulty('infinite', 1), _SILENCE,
          'rejected, counts as silence', ((_SURE, _SILENT),), (0.002, 1.0)),
-    Case('effort NaN', 'of all joints', inject.faulty('nan_effort'), _UNDISTURBED,
+    Case('effort NaN', 'of all joints', inject.Faulty('nan_effort'), _UNDISTURBED,
          'the motion continues', (), (0.1, 1.0)),
-    Case('other order', 'joints in reverse order, with their names', inject.faulty('reorder'),
+    Case('other order', 'joints in reverse order, with their names', inject.Faulty('reorder'),
          _UNDISTURBED, 'the motion continues', (), (0.1, 1.0)),
-    Case('extra joint', 'a joint that the arm does not have', inject.faulty('extra'), _UNDISTURBED,
+    Case('extra joint', 'a joint that the arm does not have', inject.Faulty('extra'), _UNDISTURBED,
          'the motion continues', (), (0.1, 1.0)),
-    Case('names swapped', "two joints have each other's name", inject.faulty('swap', 2),
+    Case('names swapped', "two joints have each other's name", inject.Faulty('swap', 2),
          _ENDS, 'comes to rest', (), (0.02, 1.0)),
-    Case('joint missing', 'a joint is left out', inject.faulty('missing', 1), _SILENCE,
+    Case('joint missing', 'a joint is left out', inject.Faulty('missing', 1), _SILENCE,
          'silence; the log names the joint', ((_SURE, r'joints not reported: \S+'),),
          (0.002, 1.0)),
-    Case('joint twice', 'a joint is named twice in a message', inject.faulty('duplicate', 1),
+    Case('joint twice', 'a joint is named twice in a message', inject.Faulty('duplicate', 1),
          _SILENCE, 'rejected, counts as silence; the log names the joint',
          ((_SURE, 'named twice'),), (0.002, 1.0)),
     Case('second publisher', 'another node publishes joint states of another position',
          inject.second_publisher, _ENDS, 'comes to rest', (), (0.1, 0.6), (0.05, 0.5)),
     Case('stamps jump', 'the clock of the driver is set ahead or back, then corrected',
-         inject.faulty('clock_jump', amount='signed'), _ENDS, 'old stamps count as silence', (),
+         inject.Faulty('clock_jump', amount='signed'), _ENDS, 'old stamps count as silence', (),
          (0.05, 1.0), (0.05, 2.0)),
     Case('encoder offset', "a joint's position jumps, then jumps back", inject.offset, _ENDS,
          'comes to rest', (), (0.1, 1.0), (0.01, 0.5)),
     # --- wrong measurements
-    Case('velocity zero', 'of all joints', inject.faulty('velocity_zero'), _ESTIMATES,
+    Case('velocity zero', 'of all joints', inject.Faulty('velocity_zero'), _ESTIMATES,
          'velocity is estimated from positions; the motion continues', ((_LONG, _ESTIMATED),),
          (0.3, 1.2)),
-    Case('one velocity zero', 'of one joint', inject.faulty('velocity_zero', 1), _ESTIMATES,
+    Case('one velocity zero', 'of one joint', inject.Faulty('velocity_zero', 1), _ESTIMATES,
          'the same', (), (0.3, 1.2)),
     Case('velocity sign', 'velocities of all joints have the opposite sign',
-         inject.faulty('velocity_scale', amount='positive'), _LIMITED, 'estimated from positions; '
-         'a fault with the ratio and the likely cause', ((_LONG, 'its sign is opposite'),),
+         inject.Faulty('velocity_scale', amount='positive'), _LIMITED, 'estimated from positions; '
+         'a fault with the ratio and the likely cause', ((_LONG, _OPPOSITE),),
          (0.3, 1.2), (-1.0, -1.0)),
-    Case('one velocity sign', 'of one joint', inject.faulty('velocity_scale', 1, 'positive'),
-         _LIMITED, 'the same', ((_LONG, 'its sign is opposite'),), (0.5, 1.2), (-1.0, -1.0)),
+    Case('one velocity sign', 'of one joint', inject.Faulty('velocity_scale', 1, 'positive'),
+         _LIMITED, 'the same', ((_LONG, _OPPOSITE),), (0.5, 1.2), (-1.0, -1.0)),
     Case('velocity in degrees', 'velocities of all joints are in degrees per second',
-         inject.faulty('velocity_scale', amount='positive'), _LIMITED, 'the same',
-         ((_LONG, 'it seems to be in degrees per second'),), (0.3, 1.2), (57.29578, 57.29578)),
+         inject.Faulty('velocity_scale', amount='positive'), _LIMITED, 'the same',
+         ((_LONG, _DEGREES),), (0.3, 1.2), (57.29578, 57.29578)),
     Case('velocity off', 'velocities of all joints are too small or too large by a factor',
-         inject.faulty('velocity_scale', amount='positive'), _ESTIMATES, 'estimated from '
+         inject.Faulty('velocity_scale', amount='positive'), _ESTIMATES, 'estimated from '
          'positions where detected, with the ratio; the motion continues', (), (0.3, 1.2),
          (0.3, 1.8)),
     Case('velocity outliers', 'one velocity of fifty of a joint is wrong, by up to 100 rad/s',
-         inject.faulty('velocity_outliers', 1, 'signed'), _ESTIMATES, 'replaced by estimates; the '
+         inject.Faulty('velocity_outliers', 1, 'signed'), _ESTIMATES, 'replaced by estimates; the '
          'motion continues', (), (0.3, 1.2), (20.0, 100.0)),
-    Case('repeated states', 'the last state is repeated under new stamps', inject.faulty('repeat'),
+    Case('repeated states', 'the last state is repeated under new stamps', inject.Faulty('repeat'),
          Requirements(sag=0.05, beyond=0.02), 'predicted, then silence',
-         ((_SURE, 'the same state is repeated'),), (0.02, 1.5)),
+         ((_SURE, _REPEATED),), (0.02, 1.5)),
     Case('second arm', 'states of another arm, at rest nearby, alternate with those of this arm',
-         inject.faulty('second_arm', amount='signed'), _LIMITED, 'a fault; stopped with the '
-         'states of this arm', ((0.0, 'hops to and fro'),), (0.1, 1.0), (0.02, 0.06)),
+         inject.Faulty('second_arm', amount='signed'), _LIMITED, 'a fault; stopped with the '
+         'states of this arm', ((0.0, _ALTERNATING),), (0.1, 1.0), (0.02, 0.06)),
     # --- commands and motors
     Case('commands lost', 'the driver receives none, and applies the last one',
-         inject.faulty('deaf'), _ENDS, 'stopped when commands arrive again', (), (0.001, 0.3)),
+         inject.Faulty('deaf'), _ENDS, 'stopped when commands arrive again', (), (0.001, 0.3)),
     Case('commands lost, watchdog', 'the same; the driver has a watchdog of 50 ms',
-         inject.faulty('deaf', timeout=0.05), _ENDS, 'brakes close; stopped when commands arrive '
+         inject.Faulty('deaf', timeout=0.05), _ENDS, 'brakes close; stopped when commands arrive '
          'again', ((0.15, 'brakes on'),), (0.001, 1.0)),
-    Case('torque lost', 'the motor of a joint has no torque', inject.faulty('torque_loss', 1),
+    Case('torque lost', 'the motor of a joint has no torque', inject.Faulty('torque_loss', 1),
          Requirements(speed=4.0), 'the joint falls, and is stopped when its torque returns', (),
          (0.02, 0.6)),
-    Case('emergency stop', 'motors off, brakes on', inject.faulty('estop'), _ENDS,
+    Case('emergency stop', 'motors off, brakes on', inject.Faulty('estop'), _ENDS,
          'held at its position when the brakes open', (), (0.05, 1.0)),
     # --- requests
     Case('bad trajectories', 'one with every defect, during a motion',
@@ -183,12 +187,39 @@ CASES = (
          (0.3, 1.0)),
     # --- loads
     Case('payload unknown', "a payload of up to 5 % of the arm's mass, then removed",
-         inject.loaded(False), Requirements(drift=0.02), 'sags, then rests', (), (0.5, 1.0),
+         inject.Loaded(False), Requirements(drift=0.02), 'sags, then rests', (), (0.5, 1.0),
          (0.01, 0.05)),
-    Case('payload told', 'the same, reported on ~/payload', inject.loaded(True), _UNDISTURBED,
+    Case('payload told', 'the same, reported on ~/payload', inject.Loaded(True), _UNDISTURBED,
          'the motion continues', (), (0.5, 1.0), (0.01, 0.05)),
-    Case('tilt unknown', 'the base tilts by up to 0.3 rad, then back', inject.tilted(False),
+    Case('tilt unknown', 'the base tilts by up to 0.3 rad, then back', inject.Tilted(False),
          Requirements(drift=0.02), 'sags, then rests', (), (0.5, 1.0), (0.02, 0.3)),
-    Case('tilt told', 'the same, reported on ~/gravity', inject.tilted(True), _ENDS,
+    Case('tilt told', 'the same, reported on ~/gravity', inject.Tilted(True), _ENDS,
          'the arm does not sag', (), (0.5, 1.0), (0.02, 0.3)),
 )
+
+# faults that only the compiled loop has; amounts: see `compiled.effects`
+IN_LOOP = (
+    Case('nothing', 'no fault', InLoop('nothing'), _UNDISTURBED, 'the motion continues'),
+    Case('states noisy', 'white noise on positions, and fifty times as much on velocities',
+         InLoop('noise'), Requirements(drift=0.02, tolerated=math.inf, reset_allowed=False),
+         'the motion continues', (), (0.1, 1.2), (1e-5, 5e-4)),
+    Case('states coarse', 'positions in steps of an encoder', InLoop('resolution'), _UNDISTURBED,
+         'the motion continues', (), (0.1, 1.2), (1e-5, 2e-3)),
+    Case('host busy', 'recorded delays and gaps of a busy computer, up to ten times as long',
+         InLoop('delays'), _ENDS, 'feedback is reduced where torques are late', (), (0.1, 1.5),
+         (1.0, 10.0)),
+    Case('host held up', 'the controller does not run for a while, then uses the newest state',
+         InLoop('pause'), _ENDS, 'a short pause may end the motion', (), (0.005, 0.2)),
+    Case('push', 'a force on the tip, in any direction, of a part of the weight of the arm',
+         InLoop('push'), _ENDS, 'pushed away, then at rest', (), (0.01, 0.5), (0.02, 0.5)),
+    Case('new goal', 'another goal during the motion', InLoop('goal'),
+         Requirements(rest=8.0, tolerated=math.inf, reset_allowed=False),
+         'the new goal is reached'),
+    Case('law changed', 'another law during the motion', InLoop('law'), _UNDISTURBED,
+         'the motion continues'),
+    Case('gains changed', 'other gains during the motion', InLoop('gains'), _UNDISTURBED,
+         'the motion continues', amount=(0.5, 1.5)),
+    Case('gears worn', 'backlash of up to 0.3 mrad in all joints', InLoop('backlash'),
+         Requirements(rest=math.inf, drift=0.02, tolerated=math.inf, reset_allowed=False),
+         'the motion continues; joints with light links move to and fro within the backlash'),
+    Case('stop requested', 'during the motion', InLoop('stop'), _ENDS, 'comes to rest'))

@@ -40,6 +40,7 @@ EXAMPLES = """examples:
   robodyn campaign --only 'controller killed' --only Ctrl-C --seeds 3
   robodyn campaign --json reliability.json --markdown reliability.md
   robodyn campaign --soak 20
+  robodyn campaign --compiled --runs 100000 --workers 2 --json runs.json
 """
 
 
@@ -58,11 +59,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--markdown', type=Path, metavar='FILE', help='write the table')
     add('--soak', type=between(0.1, 1e5), nargs='?', const=20.0, metavar='MINUTES',
         help='run without faults in all modes (default 20 minutes)')
+    add('--compiled', action='store_true', help='run controller and arm in one compiled loop, '
+        'without processes: thousands of runs a minute, with random arms and motions')
+    add('--runs', type=whole_number, metavar='N',
+        help='number of compiled runs (default 64 of each fault)')
+    add('--minutes', type=between(0.0, 1e5), metavar='N',
+        help='end compiled runs after this time; without --workers')
+    add('--workers', type=whole_number, default=1, metavar='N',
+        help='processes of the compiled runs (default 1)')
+    add('--scheduler', metavar='ADDRESS', help='address of a Dask scheduler for the compiled '
+        'runs, whose workers have this package and can read the URDF')
+    add('--histograms', type=Path, metavar='FILE', help='draw histograms of the compiled runs')
+    add('--replay', type=int, metavar='SEED', help='make one compiled run again: in Python, and '
+        'in lockstep through simulator and controller; their torques must agree')
+    add('--every', type=whole_number, default=20, metavar='N',
+        help='of a replay, compute one of N steps in Python (default 20; a step takes 0.1 s)')
+    add('--picture', type=Path, metavar='FILE', help='draw all terms of the torque of a replay')
+    add('--worst', type=whole_number, metavar='ARMS', help='search the time, length and size of '
+        'each fault for which the arm is fastest, steps of torque are largest, and the arm is '
+        'farthest beyond its limits; for so many arms and motions each')
     add('--logs', type=Path, metavar='DIR', help='keep the logs of the processes in this folder')
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the campaign; return 0 if all criteria hold, else 1."""
+    if options.compiled or options.worst or options.replay is not None:
+        from robodyn_ros.reliability.compiled import command
+        return command.run(options)
+    for name in ('runs', 'minutes', 'scheduler', 'histograms', 'picture'):
+        if getattr(options, name):
+            raise ParameterError(f'--{name} goes with --compiled only')
     cases = chosen(options.only)
     steps = Steps()
     if options.list:

@@ -14,12 +14,12 @@ import zlib
 import numpy as np
 
 from robodyn_ros.exceptions import RobodynError
-from robodyn_ros.model import Payload
+from robodyn_ros.model import Payload, RobotModel
 
 if TYPE_CHECKING:  # the testbed needs ROS
     from robodyn_ros.reliability.testbed import Testbed
 
-_MOMENTS = (0.5, 1.3)   # s into the motion
+MOMENTS = (0.5, 1.3)   # s into the motion
 _POINT = np.zeros((3, 3))
 
 
@@ -54,7 +54,7 @@ class Draw:
            amount: tuple[float, float]) -> Draw:
         """Return the draw of a fault: the same for the same name and seed."""
         random = np.random.default_rng([seed, zlib.crc32(name.encode())])
-        moment = random.uniform(*_MOMENTS)
+        moment = random.uniform(*MOMENTS)
         joints = tuple(int(j) for j in random.permutation(nv))
         low, high = duration
         lasts = math.exp(random.uniform(math.log(low), math.log(high))) if low else 0.0
@@ -124,9 +124,10 @@ def network_cut(testbed: Testbed, draw: Draw) -> None:
 
 # --- the arm --------------------------------------------------------------------------------
 
-def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -> Injection:
+@dataclass(frozen=True)
+class Faulty:
     """
-    Return the injection of a fault of the simulated arm.
+    Injection of a fault of the simulated arm.
 
     Parameters
     ----------
@@ -140,19 +141,40 @@ def faulty(kind: str, joints: int = 0, amount: str = '', timeout: float = 0.0) -
         Command timeout of the simulator meanwhile, s; 0: none.
 
     """
-    def inject(testbed: Testbed, draw: Draw) -> None:
-        names = [testbed.model.joint_names[j] for j in draw.joints[:joints]]
-        words = ['now', kind, *names, f'{draw.duration:.4f}']
-        if amount:
-            words.append(f'{draw.amount * (draw.sign if amount == "signed" else 1.0):.4f}')
-        if timeout:
-            _simulate(testbed, command_timeout=timeout)
+
+    kind: str
+    joints: int = 0
+    amount: str = ''
+    timeout: float = 0.0
+
+    def size(self, draw: Draw) -> float:
+        """Return the amount of a draw, with its sign."""
+        return draw.amount * (draw.sign if self.amount == 'signed' else 1.0)
+
+    def __call__(self, testbed: Testbed, draw: Draw) -> None:
+        """Inject the fault."""
+        names = [testbed.model.joint_names[j] for j in draw.joints[:self.joints]]
+        words = ['now', self.kind, *names, f'{draw.duration:.4f}']
+        if self.amount:
+            words.append(f'{self.size(draw):.4f}')
+        if self.timeout:
+            _simulate(testbed, command_timeout=self.timeout)
         _simulate(testbed, faults=[' '.join(words)])
         testbed.wait(draw.duration)
         _simulate(testbed, faults=[''])
-        if timeout:
+        if self.timeout:
             _simulate(testbed, command_timeout=0.0)
-    return inject
+
+
+@dataclass(frozen=True)
+class InLoop:
+    """Fault that exists in the compiled loop only, see `compiled.effects`."""
+
+    kind: str
+
+    def __call__(self, testbed: Testbed, draw: Draw) -> Sequence[str]:
+        """Return that there is no such injection."""
+        return [f'a fault {self.kind} of processes']
 
 
 def offset(testbed: Testbed, draw: Draw) -> None:
@@ -164,37 +186,55 @@ def offset(testbed: Testbed, draw: Draw) -> None:
     _simulate(testbed, **{'sensors.position_bias': [0.0]})
 
 
-def loaded(reported: bool) -> Injection:
-    """Return the injection that attaches and removes a payload, reported to the nodes or not."""
-    def inject(testbed: Testbed, draw: Draw) -> None:
-        link, com = testbed.model.body_names[-1], np.array([0.0, 0.0, 0.05])
-        mass = draw.amount * float(testbed.model.mass.sum())
-        _simulate(testbed, **{'payload.com': com.tolist(), 'payload.mass': mass,
-                              'payload.link': link})
-        if reported:
-            testbed.recorder.fault_publisher.publish_payload(Payload(link, mass, com, _POINT))
+def payload_of(model: RobotModel, draw: Draw) -> Payload:
+    """Return the payload of a draw: a mass point at the last link."""
+    return Payload(model.body_names[-1], draw.amount * float(model.mass.sum()),
+                   np.array([0.0, 0.0, 0.05]), _POINT)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Injection that attaches and removes a payload, reported to the nodes or not."""
+
+    reported: bool
+
+    def __call__(self, testbed: Testbed, draw: Draw) -> None:
+        """Inject the fault."""
+        payload = payload_of(testbed.model, draw)
+        _simulate(testbed, **{'payload.com': payload.com.tolist(), 'payload.mass': payload.mass,
+                              'payload.link': payload.link})
+        if self.reported:
+            testbed.recorder.fault_publisher.publish_payload(payload)
         testbed.wait(draw.duration)
         _simulate(testbed, **{'payload.link': ''})
-        if reported:
-            testbed.recorder.fault_publisher.publish_payload(Payload(link, 0.0, com, _POINT))
-    return inject
+        if self.reported:
+            testbed.recorder.fault_publisher.publish_payload(
+                Payload(payload.link, 0.0, payload.com, _POINT))
 
 
-def tilted(reported: bool) -> Injection:
-    """Return the injection that tilts the base and back, reported to the nodes or not."""
-    def inject(testbed: Testbed, draw: Draw) -> None:
-        gravity, angle = testbed.model.gravity, draw.sign * draw.amount
-        cos, sin = math.cos(angle), math.sin(angle)
-        # roll: gravity in the frame of the tilted base
-        tilted_gravity = np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ gravity
-        _simulate(testbed, **{'mismatch.base_tilt': [angle, 0.0, 0.0]})
-        if reported:
-            testbed.recorder.fault_publisher.publish_gravity(tilted_gravity)
+def tilted_gravity(gravity: np.ndarray, draw: Draw) -> np.ndarray:
+    """Return gravity in the frame of a base that rolls by the angle of a draw."""
+    angle = draw.sign * draw.amount
+    cos, sin = math.cos(angle), math.sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ gravity
+
+
+@dataclass(frozen=True)
+class Tilted:
+    """Injection that tilts the base and back, reported to the nodes or not."""
+
+    reported: bool
+
+    def __call__(self, testbed: Testbed, draw: Draw) -> None:
+        """Inject the fault."""
+        gravity = testbed.model.gravity
+        _simulate(testbed, **{'mismatch.base_tilt': [draw.sign * draw.amount, 0.0, 0.0]})
+        if self.reported:
+            testbed.recorder.fault_publisher.publish_gravity(tilted_gravity(gravity, draw))
         testbed.wait(draw.duration)
         _simulate(testbed, **{'mismatch.base_tilt': [0.0, 0.0, 0.0]})
-        if reported:
+        if self.reported:
             testbed.recorder.fault_publisher.publish_gravity(gravity)
-    return inject
 
 
 def _simulate(testbed: Testbed, **parameters) -> None:

@@ -17,6 +17,7 @@ _LONGEST = 0.05   # s between torques that count for their rate, at most; as in 
 _LATE = 1.5       # ratio of a torque step to its rate limit that late messages may cause
 _MOVING = 0.2     # part of its velocity limit of the fastest joint when the fault begins
 _ROUNDING = 1e-6
+FAST_AT_FAULT = 'fast motion when the fault begins'
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ def judge(recording: Recording, figures: Figures, required: Requirements) -> lis
     """Return the criteria of a run, with their results."""
     lasted = recording.lasted
     criteria = [
-        Criterion('fast motion when the fault begins', f'{100 * figures.speed_at_fault:.0f} %',
+        Criterion(FAST_AT_FAULT, f'{100 * figures.speed_at_fault:.0f} %',
                   figures.speed_at_fault > _MOVING),
         Criterion('every torque is finite', 'yes' if figures.finite else 'no', figures.finite),
         _ratio('torque within its limit', figures.torque, 1.0),

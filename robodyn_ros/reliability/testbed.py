@@ -12,24 +12,20 @@ import time
 
 import numpy as np
 
-from robodyn_ros.cli.motion import Motion
+from robodyn_ros.cli.motion import Motion, STIFFNESS
 from robodyn_ros.cli.processes import Child
-from robodyn_ros.cli.session import Session, STIFFNESS
+from robodyn_ros.cli.session import Session
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.reliability.conditions import (
+    COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
 from robodyn_ros.reliability.judge import STILL
 from robodyn_ros.reliability.network import Network
 
-RATE = 500.0     # Hz
 PRIORITY = 20    # real-time priority of the nodes, where permitted
-# rad/s^2, acceleration of an unloaded rotor at the effort limit; it determines the armature. URDFs
-# often leave out rotors, and wrists then have next to no inertia.
-ROTOR_ACCELERATION = 500.0
-COLLISION = 0.3  # part of the effort limits: an unknown torque that ends a motion
-TRACKING_ERROR = 0.2  # rad or m of error that end a motion
 _NUMBERS = count()
 NODES = ('simulator', 'guard', 'controller')
 NAMES = {'simulator': simulator.NAME, 'guard': guard.NAME, 'controller': controller.NAME}

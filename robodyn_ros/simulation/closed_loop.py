@@ -21,8 +21,8 @@ from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.spread import draw, Sample, Spread
-from robodyn_ros.simulation.step import Constants, constants_size, plant_step, State, state_size
+from robodyn_ros.simulation.spread import draw, joint_constants, Sample, Spread
+from robodyn_ros.simulation.step import constants_size, plant_step, State, state_size
 
 _APPLIED = State._fields.index('applied')
 # rows of the figures, one number per joint; the last number is the count of steps
@@ -149,8 +149,8 @@ class ClosedLoop:
 
     def _step(self, tree, runtime, state, constants, inputs, tables, options):
         n, controller = tree.nv, self.controller
-        arm, memory, figures, (k,) = _parts(state, self._sizes)
-        program, joints, inertias, (counted,) = _parts(constants, self._given)
+        arm, memory, figures, (k,) = parts(state, self._sizes)
+        program, joints, inertias, (counted,) = parts(constants, self._given)
         effort = arm[_APPLIED * n:(_APPLIED + 1) * n]
         q, qd = ([x + noise for x, noise in zip(arm[i * n:(i + 1) * n], inputs[i * n:])]
                  for i in range(2))
@@ -196,8 +196,8 @@ class ClosedLoop:
         return Runs(
             arms, np.tile(self.controller.memory, (len(samples), 1)),
             np.zeros((len(samples), _ROWS * nv + 1)), 0,
-            np.array([np.concatenate([self._joints(each.friction), each.parameters.ravel()])
-                      for each in samples]),
+            np.array([np.concatenate([joint_constants(plant, each.friction),
+                                      each.parameters.ravel()]) for each in samples]),
             samples, np.array([spread.position_noise, spread.velocity_noise]))
 
     def run(self, runs: Runs, program: ArrayLike, tables: Sequence, steps: int,
@@ -257,14 +257,6 @@ class ClosedLoop:
         return Outcome(np.sqrt(squares), kept[:, _PEAK_ERROR], kept[:, _PEAK_TORQUE], cut, steps,
                        runs.plant[:, :nv], runs.plant[:, -1] != 0.0)
 
-    def _joints(self, friction: NDArray) -> NDArray:
-        """Return the constants of the plant with other friction."""
-        rows = self.plant.constants[:-1].reshape(-1, self.plant.nv).copy()
-        for k, name in enumerate(Constants._fields):
-            if name in ('damping', 'friction', 'stiction', 'bristle_stiffness'):
-                rows[k] *= friction
-        return np.append(rows, self.plant.constants[-1])
-
 
 def _accumulated(figures, q, reference, torque, cut):
     """Return the figures after one more step."""
@@ -277,6 +269,6 @@ def _accumulated(figures, q, reference, torque, cut):
             *(c + each for c, each in zip(cuts, cut)), figures[-1] + 1.0]
 
 
-def _parts(values, sizes):
+def parts(values, sizes):
     """Return consecutive parts of a list, of these sizes."""
     return [values[end - size:end] for end, size in zip(np.cumsum(sizes), sizes)]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.step import Constants
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,28 @@ def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
     phi[:, 1:4] += mass[:, None] * shift
     return Sample(phi, np.exp(spread.friction * rng.standard_normal(plant.nv)),
                   spread.start * rng.standard_normal(plant.nv), rng)
+
+
+def joint_constants(plant: Plant, friction: NDArray, **factors: NDArray) -> NDArray:
+    """
+    Return the constants of a plant whose joints differ, see `step.Constants`.
+
+    Parameters
+    ----------
+    plant : Plant
+        Nominal arm.
+    friction : (nv,) array
+        Factors of the friction.
+    **factors : (nv,) array
+        Factors of other rows, such as `armature`.
+
+    """
+    rows = plant.constants[:-1].reshape(-1, plant.nv).copy()
+    for k, name in enumerate(Constants._fields):
+        if name in ('damping', 'friction', 'stiction', 'bristle_stiffness'):
+            rows[k] *= friction
+        rows[k] *= factors.get(name, 1.0)
+    return np.append(rows, plant.constants[-1])
 
 
 def _unit_inertia(c: NDArray) -> NDArray:

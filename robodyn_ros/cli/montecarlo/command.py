@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.cli.dask_client import dask_client
 from robodyn_ros.cli.montecarlo.study import (
     DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
 from robodyn_ros.cli.progress import Steps
@@ -27,7 +28,7 @@ from robodyn_ros.cli.robot import (
 from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import ENDINGS
-from robodyn_ros.exceptions import ParameterError, RobodynError
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.simulation import Spread
 
 EXAMPLES = """examples:
@@ -115,7 +116,7 @@ def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterat
     parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
     jobs = [job] * len(parts)
     if scheduler:
-        with _dask_client(scheduler) as client:
+        with dask_client(scheduler) as client:
             for future in client.map(simulate_part, jobs, parts, pure=False):
                 yield future.result()
     elif workers > 1:
@@ -124,17 +125,6 @@ def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterat
             yield from pool.map(simulate_part, jobs, parts)
     else:
         yield from map(simulate_part, jobs, parts)
-
-
-def _dask_client(scheduler: str):
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise RobodynError('--scheduler needs Dask: pip install "dask[distributed]"') from error
-    try:
-        return Client(scheduler, timeout=10)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise RobodynError(f'no Dask scheduler answers at {scheduler}: {error}') from error
 
 
 def report(model, figures: Figures) -> list[str]:

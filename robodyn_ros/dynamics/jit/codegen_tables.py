@@ -1,7 +1,8 @@
 """
 LLVM IR of tables and of calls of functions in them (their nodes are described in `flow`).
 
-All lanes of vectors share the tables. Functions are called lane by lane, only for active lanes.
+All lanes of vectors share the tables. Functions are called lane by lane, only for active lanes;
+vector functions are called once.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ def _call(body, index, argument, row, *inputs):
         given.append(_input_address(body, inputs[start:start + size], size))
         start += size
     out = _reserve(body, body.type, kind.outputs)
-    if body.vector:
+    if kind.lanes:
+        row = body.write(f'extractelement {VECTOR} {row}, i32 0')
+        _invoke(body, argument, row, given, out, WIDTH * kind.outputs)
+    elif body.vector:
         _call_lanes(body, argument, row, given, out)
     else:
-        _invoke(body, argument, row, given, out)
+        _invoke(body, argument, row, given, out, kind.outputs)
     body.names[index] = out
 
 
@@ -65,9 +69,8 @@ def at(body, address: str, k: int, element: str, kind: str = '') -> str:
     return f'{pointer} {body.write(f"inttoptr i64 {where} to {pointer}")}'
 
 
-def _invoke(body, argument: int, row: str, given: list[str], out: str) -> None:
-    """Write the call of one row for one state; if there is no such row the result is NaN."""
-    kind = body.program.arguments[argument]
+def _invoke(body, argument: int, row: str, given: list[str], out: str, size: int) -> None:
+    """Write the call of one row; if there is no such row the result, of this size, is NaN."""
     look, known, none, done = body.new_labels('look', 'known', 'none', 'called')
     rows = body.write(f'sitofp i64 %n{argument} to double')
     inside = body.write(f'and i1 {body.write(f"fcmp oge double {row}, {constant(0.0)}")}, '
@@ -87,7 +90,7 @@ def _invoke(body, argument: int, row: str, given: list[str], out: str) -> None:
     arguments = ', '.join(f'i64 {each}' for each in (*given, out))
     body.lines += [f'  call void {function}({arguments})', f'  br label %{done}']
     body.label(none)
-    body.lines += [f'  call void @fill_nan(i64 {out}, i64 {kind.outputs})',
+    body.lines += [f'  call void @fill_nan(i64 {out}, i64 {size})',
                    f'  br label %{done}']
     body.label(done)
 
@@ -115,7 +118,7 @@ def _call_lanes(body, argument: int, row: str, given: list[str], out: str) -> No
     offset = body.write(f'mul i64 {lane}, 8')
     place = body.write(f'add i64 {rows}, {offset}')
     value = body.write(f'load double, {at(body, place, 0, "double")}')
-    _invoke(body, argument, value, single, result)
+    _invoke(body, argument, value, single, result, kind.outputs)
     body.lines += [f'  call void @put_lane(i64 {out}, i64 {lane}, i64 {kind.outputs}, '
                    f'i64 {result})', f'  br label %{tail}']
     body.label(tail)

@@ -1,0 +1,150 @@
+"""`robodyn campaign --compiled`: many fault runs of control cycle and plant in one loop."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+import time
+
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
+from robodyn_ros.reliability.cases import Case
+from robodyn_ros.reliability.compiled.results import (
+    as_json, draw_histograms, lines, markdown, summaries)
+from robodyn_ros.reliability.compiled.runs import simulate_group
+from robodyn_ros.reliability.compiled.scenario import COMPILED, scenario, seeds_of
+from robodyn_ros.reliability.compiled.sharding import parts_of, results
+from robodyn_ros.reliability.compiled.study import prepare
+from robodyn_ros.reliability.compiled.worst import search_all
+
+RUNS = 64 * len(COMPILED)
+AGREES = 1e-9  # N m, or part of the effort limit
+
+
+def chosen(only: list[str]) -> list[Case]:
+    """
+    Return the faults whose name begins with one of `only`; all if it is empty.
+
+    Raises
+    ------
+    ParameterError
+        No fault of the compiled loop has such a name.
+
+    """
+    for name in only:
+        if not any(case.name.startswith(name) for case in COMPILED):
+            raise ParameterError(
+                f'--only {name}: there is no such fault in the compiled loop; '
+                + near_matches(name, [case.name for case in COMPILED]))
+    return [case for case in COMPILED
+            if not only or any(case.name.startswith(name) for name in only)]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the campaign; return 0 if all criteria hold in all runs, else 1."""
+    if options.scheduler and options.workers > 1:
+        raise ParameterError('--scheduler has workers of its own: leave --workers out')
+    cases, steps = chosen(options.only), Steps()
+    if options.list:
+        for case in cases:
+            steps.write_line(f'{case.name:<26} {case.description}')
+        return 0
+    for path in (options.json, options.markdown, options.histograms):
+        if path:
+            check_writable(path)
+    if options.replay is not None:
+        return run_replay(options, steps)
+    robot, count = Robot.from_options(options), options.runs or RUNS
+    with steps('load the robot, plan motions, compile') as step:
+        study = prepare(robot)
+        step.result = f'{study.model.name}, {len(study.motions)} motions'
+    if options.worst:
+        return run_search(options, study, cases, steps)
+    parts = parts_of(seeds_of(cases, options.seed, count), len(cases))
+    found, begun = [], time.monotonic()
+    with steps(f'{count} runs of {len(cases)} faults') as step:
+        for part in results(robot, parts, options.workers, options.scheduler):
+            found += part
+            steps.tick(f'{len(found)} of {count}')
+            if options.minutes and time.monotonic() > begun + 60.0 * options.minutes:
+                break
+        passed, made = time.monotonic() - begun, sum(each.steps for each in found)
+        step.result = (f'{len(found)} runs, {made:,} steps of cycle and arm, '
+                       f'{made / passed:,.0f} per second')
+    summed = summaries(cases, found)
+    for line in ('', *lines(summed)):
+        steps.write_line(line)
+    if options.json:
+        settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': len(found),
+                    'steps': made, 'seconds': round(passed, 1)}
+        options.json.write_text(as_json(summed, settings), encoding='utf-8')
+    if options.markdown:
+        options.markdown.write_text(markdown(summed), encoding='utf-8')
+    if options.histograms:
+        try:
+            draw_histograms(options.histograms, found)
+        except ImportError as error:
+            raise RobodynError('--histograms needs matplotlib: pip install matplotlib') from error
+    return 1 if any(each.failed.events for each in summed) else 0
+
+
+def run_search(options: argparse.Namespace, study, cases: list[Case], steps: Steps) -> int:
+    """Search for the worst cases; return 0 if all criteria hold in them, else 1."""
+    with steps(f'search the worst of {len(cases)} faults') as step:
+        found = search_all(study, cases, options.worst, steps.tick)
+        step.result = f'{len(found)} searches'
+    for each in found:
+        draw = ', '.join(f'{name} {value:.4g}' for name, value in each.draw.items())
+        steps.write_line(f'{each.case}, seed {each.seed}: {each.figure} {each.value:.4g} at {draw}'
+                         + ''.join(f'; not {text}' for text in each.failed))
+    if options.json:
+        options.json.write_text(json.dumps([each._asdict() for each in found], indent=1) + '\n',
+                                encoding='utf-8')
+    return 1 if any(each.failed for each in found) else 0
+
+
+def run_replay(options: argparse.Namespace, steps: Steps) -> int:
+    """Run one seed again, on floats and through the nodes; return 0 if all torques agree."""
+    from robodyn_ros.reliability.compiled.replay import draw_replay, replay
+    robot = Robot.from_options(options)
+    study = prepare(robot)
+    run = scenario(study, options.replay)
+    result, = simulate_group(study, [run])
+    steps.write_line(f'seed {run.seed}: {run.case.name}, {run.draw}')
+    for text in result.failed or ('meets all criteria',):
+        steps.write_line(f'  {text}')
+    steps.write_line(f'  fault: {result.fault or "none"}; {result.figures}')
+    with steps('step by step, and on floats') as step:
+        found = replay(study, scenario(study, options.replay), options.every)
+        step.result = (f'{len(found.terms)} steps, {found.compared} of them on floats: torques '
+                       f'differ by {found.difference:.2g} of the limits')
+    agree = found.difference < AGREES
+    if options.picture:
+        try:
+            draw_replay(options.picture, study, run, found)
+        except ImportError as error:
+            raise RobodynError('--picture needs matplotlib: pip install matplotlib') from error
+    return 0 if _through_nodes(options, steps, study, robot) and agree else 1
+
+
+def _through_nodes(options, steps: Steps, study, robot: Robot) -> bool:
+    """Run the seed through the nodes, if that is possible; return whether the torques agree."""
+    run = scenario(study, options.replay)
+    with steps('in lockstep through the nodes') as step:
+        try:
+            from robodyn_ros.reliability.compiled.lockstep import compare, obstacle
+        except ImportError as error:
+            step.result = f'skipped: {error}'
+            return True
+        if obstacle(run):
+            step.result = f'skipped: {obstacle(run)}'
+            return True
+        with TemporaryDirectory() as logs:
+            found = compare(study, run, robot, Path(logs))
+        step.result = (f'{found.steps} torques differ by at most {found.difference:.2g} N m, '
+                       f'{found.missing} are missing')
+    return found.difference < AGREES and not found.missing

@@ -1,0 +1,145 @@
+"""One run of the compiled campaign: fault, arm, motion and sensors, all from one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.cli.motion import Motion
+from robodyn_ros.reliability.cases import Case, CASES, IN_LOOP
+from robodyn_ros.reliability.compiled.effects import has_effect, numbers_of
+from robodyn_ros.reliability.injections import Draw, InLoop, MOMENTS
+from robodyn_ros.simulation import Spread
+from robodyn_ros.simulation.spread import draw, joint_constants, Sample
+
+# faults that live in states, commands, loads or time; a seed stands for the fault in its row
+COMPILED = (*(case for case in CASES if has_effect(case)), *IN_LOOP)
+SPREAD = Spread(mass=0.03, com=0.002, friction=0.2)
+SEEDS = 1_000_001     # of the simulator
+ARMATURE = 0.15      # largest relative error of the armatures
+BACKLASH = 3e-4      # rad, of worn gears at most
+NOISE = (2e-5, 1e-3)  # rad, rad/s of sensors, of every second arm at most
+RESOLUTION = 1e-4    # rad, of every second arm at most
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """
+    A run.
+
+    Attributes
+    ----------
+    seed : int
+    case : Case
+    draw : Draw
+        Time (s after the begin of the motion), joints and size of the fault.
+    numbers : dict
+        Numbers of the fault, see `fault_step.FIELDS`.
+    motion : Motion
+        Motion during which it begins.
+    other : Motion
+        Motion to whose end the arm is sent, where there is a new goal.
+    joints, inertias : array
+        Constants of the arm, see `step.Constants` and `Dynamics.parameters`.
+    noise : (2,) array
+        Standard deviations of measured positions and velocities.
+    resolution : float
+        Resolution of measured positions, 0 for none.
+    row : int
+        First row in the table of recorded delays of the host.
+    friction, armature : (nv,) array
+        Factors of friction and armature, which `joints` include.
+    random : list of numpy.random.Generator
+        Generators of the noise of positions and of velocities.
+
+    """
+
+    seed: int
+    case: Case
+    draw: Draw
+    numbers: Mapping[str, ArrayLike]
+    motion: Motion
+    other: Motion
+    joints: NDArray
+    inertias: NDArray
+    noise: NDArray
+    resolution: float
+    row: int
+    friction: NDArray
+    armature: NDArray
+    random: list[np.random.Generator]
+
+
+def case_of(seed: int) -> Case:
+    """Return the fault of a seed."""
+    return COMPILED[seed % len(COMPILED)]
+
+
+def seeds_of(cases: Sequence[Case], first: int, count: int) -> list[int]:
+    """Return the first seeds, from `first` on, that stand for some of the faults."""
+    chosen = sorted(COMPILED.index(case) for case in cases)
+    begin = first - first % len(COMPILED)
+    found: list[int] = []
+    while len(found) < count:
+        found += [begin + k for k in chosen if begin + k >= first]
+        begin += len(COMPILED)
+    return found[:count]
+
+
+def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
+    """
+    Return the run of a seed.
+
+    Parameters
+    ----------
+    study : Study
+        Nominal arm and motions.
+    seed : int
+        Seed.
+    case : Case, optional
+        Another fault than that of the seed.
+    **changes
+        Values of the draw in place of the random ones.
+
+    """
+    plant, case = study.plant, case_of(seed) if case is None else case
+    given = Draw.of(case.name, seed, plant.nv, case.duration, case.amount)
+    sample = draw(plant, SPREAD, seed, 0)
+    random = sample.noise
+    number, other = map(int, random.integers(len(study.motions), size=2))
+    # the same share of the choice as in the draw
+    begins, share = study.begins[number], (given.moment - MOMENTS[0]) / (MOMENTS[1] - MOMENTS[0])
+    moment = float(begins[min(int(share * len(begins)), len(begins) - 1)])
+    given = replace(given, **{'moment': moment, **changes})
+    noisy, coarse = random.random(2)
+    armature = 1.0 + ARMATURE * random.uniform(-1.0, 1.0, plant.nv)
+    backlash = random.random(plant.nv) * (case.inject == InLoop('backlash'))
+    row = int(random.integers(study.delays))
+    numbers = numbers_of(case, given, plant.model, plant.step_size, random)
+    joints = _joints(study, sample, armature, backlash)
+    return Scenario(seed, case, given, numbers, study.motions[number], study.motions[other],
+                    joints, sample.parameters.ravel(),
+                    np.array(NOISE) * random.random() * (noisy < 0.5),
+                    RESOLUTION * random.random() * (coarse < 0.5), row, sample.friction, armature,
+                    sensor_noise(seed))
+
+
+def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray) -> NDArray:
+    """Return the constants of an arm, damped as `Plant` does it for these inertias."""
+    plant = study.plant
+    rotors = plant.joints.armature
+    inertia = study.inertia_at_joints @ sample.parameters.ravel() + armature * rotors
+    part = inertia / plant.joints.inertia
+    return joint_constants(
+        plant, sample.friction, armature=armature, backlash=backlash,
+        bristle_damping=np.sqrt(sample.friction * part), gear_damping=np.sqrt(part),
+        stop_damping=np.sqrt(part))
+
+
+def sensor_noise(seed: int) -> list[np.random.Generator]:
+    """Return the random numbers of positions and of velocities, as of `Sensors`."""
+    return [np.random.default_rng(each)
+            for each in np.random.SeedSequence(seed % SEEDS).spawn(4)[:2]]

@@ -1,0 +1,44 @@
+"""Runs shared among processes, or the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+
+from robodyn_ros.cli.dask_client import dask_client
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.reliability.compiled.runs import Result, simulate
+from robodyn_ros.reliability.compiled.study import GROUP, prepare
+
+
+def simulate_part(robot: Robot, seeds: Sequence[int]) -> list[Result]:
+    """Return the results of some seeds, in any process."""
+    return simulate(prepare(robot), seeds)
+
+
+def parts_of(seeds: Sequence[int], count: int) -> list[list[int]]:
+    """
+    Return the seeds in parts of one fault and as many runs as are simulated together, by turns.
+
+    count: number of faults that the seeds stand for.
+    """
+    by_fault = [list(seeds[k::count]) for k in range(count)]
+    return [each[k:k + GROUP] for k in range(0, len(by_fault[0]), GROUP) for each in by_fault
+            if each[k:]]
+
+
+def results(robot: Robot, parts: Sequence[Sequence[int]], workers: int, scheduler: str | None
+            ) -> Iterator[list[Result]]:
+    """Yield the results of all parts, in order."""
+    robots = [robot] * len(parts)
+    if scheduler:
+        with dask_client(scheduler) as client:
+            for future in client.map(simulate_part, robots, parts, pure=False):
+                yield future.result()
+    elif workers > 1:
+        context = multiprocessing.get_context('spawn')
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            yield from pool.map(simulate_part, robots, parts)
+    else:
+        yield from map(simulate_part, robots, parts)

@@ -1,0 +1,173 @@
+"""The compiled campaign: each run by its seed alone, as on floats and as through the nodes."""
+import json
+from pathlib import Path
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from robodyn_ros.cli.main import main
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.reliability.compiled.replay import steps_of
+from robodyn_ros.reliability.compiled.results import Rate, summaries, values
+from robodyn_ros.reliability.compiled.runs import plan_of, simulate
+from robodyn_ros.reliability.compiled.scenario import case_of, COMPILED, scenario, seeds_of
+from robodyn_ros.reliability.compiled.sharding import parts_of, results as sharded
+from robodyn_ros.reliability.compiled.study import prepare
+from robodyn_ros.reliability.compiled.worst import runs_of, search
+
+ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+BY_NAME = {case.name: case for case in COMPILED}
+SLICE = 168  # four runs of each fault
+
+
+@pytest.fixture(scope='module')
+def study():
+    return prepare(Robot(ARM))
+
+
+@pytest.fixture(scope='module')
+def results(study):
+    return simulate(study, range(SLICE))
+
+
+def test_a_seed_stands_for_a_fault():
+    assert [case_of(seed).name for seed in seeds_of([BY_NAME['push']], 100, 3)] == ['push'] * 3
+    assert seeds_of(COMPILED, 5, 4) == [5, 6, 7, 8]
+    two = [BY_NAME['nothing'], BY_NAME['push']]
+    seeds = seeds_of(two, 0, 300)
+    parts = parts_of(seeds, 2)
+    assert sorted(sum(parts, [])) == seeds
+    assert all(len({case_of(seed).name for seed in part}) == 1 for part in parts)
+
+
+def test_a_run_depends_on_its_seed_alone(study, results):
+    chosen = [3, 44, 7, 90, 166]
+    alone = [simulate(study, [seed])[0] for seed in chosen]
+    for one, seed in zip(alone, chosen):
+        assert one == results[seed]
+
+
+def test_without_a_fault_all_criteria_hold(study):
+    for each in simulate(study, seeds_of([BY_NAME['nothing']], 0, 8)):
+        assert not each.failed and not each.fault, each
+        assert 0.2 < each.figures.speed < 1.5 and each.figures.away < 0.01
+
+
+def test_every_torque_is_finite_and_within_its_limits(results):
+    assert all(each.figures.finite for each in results)
+    assert (values(results, 'torque') <= 1.0 + 1e-6).all()
+    assert (values(results, 'step') <= 1.0).all()
+    assert [each.case for each in results[:3]] == [case.name for case in COMPILED[:3]]
+
+
+@pytest.mark.parametrize('name, words', [
+    ('velocity in degrees', 'in degrees per second'), ('second arm', 'hops to and fro'),
+    ('states lost for long', 'no good data')])
+def test_faults_are_reported(results, name, words):
+    told = [each.fault for each in results if each.case == name]
+    assert len(told) == 4 and all(words in each for each in told)
+
+
+@pytest.mark.parametrize('name', ['states delayed', 'push', 'tilt told', 'host busy'])
+def test_steps_are_those_of_the_readable_code(study, name):
+    seed = seeds_of([BY_NAME[name]], 0, 1)[0]
+    run = scenario(study, seed, moment=0.06, duration=0.3)
+    plan, nv, records, compared = plan_of(study, run), study.plant.nv, [], 0
+    for each in steps_of(study, plan, 120):
+        if each.number in (5, 85, 117):
+            made = study.loop.step_on_floats(
+                each.runs.state[0], each.runs.constants[0], each.noise,
+                [study.host_delays.tolist(), records,
+                 *study.controller.tables_on_floats(each.rows)])
+            torque = made[:nv] / study.model.effort_limit
+            np.testing.assert_allclose(torque, each.record[:nv] / study.model.effort_limit,
+                                       rtol=0.0, atol=1e-9)
+            state = slice(nv + 3, 3 * nv + 3)
+            np.testing.assert_allclose(made[state], each.record[state], rtol=0.0, atol=1e-9)
+            compared += 1
+        records.append(each.record)
+    assert compared == 3
+
+
+def test_bounds_of_rates():
+    # rule of three, and the interval of Clopper and Pearson for 3 of 20
+    assert Rate(0, 1000).bounds == (0.0, pytest.approx(1.0 - 0.05 ** 1e-3))
+    assert Rate(3, 20).bounds == (pytest.approx(0.0321, abs=1e-4), pytest.approx(0.3789, abs=1e-4))
+    assert Rate(5, 5).bounds == (pytest.approx(0.05 ** 0.2), 1.0)
+    assert Rate(0, 0).bounds == (0.0, 1.0)
+
+
+def test_the_command_writes_table_and_figures(tmp_path, capsys):
+    path = tmp_path / 'runs.json'
+    code = main(['campaign', '--compiled', '--runs', '8', '--only', 'nothing', '--json', str(path),
+                 '--markdown', str(tmp_path / 'table.md'),
+                 '--histograms', str(tmp_path / 'runs.png')])
+    assert code == 0 and '8 of 8 runs passed' in capsys.readouterr().out
+    found = json.loads(path.read_text(encoding='utf-8'))
+    assert found['runs'] == 8 and found['faults'][0]['failed']['runs'] == 0
+    assert (tmp_path / 'runs.png').stat().st_size > 1000
+    assert '| nothing | 8 |' in (tmp_path / 'table.md').read_text(encoding='utf-8')
+
+
+@pytest.mark.parametrize('options, words', [
+    (['--compiled', '--only', 'states lots'], 'states lost'),
+    (['--compiled', '--workers', '2', '--scheduler', 'tcp://x:1'], '--workers'),
+    (['--runs', '5'], '--compiled')])
+def test_mistakes_are_named(options, words, capsys):
+    assert main(['campaign', *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_failed_runs_are_counted_with_their_seeds(results):
+    found = summaries(COMPILED, results)
+    assert [each.name for each in found] == [case.name for case in COMPILED]
+    assert sum(each.failed.events for each in found) == sum(bool(each.failed) for each in results)
+    for each in found:
+        assert each.failed.runs == 4 and len(each.seeds) == each.failed.events
+
+
+# one seed of faults in states, motors and brakes, and one without a fault
+@pytest.mark.parametrize('name', ['nothing', 'position frozen', 'torque lost'])
+def test_the_nodes_send_the_same_torques(study, name, tmp_path):
+    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+    from robodyn_ros.reliability.compiled.lockstep import compare, obstacle
+    run = scenario(study, seeds_of([BY_NAME[name]], 0, 1)[0])
+    assert not obstacle(run)
+    found = compare(study, run, Robot(ARM), tmp_path)
+    assert found.steps > 800 and not found.missing
+    assert found.difference < 1e-9  # N m
+
+
+def test_workers_and_dask_change_nothing(results, tmp_path):
+    seeds, path = seeds_of([BY_NAME['push']], 0, 4), tmp_path / 'runs.json'
+    # from the shell, as processes are started
+    subprocess.run([sys.executable, '-m', 'robodyn_ros.cli.main', 'campaign', '--compiled',
+                    '--runs', '4', '--only', 'push', '--workers', '2', '--json', str(path)],
+                   check=False, timeout=120)
+    found, = json.loads(path.read_text(encoding='utf-8'))['faults']
+    own = [results[seed] for seed in seeds]
+    assert found['worst']['speed'] == max(each.figures.speed for each in own)
+    assert found['seeds'] == [each.seed for each in own if each.failed]
+    distributed = pytest.importorskip('distributed', reason='Dask is not installed')
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                  dashboard_address=None) as cluster:
+        shared, = sharded(Robot(ARM), [seeds], 1, cluster.scheduler_address)
+    assert shared == own
+
+
+def test_dask_is_imported_only_where_it_is_needed(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    options = ['campaign', '--compiled', '--runs', '1', '--only', 'nothing']
+    assert main([*options, '--scheduler', 'tcp://127.0.0.1:1']) == 2
+    assert 'pip install "dask[distributed]"' in capsys.readouterr().err
+    assert main(options) == 0
+
+
+def test_a_search_finds_worse_cases_than_the_seed(study):
+    case = BY_NAME['torque lost']
+    seed = seeds_of([case], 0, 1)[0]
+    found = search(study, case, 'speed', seed, generations=2)
+    assert found.value > simulate(study, [seed])[0].figures.speed
+    again, = runs_of(study, case, seed, [found.draw])
+    assert again.figures.speed == found.value and again.failed == found.failed

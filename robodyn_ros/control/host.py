@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import ctypes
+import math
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class Host:
         `apply` handles its requests at once.
     remote : object or None
         External loop that runs the cycle, with `submit()`; `memory` is then a copy of its memory.
+    most_segments : float
+        Largest number of segments of trajectories.
 
     """
 
@@ -49,6 +52,7 @@ class Host:
         self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
         self.remote = None
+        self.most_segments = math.inf
 
     def run(self, kind: float, now: float) -> np.ndarray:
         """Run a cycle for the state that was written; return the torque."""

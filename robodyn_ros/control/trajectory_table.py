@@ -9,6 +9,7 @@ import numpy as np
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.steps import motion, path, stop_profile
 from robodyn_ros.dynamics.jit.ieee import Ieee
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 
@@ -61,9 +62,18 @@ class Paths:
         return expected
 
     def put(self, trajectory: Trajectory, moment: float, tolerances: Tolerances | None) -> None:
-        """Write a trajectory that begins at a moment; the request to follow it comes after."""
+        """
+        Write a trajectory that begins at a moment; the request to follow it comes after.
+
+        Raises StateError if there is no room for it.
+        """
         program, table = self._program, trajectory.table
         running = self._running()
+        total = len(table) + (0 if running is None else int(running.rows))
+        if total > self._host.most_segments:
+            raise StateError(f'the trajectories have {total} segments, but there is room for '
+                             f'{self._host.most_segments:g}; send one with fewer points, or when '
+                             'the arm is at rest')
         if running is not None:
             first, count = int(running.row), int(running.rows)
             kept = self._host.bound.segments[first:first + count]

@@ -124,11 +124,9 @@ class SharedControl:
             self._rows.read_all()
             self._loop.release()
         self.running = False
-
-    def close(self) -> None:
-        """Leave the shared block."""
-        self.stop()
         self._loop.close()
+
+    close = stop
 
     def update(self) -> None:
         """Read the results of the controller; take the arm over again after an interruption."""

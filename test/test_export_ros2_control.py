@@ -17,7 +17,7 @@ import pytest
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.control import ArmController, Mode, with_slots
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
-from robodyn_ros.control.steps import laws, motion
+from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.export import Export
@@ -173,7 +173,7 @@ def test_the_plugin_is_built_where_ros2_control_is(tmp_path):
 
 def test_alone_it_holds_the_arm(arm):
     assert all(arm.update() for _ in range(1000))
-    assert arm.mode == motion.HOLD and arm.fault == 0.0
+    assert arm.mode == modes.HOLD and arm.fault == 0.0
     assert np.abs(arm.q - START).max() < 1e-3
 
 
@@ -192,7 +192,7 @@ def test_states_that_are_not_finite_are_bridged(arm):
         assert np.isfinite(arm.torque).all() and arm.fault == 0.0
     for _ in range(500):
         arm.update()
-    assert arm.mode == motion.HOLD and np.abs(arm.q - START).max() < 2e-3
+    assert arm.mode == modes.HOLD and np.abs(arm.q - START).max() < 2e-3
 
 
 def test_the_last_torque_carries_the_arm(arm):
@@ -233,7 +233,7 @@ def test_a_block_of_a_killed_controller_is_made_anew(program, block):
     first.close()
     second = ControllerProcess(program, block, model, START)
     second.activate()
-    assert second.update() and second.mode != motion.INACTIVE
+    assert second.update() and second.mode != modes.INACTIVE
     second.close()
 
 
@@ -252,12 +252,12 @@ def test_references_from_upstream_are_tracked(arm):
                           np.full(2, 0.8 * np.cos(2.0 * t))) == -1
         arm.update()
         largest = max(largest, np.abs(arm.q - reference).max())
-    assert arm.mode == motion.TRACK and largest < 2e-3
+    assert arm.mode == modes.TRACK and largest < 2e-3
     nothing = np.full(2, np.nan)
     for _ in range(1500):
         arm.follow(nothing, nothing, nothing)
         arm.update()
-    assert arm.mode == motion.HOLD and np.abs(arm.qd).max() < 1e-3
+    assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
 
 
 def test_a_reference_far_away_is_refused(arm):
@@ -270,7 +270,7 @@ def test_a_reference_far_away_is_refused(arm):
     assert arm.follow(START + [0.0, 0.3], zero, zero) == 1
     for _ in range(500):
         arm.update()
-    assert arm.mode == motion.HOLD and np.abs(arm.q - START).max() < 2e-3
+    assert arm.mode == modes.HOLD and np.abs(arm.q - START).max() < 2e-3
 
 
 def test_upstream_that_leaves_stops_the_arm(arm):
@@ -279,11 +279,11 @@ def test_upstream_that_leaves_stops_the_arm(arm):
     arm.ask('c')
     arm.follow(START, np.full(2, 0.3), np.zeros(2))
     arm.update()
-    assert arm.mode == motion.TRACK
+    assert arm.mode == modes.TRACK
     arm.ask('d')
     for _ in range(1500):
         arm.update()
-    assert arm.mode == motion.HOLD and np.abs(arm.qd).max() < 1e-3
+    assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
 
 
 # --- with an owner --------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_the_owner_moves_the_arm(owner):
 
 def test_requests_of_the_owner_are_handled(owner):
     owner.during(owner.controller.compensate_gravity)
-    assert owner.controller.mode is Mode.FLOAT and owner.arm.mode == motion.FLOAT
+    assert owner.controller.mode is Mode.FLOAT and owner.arm.mode == modes.FLOAT
     owner.during(owner.controller.fail, 'broken')
     owner.run(10)
     assert owner.controller.fault == 'broken' and owner.arm.fault != 0.0
@@ -358,7 +358,7 @@ def test_an_activation_anew_ends_the_ownership(owner):
     owner.arm.activate()
     for _ in range(1000):
         owner.arm.update()
-    assert owner.arm.mode == motion.HOLD and not owner.loop.owned and not owner.loop.problem
+    assert owner.arm.mode == modes.HOLD and not owner.loop.owned and not owner.loop.problem
     owner.loop.release()
     owner.take_over()
     assert owner.loop.owned

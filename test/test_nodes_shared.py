@@ -15,7 +15,7 @@ from design import settings_of  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from robodyn_ros.control import ArmController, with_slots  # noqa: E402
-from robodyn_ros.control.steps import laws, motion  # noqa: E402
+from robodyn_ros.control.steps import laws, modes  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.export import Export  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
@@ -98,7 +98,7 @@ def test_the_node_moves_the_arm_and_leaves_it_carried(probe, manager):
         probe.call(ChangeState, f'{NODE}/change_state', transition=Transition(
             id=Transition.TRANSITION_DEACTIVATE))
         process.wait_for_output('deactivated: the last torque is the gravity torque')
-        assert manager.arm.mode == motion.CARRY
+        assert manager.arm.mode == modes.CARRY
         assert not said(process, 'fault')
 
 
@@ -114,7 +114,7 @@ def test_a_killed_node_does_not_stop_the_torques(probe, manager):
         send(probe, process, FAR)
         probe.until(lambda: np.abs(manager.arm.qd).max() > 0.2, 'motion')
         process.process.kill()
-        probe.until(lambda: manager.arm.mode == motion.HOLD, 'a stop')
+        probe.until(lambda: manager.arm.mode == modes.HOLD, 'a stop')
         probe.until(lambda: np.abs(manager.arm.qd).max() < 0.02, 'rest')
         assert np.abs(manager.arm.q - START).max() < 0.75
     with owner(manager) as process:

@@ -14,6 +14,7 @@ from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.rows import Rows
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
+from robodyn_ros.nodes.conversions import OTHER_JOINTS
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
@@ -73,7 +74,7 @@ class NativeControl:
             1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
         self._rows = Rows(self._loop, controller, output, clock, self._log)
         self.sent = self._lost = False
-        self._errors = 0
+        self._errors = self._others = 0
 
     @property
     def running(self) -> bool:
@@ -119,7 +120,7 @@ class NativeControl:
         loop, guard, controller = self._loop, self._guard, self._controller
         loop.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
-        self._read_all()
+        answered = self._read_all()
         controller.check_time()
         errors = loop.block['errors']
         if errors != self._errors:
@@ -132,6 +133,9 @@ class NativeControl:
             controller.fail(guard.problem)
         if loop.block['lost']:
             self._defer_to_guard()
+        others, self._others = self._others, loop.block['others']
+        if self._others != others and not answered:
+            self._set_cause(OTHER_JOINTS)
         self._register_unknown()
         loop.submit_changes()
 
@@ -157,9 +161,12 @@ class NativeControl:
                 'errors of the middleware': str(block['errors']),
                 'cycles not reported': str(self._loop.missed)}
 
-    def _read_all(self) -> None:
-        if self._rows.read_all():
+    def _read_all(self) -> bool:
+        """Read the cycles since the last call; return whether one of them answered a state."""
+        answered = self._rows.read_all()
+        if answered:
             self._loop.block.set_number('cause', 0.0)
+        return answered
 
     def _defer_to_guard(self) -> None:
         """Stop commanding while the guard commands; then resume from its last torque."""
@@ -186,9 +193,13 @@ class NativeControl:
         else:
             reason = self._register(layout)
             problem = reason and (problem or reason)
+        self._set_cause(problem)
+
+    def _set_cause(self, problem: str) -> None:
+        """Set why no state is used, for the text about the silence."""
         cause = self._controller.cause(problem)
         self._loop.block.set_number('cause', cause)
-        self._controller.host.state.cause[()] = cause  # for the text about the silence
+        self._controller.host.state.cause[()] = cause
 
 
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,

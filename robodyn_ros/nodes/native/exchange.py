@@ -75,7 +75,7 @@ class Exchange:
         self._host, self.block, self._code = host, block, code
         self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.address('swap'))
         self._kind_place = host.place('acceptance.kind')
-        self._read = self._number = self.missed = 0
+        self._read = self._begin = self._number = self.missed = 0
 
     def _open(self, ring: np.ndarray, programs: Sequence[np.ndarray]) -> None:
         """Set the ring, (rows, words), and the arrays of the programs."""
@@ -154,8 +154,9 @@ class Exchange:
         return row
 
     def refresh(self) -> None:
-        """Copy the memory of the newest iteration to the host."""
-        self.load_row(self.newest())
+        """Copy the memory of the newest iteration, if there was one, to the host."""
+        if self.block['count'] != self._begin:
+            self.load_row(self.newest())
 
     def load_row(self, row: Row) -> None:
         """Copy the memory of an iteration to the host."""

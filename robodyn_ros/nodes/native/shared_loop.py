@@ -209,7 +209,7 @@ class SharedLoop(Exchange):
         self._given[:] = self._host.bound.memory
         block.set_number('patience', self._patience)
         self.reset_watchdog()
-        self._read = block['count']
+        self._read = self._begin = block['count']
         self._wait(self._put())
         self._host.remote = self
 
@@ -217,8 +217,7 @@ class SharedLoop(Exchange):
         """Copy the memory of the controller to the host, which runs nothing any more."""
         if self._host.remote is self:
             self._host.remote = None
-            if self.block['count']:
-                self.refresh()
+            self.refresh()
 
     def reset_watchdog(self) -> None:
         """Reset the watchdog of the controller, which stops motions without an owner."""

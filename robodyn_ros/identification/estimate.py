@@ -49,8 +49,8 @@ class Estimate(NamedTuple):
     arm : Physical
         All parameters, estimated or not.
     joints : dict of str to list of Value
-        Joint parameters by kind ('viscous', 'coulomb', 'offset', 'armature', 'scale'), in model
-        order; only requested kinds.
+        Joint parameters by kind ('viscous', 'coulomb', 'offset', 'armature', 'scale', and those of
+        further dry friction: 'stribeck', 'load'), in model order; only requested kinds.
     payload : list of Value
         Mass, centre of mass (3), inertia xx, yy, zz, xy, xz, yz about it, in the link's frame;
         empty if not requested.
@@ -129,7 +129,7 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     payload = None
     if payload_link is not None:
         payload = initial_payload(dynamics, train, payload_link)
-    unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay)
+    unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay, data.dry)
     fit, unexcited = _identifiable(unknowns, train, data.moves)
     _check_signs(dynamics, fit.physical)
     test = [joint.between(split, np.inf) for joint in data.joints]

@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
         steps.write_line(line)
     for path in _write(options, robot, model, found, data.dry):
         steps.write_line(f'written: {path}')
-    return 0 if not _objection(found) else 1
+    return 0 if not objection(found) else 1
 
 
 def described(data: Excerpt, recording: Recording) -> list[str]:
@@ -205,7 +205,7 @@ def _base_lines(found: Estimate, everything: bool) -> list[str]:
     return lines
 
 
-def _objection(found: Estimate) -> str:
+def objection(found: Estimate) -> str:
     """Return the reason why the result must not be used; '' if the validation passes."""
     valid = np.isfinite(found.held_back)
     if not valid.any():
@@ -220,15 +220,15 @@ def _objection(found: Estimate) -> str:
 
 
 def _verdict(found: Estimate) -> str:
-    objection, valid = _objection(found), np.isfinite(found.held_back)
+    reason, valid = objection(found), np.isfinite(found.held_back)
     if not valid.any():
-        return f'FAIL  {objection}'
+        return f'FAIL  {reason}'
     residual, urdf = np.mean(found.held_back[valid]), np.mean(found.urdf[valid])
-    remark = objection
+    remark = reason
     if urdf < residual <= _EXACT:
         remark = (f'the URDF is more accurate, but models below {100.0 * _EXACT:g} % count as '
                   'equally good')
-    return ('FAIL' if objection else 'pass') + (
+    return ('FAIL' if reason else 'pass') + (
         f'  held-back torque: mean residual {100.0 * residual:.3g} %, with the URDF '
         f'{100.0 * urdf:.3g} %' + (f'; {remark}' if remark else ''))
 

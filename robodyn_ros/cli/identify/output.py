@@ -85,6 +85,8 @@ def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
 def _yaml(value: object) -> str:
     if isinstance(value, list):
         return f'[{", ".join(map(_yaml, value))}]'
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     # with a dot, as ROS would read an integer otherwise

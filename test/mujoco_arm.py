@@ -81,6 +81,7 @@ class MujocoPlant:
         m.dof_armature[self._order] = self.armature
         m.dof_frictionloss[self._order] = self.coulomb
         m.dof_damping[self._order] = self.viscous
+        self._names = {m.body(i).name for i in range(m.nbody)}
         mujoco.mj_setConst(m, self._d)
         self._d.qpos[self._order] = q
         self._rng, self._applied = rng, None
@@ -101,6 +102,15 @@ class MujocoPlant:
         for _ in range(_SUBSTEPS):
             mujoco.mj_step(self._m, self._d)
 
-    def parameters(self, model):
-        """Return the true inertial parameters of the bodies of our model, by mass factors."""
-        return self.masses
+    def true_text(self, text):
+        """Return the URDF with the masses of this arm."""
+        root = ElementTree.fromstring(text)
+        for link in root.findall('link'):
+            if link.find('inertial') is None or link.get('name') not in self._names:
+                continue
+            factor = float(self.masses[self._m.body(link.get('name')).id])
+            mass, inertia = link.find('inertial/mass'), link.find('inertial/inertia')
+            mass.set('value', repr(factor * float(mass.get('value'))))
+            for name in inertia.attrib:
+                inertia.set(name, repr(factor * float(inertia.get(name))))
+        return ElementTree.tostring(root, encoding='unicode')

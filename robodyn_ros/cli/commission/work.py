@@ -65,7 +65,7 @@ class Work:
     excitation: float = 20.0
     search: float = 10.0
     seed: int = 0
-    _started: bool = False
+    started: bool = False
 
     @property
     def model(self) -> RobotModel:
@@ -95,14 +95,14 @@ class Work:
     def restart(self) -> None:
         """Start the controller with all that was found so far, ending the present one."""
         self.arm.stop()
-        self._started = False
+        self.started = False
         robot = self.better_robot() if 'gains' in self.folder.done else self.robot
         self.arm.start(robot.urdf, self.values())
-        self._started = True
+        self.started = True
 
     def ensure_started(self) -> None:
         """Start the controller unless it runs: after a resumption."""
-        if not self._started:
+        if not self.started:
             self.restart()
 
     def approach(self, goal: NDArray, share: float) -> float:

@@ -28,6 +28,7 @@ COMMANDS = {
     'commission': 'measure an arm, identify it, and write its parameters, step by step',
     'excite': 'plan an excitation trajectory for identification',
     'identify': 'friction, inertia and payload of an arm from a recording',
+    'payload': 'mass and centre of a payload, by the running controller',
 }
 _PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:

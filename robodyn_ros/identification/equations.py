@@ -31,7 +31,7 @@ from robodyn_ros.identification.signals import (
 
 # columns after those of the regressor, in this order
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature', 'stribeck', 'load')
-_SLOW = 0.03      # speed that counts as rest, as a part of the joint's largest speed
+_SLOW = 0.05      # speed that counts as rest, as a part of the joint's largest speed
 _RESTING = 0.05   # largest part of the filter's window in which a joint may rest or stick
 _SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
@@ -62,7 +62,10 @@ class Equations:
 
     def between(self, begin: float, end: float) -> Equations:
         """Return the equations of a time interval, in s."""
-        where = (self.times >= begin) & (self.times < end)
+        return self.where((self.times >= begin) & (self.times < end))
+
+    def where(self, where: NDArray) -> Equations:
+        """Return the equations that an array of bool selects."""
         return Equations(*(getattr(self, field.name)[where] for field in fields(self)))
 
     def __len__(self) -> int:

@@ -112,6 +112,7 @@ def uniform(recording: Recording, period: float | None = None
     Parameters
     ----------
     recording : Recording
+        Samples, in any order and with duplicates.
     period : float, optional
         Period at which the driver samples, in s: late stamps of positions, and of efforts in the
         same messages, are repaired.

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.commission.measures import Measures
 
-# kd times the delay of the loop at a phase margin of 60 degrees, see docs/tuning.md
-_DELAY = 0.28
+# kd times the delay of the loop at a phase margin of 52 degrees, see docs/tuning.md: the model is
+# known by now
+_DELAY = 0.4
 _LARGEST = 60.0   # rad/s, above which elastic gears and links are likely to be excited
 _LEAST = 5.0      # rad/s
 _NOISE = 0.01     # part of the effort limits that noise of the velocities may cause

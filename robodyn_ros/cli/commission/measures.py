@@ -68,14 +68,7 @@ def step_points(model: RobotModel, start: NDArray) -> tuple[NDArray, ...]:
 
 
 def measure(rest: Run, steps: Run) -> Measures:
-    """
-    Return what a run at rest and one of `step_points` show.
-
-    Parameters
-    ----------
-    rest, steps : Run
-
-    """
+    """Return what a run at rest and one of `step_points` show."""
     nv = rest.position.shape[1]
     period = steps.period
     changes = [np.abs(np.diff(column)) for column in np.vstack([rest.position, steps.position]).T]

@@ -17,7 +17,7 @@ from robodyn_ros.cli.processes import Child, Children
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
-from robodyn_ros.model import RobotModel
+from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.live_check import observe
 
@@ -86,6 +86,15 @@ class RosArm:
             raise StateError('the controller does not hold the arm: '
                              + self._controller.last_message())
 
+    def attach(self) -> None:
+        """Use the controller that runs already; raise `StateError` if there is none."""
+        self._sender = Sender(self._model, False, self._poll, self._enclave)
+        self._sender.wait_for_controller()
+
+    def publish_payload(self, payload: Payload) -> None:
+        """Report a payload to controller and guard."""
+        self._sender.recorder.publish_payload(payload)
+
     def change(self, values: Values) -> None:
         """Set parameters of the running controller."""
         for name, value in values.items():
@@ -119,6 +128,10 @@ class RosArm:
         """End the controller: it brings the arm to rest, and leaves its gravity torque."""
         self._children.stop()
         self._controller = None
+        self.close()
+
+    def close(self) -> None:
+        """End the recording, and leave the controller as it is."""
         if self._sender is not None:
             self._sender.recorder.close()
             self._sender = None

@@ -272,7 +272,7 @@ def test_late_stamps_are_remarked_and_repaired(recording, tmp_path, capsys):
     model, rng = arm().model, np.random.default_rng(0)
     count = len(recording.position_time)
     late = np.where(rng.random(count) < 0.05, rng.exponential(3e-3, count), 0.0)
-    stamps = np.maximum.accumulate(recording.position_time + late) + 1e-7 * np.arange(count)
+    stamps = np.maximum.accumulate(recording.position_time + late) + 1e-8 * np.arange(count)
     heads = ['time', *(f'{name}.{what}' for what in ('position', 'effort')
                        for name in model.joint_names)]
     np.savetxt(tmp_path / 'run.csv', np.column_stack([

@@ -46,11 +46,12 @@ class SimulatedPlant:
 
 
 class Running(LockstepArm):
-    """An arm under control whose controller observes what is unknown."""
+    """An arm whose controller knows rotors, and friction to within a tenth."""
 
     def __init__(self, model):
         super().__init__(Robot(ARM), SimulatedPlant(model))
-        self.start(ARM, {'disturbance_observer': True})
+        self.start(ARM, {'disturbance_observer': True, 'armature': [0.02] * MODEL.nv,
+                         'friction.coulomb': (0.9 * FRICTION).tolist()})
         self.published = []
 
     def publish_payload(self, payload):

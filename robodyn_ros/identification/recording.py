@@ -13,6 +13,7 @@ from robodyn_ros.exceptions import ArgumentError
 # interpolation is accurate
 _GAP, _SHORT = 2.5, 0.03
 _REPAIRS = 3  # rounds of counting the samples and fitting their period
+_NONE_LOST = 1e-3  # part of the samples that may be missing where all seem to be there
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,23 @@ def evenly_sampled(times: NDArray, period: float) -> NDArray:
             'ms: give the one at which the driver samples', period=period)
     order = np.arange(len(times))
     begin = times[0]
+    if abs((times[-1] - begin) / period - order[-1]) < max(_NONE_LOST * len(times), 3.0):
+        period, begin = _lower_line(order, times)  # the period that is given may be a little off
     for _ in range(_REPAIRS):
         places = np.round((times - begin) / period) - order
         places = order + np.minimum.accumulate(places[::-1])[::-1]
-        period = float(np.polyfit(places, times, 1)[0])
-        begin = float(np.quantile(times - period * places, 0.1))
+        period, begin = _lower_line(places, times)
     return begin + period * places
+
+
+def _lower_line(x: NDArray, y: NDArray) -> tuple[float, float]:
+    """Return slope and offset of a line through the lower half of points that err upwards."""
+    line = np.polyfit(x, y, 1)
+    for _ in range(_REPAIRS):
+        rest = y - np.polyval(line, x)
+        low = rest <= np.median(rest)
+        line = np.polyfit(x[low], y[low], 1)
+    return float(line[0]), float(line[1])
 
 
 def uniform(recording: Recording, period: float | None = None

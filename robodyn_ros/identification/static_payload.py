@@ -26,6 +26,7 @@ _SPAN = 0.6         # part of the position range for the poses
 _FREE = 1.5         # rad or m to either side of 0 of a joint without a limit
 _USABLE = 0.6       # part of the effort limits that gravity may take
 _QUANTILE = 1.96    # of the normal distribution for intervals of 95 %
+_SIGNIFICANT = 2.5  # half intervals at which a payload counts as present
 _RIDGE = 1e-3       # makes the first determinants of the choice positive
 
 
@@ -53,11 +54,20 @@ class StaticPayload(NamedTuple):
     @property
     def significant(self) -> bool:
         """Return whether there is a payload."""
-        return self.mass > self.mass_margin
+        return self.mass > _SIGNIFICANT * self.mass_margin
 
 
 class Pass(NamedTuple):
-    """Means of position and effort over the passes through a pose in both directions, (nv,)."""
+    """
+    Means over the passes through a pose in both directions.
+
+    Attributes
+    ----------
+    position, effort : (nv,) array
+        Rad or m, and N m or N; the effort is NaN of a joint that did not move, whose friction is
+        unknown.
+
+    """
 
     position: NDArray
     effort: NDArray
@@ -97,6 +107,7 @@ def choose_poses(dynamics: Dynamics, link: str, count: int, margin: float,
     Parameters
     ----------
     dynamics : Dynamics
+        Dynamics of the arm without the payload.
     link : str
         Link that holds the payload.
     count : int
@@ -180,20 +191,28 @@ def estimate_payload(dynamics: Dynamics, link: str, passes: Sequence[Pass],
         arm = effort0 + arm - dynamics.gravity(q0)
     rest = effort - arm
     columns = _with_offsets(moment_columns(dynamics, link, q))
+    known = np.isfinite(rest)
+    # of a joint that was never in motion nothing is known, not even its offset
+    used = np.concatenate([np.ones(4, dtype=bool), known.any(axis=0)])
+    rest, columns = np.where(known, rest, 0.0), (columns * known[..., None])[..., used]
+    if np.count_nonzero(known) < 2 * np.count_nonzero(used):
+        raise ArgumentError('too few joints moved in the passes: friction holds them; identify '
+                            'the friction first')
+    count = np.maximum(known.sum(axis=0) - 4.0 / dynamics.nv - 1.0, 1.0)
     weight = np.ones(dynamics.nv)
     for _ in range(3):  # joints by their residuals
         A = (columns / weight[:, None]).reshape(-1, columns.shape[-1])
         inverse = np.linalg.pinv(A.T @ A, rcond=1e-12, hermitian=True)
         found = inverse @ A.T @ (rest / weight).ravel()
         errors = rest - columns @ found
-        free = max(len(q) - columns.shape[-1] / dynamics.nv, 1.0)
-        weight = np.maximum(np.sqrt(np.sum(errors ** 2, axis=0) / free), 1e-9)
+        weight = np.maximum(np.sqrt(np.sum(errors ** 2, axis=0) / count), 1e-3)
     mass, moment = found[0], found[1:4]
     com = moment / mass if mass else np.full(3, np.nan)
     slope = np.hstack([-com[:, None], np.eye(3)]) / mass  # of the centre, by mass and moment
     deviation = np.sqrt(np.diag(slope @ inverse[:4, :4] @ slope.T))
     return StaticPayload(float(mass), float(_QUANTILE * np.sqrt(inverse[0, 0])), com,
-                         _QUANTILE * deviation, np.sqrt(np.mean(errors ** 2, axis=0)))
+                         _QUANTILE * deviation,
+                         np.sqrt(np.sum(errors ** 2, axis=0) / np.maximum(known.sum(axis=0), 1)))
 
 
 def _check_passes(count: int, without: Sequence[Pass]) -> None:

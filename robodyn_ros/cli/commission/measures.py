@@ -77,7 +77,7 @@ def measure(rest: Run, steps: Run) -> Measures:
     derivative = np.gradient(steps.position, steps.times, axis=0)
     wanted = np.gradient(steps.reference, steps.times, axis=0)
     moving = np.abs(wanted) > 0.3 * np.abs(wanted).max(axis=0)
-    smooth = _smoothed(derivative, period)
+    smooth = smoothed(derivative, period)
     sticking = np.array([np.mean(np.abs(smooth[moving[:, j], j])
                                  < _SLOW * np.abs(wanted[moving[:, j], j]))
                          if moving[:, j].any() else 0.0 for j in range(nv)])
@@ -127,7 +127,8 @@ def lag(times: NDArray, cause: NDArray, effect: NDArray) -> float:
     return float(_LAGS[np.argmin(total)])
 
 
-def _smoothed(values: NDArray, period: float, seconds: float = 0.02) -> NDArray:
+def smoothed(values: NDArray, period: float, seconds: float = 0.02) -> NDArray:
+    """Return moving averages of columns over a time in s."""
     size = max(1, round(seconds / period))
     kernel = np.ones(size) / size
     return np.column_stack([np.convolve(column, kernel, 'same') for column in values.T])

@@ -13,7 +13,7 @@ help:
 	@echo 'make test-matrix [CELLS=...]           a slice of the tests on several Pythons and ROS releases'
 	@echo 'make bench                             measure the speed, beside Pinocchio, MuJoCo and an echo node'
 	@echo 'make docs                              build the pages: docs/_build/index.html'
-	@echo 'make lint                              check style and structure only'
+	@echo 'make lint                              check style, types and structure only'
 	@echo 'make clean                             remove all that these made'
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
 
@@ -46,9 +46,10 @@ docs:
 
 lint:
 	@.ci/venv plot,test
+	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .venv-matrix .pytest_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
+	rm -rf .venv .venv-matrix .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
 	  robodyn_demo.png robodyn_demo.npz
 	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

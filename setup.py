@@ -45,6 +45,7 @@ lint = [
     'flake8-docstrings',
     'flake8-import-order',
     'flake8-quotes',
+    'mypy',
     'pydocstyle',
     'ros-ament-flake8',
     'ros-ament-pep257',
@@ -60,6 +61,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
+    package_data={package_name: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),

@@ -1,7 +1,7 @@
 """
 Diagram of the state machine: `python docs/state_machine.py` prints it.
 
-It is made from the tables in the source of `control/steps/motion.py`, so that diagram and cycle
+It is made from the tables in the source of `control/steps/modes.py`, so that diagram and cycle
 cannot differ; a test compares the page `safety.md` with the output.
 """
 
@@ -11,7 +11,7 @@ import ast
 import inspect
 import textwrap
 
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 
 MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
          'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
@@ -62,7 +62,7 @@ def rows(table):
 def edges():
     """Return (modes before, label, mode after) in the order of the tables."""
     result = []
-    for table in (motion.decide, motion.conclude):
+    for table in (modes.decide, modes.conclude):
         for conditions, mode in rows(table):
             named = ', '.join(filter(None, (CONDITIONS[each] for each in conditions)))
             if not named:

@@ -29,16 +29,17 @@ import numpy as np
 from robodyn_ros.exceptions import near_matches, ParameterError, shown
 
 if TYPE_CHECKING:
-    from typing import dataclass_transform
+    from typing_extensions import dataclass_transform
 else:  # not in Python 3.10
     def dataclass_transform(**_):
         return lambda decorator: decorator
 
-Numbers = tuple[float, ...]
-Texts = tuple[str, ...]
+# A field of numbers or texts is a tuple; it is set by any sequence, array, or single value.
+Numbers = Any
+Texts = Any
 T = TypeVar('T')
 
-_SCALARS = {'bool': bool, 'int': int, 'double': float, 'string': str}
+_SCALARS: dict[str, type[Any]] = {'bool': bool, 'int': int, 'double': float, 'string': str}
 KINDS = (*_SCALARS, 'int_array', 'double_array', 'string_array')
 _REMEDY = {
     'bool': 'true or false', 'int': 'a whole number', 'double': 'a number', 'string': 'a text',
@@ -190,7 +191,7 @@ def for_each_joint(cls: type) -> Any:
     return field(default_factory=dict, metadata={'joints': cls})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(parameter, group, for_each_joint))
+@dataclass_transform(frozen_default=True)  # what `parameter` and `group` return is a default
 def settings(prefix: str = '') -> Callable[[type[T]], type[T]]:
     """
     Return a decorator that makes a frozen dataclass of declared fields, validated when made.
@@ -215,7 +216,7 @@ def settings(prefix: str = '') -> Callable[[type[T]], type[T]]:
             if hasattr(self, 'check'):
                 self.check()
 
-        cls.__post_init__ = validate
+        setattr(cls, '__post_init__', validate)
         return dataclass(frozen=True)(cls)
     return decorate
 
@@ -248,8 +249,8 @@ def parameters(cls: type, prefix: str = '') -> list[Parameter]:
             for name, each in _leaves(cls, prefix)]
 
 
-def _leaves(cls: type, prefix: str = '') -> Iterator[tuple[str, Field]]:
-    for each in fields(cls):  # type: ignore[arg-type]
+def _leaves(cls: Any, prefix: str = '') -> Iterator[tuple[str, Field]]:
+    for each in fields(cls):
         if 'parameter' in each.metadata:
             yield _joined(prefix, each.name), each
         else:

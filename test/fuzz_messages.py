@@ -193,7 +193,8 @@ def states(choose):
     lockstep, simulated = choose([False, False, True]), choose([False, True])
     control = _controller(model, lockstep or simulated)
     clock = ControllerClock(None, control.states.offset, lockstep, simulated)
-    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0),
+    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0,
+                                        wait=lambda _: message, waiting=lambda: ()),
                         JointStateDecoder(), control, clock)
     for turn in range(choose([1, 2, 4])):
         names = choose([NAMES[0], NAMES[0], *NAMES])
@@ -204,7 +205,8 @@ def states(choose):
         message = DECODER.decode(serialize_message(message))
         before = (states.q.copy(), states.qd.copy(), states.effort.copy(), states.complete)
         now = clock.now(message) if clock.lockstep else 1000.0 + 0.01 * turn
-        assert states.receive(message, now, choose([False, True])) is None  # it is inactive
+        # it is inactive
+        assert states.receive(states.wait(0.0), now, choose([False, True])) is None
         assert np.isfinite(states.q).all() and np.isfinite(states.qd).all()
         if states.problem:
             check_words(states.problem)

@@ -54,7 +54,7 @@ def test_a_motion_is_made_or_it_is_said_why_not(tmp_path, excite):
         assert code == 0, output
         assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
-        assert controller.said("s after the last point: joint 'joint")
+        controller.wait_for_output("s after the last point: joint 'joint")
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
         thread = hold_in_motion(probe)

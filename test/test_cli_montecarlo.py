@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from robodyn_ros.cli.main import main, USER_MISTAKE
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 
 SHORT = ['--runs', '150', '--duration', '0.5', '--position-noise', '1e-4']
 
@@ -66,10 +66,10 @@ def test_what_ends_runs_is_counted(capsys, tmp_path):
     assert main(['montecarlo', *SHORT, *options]) == 1
     found, said = np.load(path), capsys.readouterr().out
     codes = {int(code): int(np.sum(found['code'] == code)) for code in np.unique(found['code'])}
-    assert set(codes) == {0, int(motion.OFF_PATH), int(motion.COLLIDED)}
+    assert set(codes) == {0, int(modes.OFF_PATH), int(modes.COLLIDED)}
     assert f'{codes[0]} of 150 runs' in said
-    assert f'{codes[int(motion.OFF_PATH)]} path tolerance violated (joint' in said
-    assert f'{codes[int(motion.COLLIDED)]} collision (joint' in said
+    assert f'{codes[int(modes.OFF_PATH)]} path tolerance violated (joint' in said
+    assert f'{codes[int(modes.COLLIDED)]} collision (joint' in said
     np.testing.assert_array_equal(found['good'], found['code'] == 0)
     assert (found['followed'][found['good']] == found['followed'].max()).all()
     assert (found['followed'][~found['good']] < found['followed'].max()).all()

@@ -94,6 +94,28 @@ def test_a_pause_of_this_process_is_no_silence_of_the_states(arm, pause, queued)
     assert arm.control.mode is Mode.HOLD and not arm.control.fault
 
 
+@pytest.mark.parametrize('pause', [0.3, 0.9])
+def test_several_states_that_waited_during_a_pause_of_this_process_are_not_late(arm, pause):
+    for _ in range(50):
+        arm.state()
+    arm.now += 2e-3
+    for k in range(20):  # the middleware delivers what was sent meanwhile, oldest first
+        assert arm.state(2e-4, stamp=arm.now + arm.offset + k * pause / 20.0,
+                         late=pause) is not None
+    arm.now += pause
+    for _ in range(200):
+        arm.state()
+    assert arm.control.mode is Mode.HOLD and not arm.control.fault
+
+
+def test_states_that_stay_late_after_a_pause_are_a_fault_all_the_same(arm):
+    for _ in range(50):
+        arm.state()
+    for _ in range(200):
+        arm.state(late=0.3)
+    assert 'by their stamps messages arrive 0.300 s late' in arm.control.fault
+
+
 def test_silence_after_a_pause_is_a_fault_all_the_same(arm):
     arm.state()
     arm.nothing(1.0)

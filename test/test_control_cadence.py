@@ -3,12 +3,12 @@
 from closed_loop import BENT, Loop, MODEL
 import numpy as np
 import pytest
-from robodyn_ros.control import Term
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control import Mode, Term
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.laws.rates import fastest
-from robodyn_ros.control.steps import feedback_share
+from robodyn_ros.control.steps import feedback_share, stable_gains
 from robodyn_ros.dynamics import Dynamics
-from design import gains_with, settings_of
+from design import change_settings, gains_with, settings_of
 from steps import doubles, filled
 
 ROTORS = MODEL.effort_limit / 500.0
@@ -27,6 +27,54 @@ def test_gains_are_made_for_a_regular_cadence():
     for period in (0.001, 0.002, 0.01):
         assert share_after(*[2.9 * period] * 3, before=period) == (
             1.0 if 2.9 * period < 0.02 else pytest.approx(0.8 / (0.029 * 80.0)))
+
+
+@pytest.mark.parametrize('damping_ratio', [0.35, 0.5, 0.7, 1.0, 2.0])
+def test_gains_are_stable_with_a_torque_that_acts_one_interval_late(damping_ratio):
+    factors = []
+    for kd in np.linspace(0.05, 10.0, 200):  # with an interval of 1
+        kp = (0.5 * kd / damping_ratio) ** 2
+        f, = stable_gains.factors(*np.array([[kp], [kd], [1.0]]))
+        # position, velocity and the torque that acts next
+        loop = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [-f * f * kp, -f * kd, 0.0]])
+        assert np.abs(np.linalg.eigvals(loop)).max() < 1.0, kd
+        assert f == 1.0 or kd > 0.26
+        factors.append(f)
+    assert factors[0] == 1.0 and factors == sorted(factors, reverse=True) and factors[-1] > 0.02
+
+
+@pytest.mark.parametrize('period', [0.001, 0.004])
+def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
+    loop = Loop(MODEL, settings_of(activation_time=0.05), q=BENT, period=period)
+    late, send = [loop.control.gravity_torque()], loop.send
+
+    def send_late(torque):
+        late.append(torque.copy())
+        send(late.pop(0))
+
+    loop.send = send_late
+    loop.run(0.2)
+    loop.follow(loop.swing(2.0), 2.0)
+    loop.run(0.8)
+    assert not loop.control.unstable_gains
+    change_settings(loop.control, natural_frequency=500.0)
+    loop.run(1.5)
+    assert np.abs(loop.q - [row[3] for row in loop.log]).max() < 0.01
+    assert loop.control.mode is Mode.HOLD and not loop.control.fault
+    assert f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms' in (
+        loop.control.unstable_gains)
+
+
+def test_a_slower_rate_counts_within_a_few_intervals():
+    m = filled(feedback_share.Memory)
+    for _ in range(2000):
+        m = feedback_share.update(m, doubles(0.001))
+    for _ in range(10):
+        m = feedback_share.update(m, doubles(0.0025))
+    assert float(feedback_share.interval(m)) == 0.0025
+    for _ in range(2):  # short intervals in between are no faster rate
+        m = feedback_share.update(m, doubles(0.001))
+    assert float(feedback_share.interval(m)) < 0.0015
 
 
 def test_after_a_gap_the_error_dies_out_without_oscillation():

@@ -22,7 +22,7 @@ from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
-from robodyn_ros.control.steps import laws, motion, path
+from robodyn_ros.control.steps import laws, modes, path
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import builtin, machine, program
 from robodyn_ros.dynamics.jit.function import Function
@@ -350,7 +350,7 @@ class Arm:
         self.s.effort[:] = np.nan
         self.s.q[:] = 0.3
         p.motion.request += 1.0
-        p.motion.kind[()] = motion.TO_TAKE_OVER
+        p.motion.kind[()] = modes.TO_TAKE_OVER
         self.go(REQUESTS)
 
     def go(self, kind=FROM_STATE):
@@ -380,7 +380,7 @@ def test_a_cycle_goes_on_from_what_it_kept(cycle):
         *cycle.functions.values(), arm.bound.segments, arm.bound.state, last, arm.bound.program)
     np.testing.assert_array_equal(torque, expected)
     np.testing.assert_array_equal(arm.bound.memory, kept)
-    assert arm.m.motion.mode in (motion.STOP, motion.HOLD) and np.any(torque)
+    assert arm.m.motion.mode in (modes.STOP, modes.HOLD) and np.any(torque)
 
 
 def test_a_call_without_a_built_in_function(cycle, monkeypatch):
@@ -406,7 +406,7 @@ def test_segments_are_replaced(cycle):
         each[:] = np.inf
     for _ in range(12):
         arm.go()
-    assert arm.m.motion.mode == motion.TRACK
+    assert arm.m.motion.mode == modes.TRACK
     np.testing.assert_array_equal(arm.m.motion.reference.q, [0.31, 0.32])
     rows = rows.copy()
     rows[1, 1:1 + n] = [0.33, 0.34]

@@ -16,7 +16,7 @@ from robodyn_ros.control.program import Program
 from robodyn_ros.control.program_writer import write_gains
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
-from robodyn_ros.control.steps import external_law, laws, motion
+from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
@@ -27,8 +27,8 @@ CHAIN = Mixture(branching=0.0, prismatic=0.2, fixed=0.2, empty=0.0)
 LARGEST = 60.0  # N m, of the effort limits
 EVERY = 10      # call of a function is made on floats as well
 STRANGE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e300, 1e6, -1e7)
-REQUEST_KINDS = (motion.TO_REST, motion.TO_FLOAT, motion.TO_TAKE_OVER, motion.TO_RESUME,
-                 motion.TO_REACH, motion.TO_DEACTIVATE)
+REQUEST_KINDS = (modes.TO_REST, modes.TO_FLOAT, modes.TO_TAKE_OVER, modes.TO_RESUME,
+                 modes.TO_REACH, modes.TO_DEACTIVATE)
 
 
 class Wanderer:
@@ -49,7 +49,7 @@ class Wanderer:
                           for table in self.host.made.functions.values()]
         self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
         self.modes, self.codes = set(), set()
-        self._request(motion.TO_TAKE_OVER)
+        self._request(modes.TO_TAKE_OVER)
 
     def _checked(self, function):
         """Return machine code as a function over lists, compared with floats now and then."""
@@ -98,19 +98,19 @@ class Wanderer:
 
     def _change(self):
         random, p = self.random, self.host.program
-        if self.host.memory.motion.mode == motion.HOLD and random.random() < 0.3:
+        if self.host.memory.motion.mode == modes.HOLD and random.random() < 0.3:
             p.motion.reset += 1.0
             choice = random.choice([5, 9])
         else:
             choice = random.integers(11)
         if choice < 3:
             self._request(random.choice(REQUEST_KINDS))
-            p.motion.code[()], p.motion.disables[()] = motion.REQUESTED, random.integers(3)
+            p.motion.code[()], p.motion.disables[()] = modes.REQUESTED, random.integers(3)
             p.motion.floats[()] = random.integers(2)
             p.motion.pose.target[:] = [*np.eye(3).ravel(), *random.normal(0.0, 0.5, 3)]
         elif choice == 3:
             p.motion.fault += random.integers(2)
-            p.motion.fault_code[()] = motion.REQUESTED + 1.0
+            p.motion.fault_code[()] = modes.REQUESTED + 1.0
             p.motion.shutdown.number += random.integers(2)
             p.motion.shutdown.releases[()] = p.motion.shutdown.release[()] = 0.2
         elif choice == 4:
@@ -161,7 +161,7 @@ class Wanderer:
         tolerances = Tolerances.from_defaults(
             self.n, random.choice([0.0, 0.0, 1e-4]), random.choice([0.0, 1.0, 1e-4]), 0.02, 0.0)
         self.paths.put(trajectory, float(m.before) + random.choice([0.0, 0.01]), tolerances)
-        self._request(motion.TO_FOLLOW)
+        self._request(modes.TO_FOLLOW)
 
 
 def assert_same(floats, compiled, bound, dimensions):
@@ -186,15 +186,15 @@ def wander(urdf, seed, steps):
 
 
 def test_floats_and_machine_code_agree_in_all_modes():
-    modes, codes = set(), set()
+    reached, codes = set(), set()
     for seed in range(4):
         more = wander(URDF / 'reference' / 'two_link_payload.urdf', seed, 500)
-        modes, codes = modes | more[0], codes | more[1]
-    assert modes == {int(each) for each in (
-        motion.INACTIVE, motion.HOLD, motion.FLOAT, motion.TRACK, motion.STOP, motion.REACH,
-        motion.LINEAR, motion.CARRY)}
+        reached, codes = reached | more[0], codes | more[1]
+    assert reached == {int(each) for each in (
+        modes.INACTIVE, modes.HOLD, modes.FLOAT, modes.TRACK, modes.STOP, modes.REACH,
+        modes.LINEAR, modes.CARRY)}
     assert codes >= {int(each) for each in (
-        motion.SILENT, motion.AT_GOAL, motion.INTERRUPTED, motion.UNUSABLE, motion.REQUESTED)}
+        modes.SILENT, modes.AT_GOAL, modes.INTERRUPTED, modes.UNUSABLE, modes.REQUESTED)}
 
 
 @pytest.mark.slow

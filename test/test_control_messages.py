@@ -11,7 +11,7 @@ from random_trees import Mixture, random_tree
 from robodyn_ros.control import Mode
 from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
-from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
+from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 
@@ -58,15 +58,16 @@ EXPECTED = {
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
-                 f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51"),
+                 f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51 "
+                 'rad/s'),
     'ALTERNATING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check for "
                     'other publishers of joint states'),
-    'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61, 145 % of its velocity "
-                  'limit 1.8'),
+    'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61 rad/s, 145 % of its "
+                  'velocity limit 1.8 rad/s'),
     'CONTRADICTED': ((2, -1.0, 0.0, 0.0), "joint 'joint3' reports a velocity that is -1.00 times "
                      'the change of its position; its sign is opposite'),
-    'STANDING': ((2, 2.0, 0.0, 0.0), "joint 'joint3' reports velocity 2, and its position stands "
-                 'still; check its encoder')}
+    'STANDING': ((2, 2.0, 0.0, 0.0), "joint 'joint3' reports velocity 2 rad/s, and its position "
+                 'stands still; check its encoder')}
 
 
 def codes(module, first):
@@ -78,7 +79,7 @@ def codes(module, first):
         each for each in names if each[0] == first)}
 
 
-CODES = {**codes(motion, 'SILENT'), **codes(acceptance, 'NEVER'),
+CODES = {**codes(modes, 'SILENT'), **codes(acceptance, 'NEVER'),
          **codes(plausibility, 'REPEATED'), **codes(velocity_check, 'CONTRADICTED')}
 
 
@@ -96,7 +97,7 @@ def messages():
 def test_every_code_has_a_template_and_a_number_of_its_own():
     assert set(TEMPLATES) == set(CODES.values())
     assert len(set(CODES.values())) == len(CODES) and 0.0 not in CODES.values()
-    assert max(CODES.values()) < motion.REQUESTED
+    assert max(CODES.values()) < modes.REQUESTED
     assert ABORTS | set(ENDINGS) | set(PROBLEMS) <= set(TEMPLATES)
 
 
@@ -120,7 +121,7 @@ def test_the_ratio_of_a_velocity_shows_its_likely_defect(messages, ratio, words)
 def test_units_are_those_of_the_joint():
     messages = Messages(SLIDING, 'tool')
     assert 'is 3 N, its collision.threshold is 2 N' in messages.text(
-        event(motion.COLLIDED, 1, 3.0, 2.0))
+        event(modes.COLLIDED, 1, 3.0, 2.0))
 
 
 def test_stamps_may_be_ahead_of_the_clock(messages):
@@ -142,14 +143,14 @@ def test_nothing_has_no_text(messages):
 def test_what_was_asked_is_the_text_of_a_request(messages):
     text = 'a goal with {braces} from outside'
     code = messages.code(text)
-    assert code > motion.REQUESTED and messages.code(text) == code
+    assert code > modes.REQUESTED and messages.code(text) == code
     assert messages.text(event(code)) == text
     assert messages.code('another') not in (code, *CODES.values())
 
 
 def test_silence_and_its_cause(messages):
     cause = messages.code('joints not reported: joint4')
-    assert messages.text(event(motion.SILENT, value=cause)) == 'joints not reported: joint4'
+    assert messages.text(event(modes.SILENT, value=cause)) == 'joints not reported: joint4'
     assert messages.text(event(acceptance.UNSTAMPED, bound=cause, time=0.052)) == (
         SILENT + 'silent (joints not reported: joint4)')
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import blocks
 from robodyn_ros.control.trajectory_table import write_path
-from robodyn_ros.control.steps import motion, path
+from robodyn_ros.control.steps import modes, path
 from robodyn_ros.trajectory import JointTolerance, Reference, Tolerances, Trajectory
 from steps import array, doubles
 
@@ -33,7 +33,7 @@ class Track:
     def update(self, now, q, qd):
         """Return how it stands at a time, for a measured state."""
         self.m = path.update(self.m, *doubles([now, self.longest]))
-        reference = motion.Reference(*path.sample(self.table, self.path, self.m.elapsed))
+        reference = modes.Reference(*path.sample(self.table, self.path, self.m.elapsed))
         found = path.judge(self.m, self.path, reference, *doubles([q, qd]))
         return SimpleNamespace(**{**vars(found), 'reference': array(reference.q)})
 

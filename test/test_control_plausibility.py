@@ -179,8 +179,8 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
 
     arm._reports, lie[3] = reports, 3.0
     arm.run(0.3)
-    assert arm.control.fault == ("joint 'joint4' reports velocity 3, and its position stands "
-                                 'still; check its encoder')
+    assert arm.control.fault == ("joint 'joint4' reports velocity 3 rad/s, and its position "
+                                 'stands still; check its encoder')
     assert np.abs(arm.column(2)).max() < 0.2
 
 

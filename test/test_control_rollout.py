@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, blocks, make_task_gains, Term
 from robodyn_ros.control.law import arguments, tracking_terms
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import Constraints
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
@@ -215,7 +215,7 @@ def test_a_tolerance_ends_a_motion(arms):
 
     runs = arms.run(loop, EXACT, change=add_rotor)
     ending = loop.controller.endings(runs.memory)
-    assert ending.code.tolist() == [0.0, motion.OFF_PATH, 0.0] and ending.joint[1] == 6
+    assert ending.code.tolist() == [0.0, modes.OFF_PATH, 0.0] and ending.joint[1] == 6
     assert ending.value[1] > ending.bound[1] == 0.03
     found = loop.outcome(runs)
     assert found.good.all() and 0 < found.steps[1] < found.steps[0] == found.steps[2]
@@ -228,7 +228,7 @@ def test_a_goal_that_is_not_met_in_time_ends_it(arms):
     loop = arms.loop(constraints=Constraints(
         goal=1e-7, goal_time=0.01, stopped_velocity_tolerance=0.0))
     ending = loop.controller.endings(arms.run(loop).memory)
-    assert (ending.code == motion.OFF_GOAL).all() and (ending.bound == 1e-7).all()
+    assert (ending.code == modes.OFF_GOAL).all() and (ending.bound == 1e-7).all()
 
 
 def test_a_collision_ends_a_motion_or_its_begin(arms):
@@ -237,7 +237,7 @@ def test_a_collision_ends_a_motion_or_its_begin(arms):
 
     runs = arms.run(loop, EXACT, change=lambda runs: load(runs, 60.0))
     ending = loop.controller.endings(runs.memory)
-    assert ending.code.tolist() == [0.0, motion.COLLIDED, 0.0]
+    assert ending.code.tolist() == [0.0, modes.COLLIDED, 0.0]
     j = ending.joint[1]
     assert abs(ending.value[1]) > ending.bound[1] == threshold[j]
     # such an arm is not asked to follow anything
@@ -256,12 +256,12 @@ def test_a_state_without_successor_ends_a_run(arms):
 def test_a_fault_counts_more_than_what_came_after(arms):
     control = arms.control()
     controller, memory = RolloutCycle(control), np.tile(control.host.values['memory'], (4, 1))
-    for row, (fault, message) in zip(memory, ((0.0, 0.0), (0.0, motion.AT_GOAL), (
-            motion.UNUSABLE, motion.AT_GOAL), (0.0, motion.OFF_PATH))):
+    for row, (fault, message) in zip(memory, ((0.0, 0.0), (0.0, modes.AT_GOAL), (
+            modes.UNUSABLE, modes.AT_GOAL), (0.0, modes.OFF_PATH))):
         m = blocks.views(Memory, row, control.host.made.dimensions).motion
         m.fault.code[()], m.fault.joint[()], m.message.code[()] = fault, 3.0, message
     found = controller.endings(memory)
-    np.testing.assert_array_equal(found.code, [np.nan, 0.0, motion.UNUSABLE, motion.OFF_PATH])
+    np.testing.assert_array_equal(found.code, [np.nan, 0.0, modes.UNUSABLE, modes.OFF_PATH])
     assert found.joint.tolist() == [0, 0, 3, 0]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 import numpy as np
 import pytest
-from robodyn_ros.control.steps import motion, stop_profile
+from robodyn_ros.control.steps import modes, stop_profile
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.trajectory import Reference
 
@@ -20,7 +20,7 @@ FIELDS = ('q', 'qd', 'qdd', 'effort')
 def _stop(reference, bounds, time):
     """Return the rows of a stop at a time, its duration, and times of the joints."""
     rows = [reference[k:k + NV] for k in range(0, 4 * NV, NV)]
-    plan = stop_profile.plan(motion.Reference(*rows),
+    plan = stop_profile.plan(modes.Reference(*rows),
                              *(bounds[k:k + NV] for k in range(0, 3 * NV, NV)))
     return [*stop_profile.sample(replace(plan, elapsed=time[0])), plan.duration]
 

@@ -39,12 +39,12 @@ def spoilt(probe):
 
 
 def shuffled(message):
-    """Return two messages in place of one, with joints of others among them."""
+    """Return two messages in place of one, with joints of others among them and after them."""
     stamp, (q1, q2), (v1, v2) = message.header, message.position, message.velocity
-    return [JointState(header=stamp, name=['gripper', 'wheel'], position=[], velocity=[]),
-            JointState(header=stamp, name=['gripper', 'elbow', 'wheel', 'shoulder'],
+    return [JointState(header=stamp, name=['gripper', 'elbow', 'wheel', 'shoulder'],
                        position=[math.nan, q2, 7.0, q1], velocity=[math.nan, v2, 7.0, v1],
-                       effort=[])]
+                       effort=[]),
+            JointState(header=stamp, name=['gripper', 'wheel'], position=[], velocity=[])]
 
 
 def settled(probe, arm, process):
@@ -75,7 +75,7 @@ def test_joints_are_mapped_by_name(probe, spoilt):
     probe.until(lambda: np.abs(arm.q - [START[0], 0.4]).max() < 0.02, 'the elbow at its goal')
 
 
-@pytest.mark.parametrize('name', ['nan', 'frozen', 'late', 'part', 'silent'])
+@pytest.mark.parametrize('name', ['nan', 'frozen', 'late', 'part', 'others', 'silent'])
 def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, name):
     arm, process = spoilt
     since = settled(probe, arm, process)
@@ -91,11 +91,13 @@ def test_states_that_are_no_use_are_silence_and_end_in_a_fault(probe, spoilt, na
         elif name == 'part':
             return [JointState(header=message.header, name=['elbow'], position=[0.0],
                                velocity=[0.0])]
+        elif name == 'others':
+            return shuffled(message)[1:]
         return [message]
 
     words = {'nan': "joint 'elbow' reports position nan, velocity ", 'frozen': 'stamp is frozen',
              'late': 'behind the clock', 'part': 'joints not reported: shoulder',
-             'silent': 'silent'}[name]
+             'others': "none of the model's joints", 'silent': 'silent'}[name]
     arm.report = None if name == 'silent' else apply
     probe.until(lambda: said(process, 'fault: joint states: no good data', since), 'a fault')
     assert re.search(words, '\n'.join(process.lines[since:])), process.lines[since:]

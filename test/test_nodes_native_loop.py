@@ -10,6 +10,7 @@ pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
 from robodyn_ros.control.permission import CommandPermission  # noqa: E402
+from robodyn_ros.control.state import FROM_STATE  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
@@ -40,15 +41,22 @@ class Bench:
         self._writer, efforts = JointStateWriter(names), EffortWriter(names)
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
-        states = PolledSubscription(node, JointState, 'joint_states', qos.newest())
+        states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states())
         self.loop = native.NativeLoop(control.host, CommandPermission(False, 0.5), native.Wires(
             node, states.subscription, None,
             node.create_publisher(Float64MultiArray, 'torques', qos.reliable()),
             node.create_publisher(Header, 'heartbeats', qos.reliable()),
             efforts.write(np.zeros(len(names))), efforts.order), False, np.inf, 60.0)
-        data = self._writer.write(1)
-        decoder.decode(data)
-        assert not self.loop.register(decoder.layout(data), names, True)
+        self._gripper = JointStateWriter(['left', 'right'])
+        for each in (self._writer, self._gripper):
+            data = each.write(1)
+            decoder.decode(data)
+            assert not self.loop.register(decoder.layout(data), names, True)
+        self.control = control
+        self.start()
+
+    def start(self):
+        """Start the loop."""
         self.loop.start(time.time_ns(), False)
 
     def wait_for_iterations(self, count):
@@ -56,10 +64,28 @@ class Bench:
         end = self.loop.block['count'] + count
         wait_until(lambda: self.loop.block['count'] >= end, f'{count} iterations')
 
+    def state(self, stamp):
+        """Return a state of the arm."""
+        return self._writer.write(stamp)
+
+    def gripper_state(self, stamp):
+        """Return a state of other joints."""
+        return self._gripper.write(stamp)
+
     def feed(self):
         """Publish a state; return how many torques were sent."""
-        self._states.publish(self._writer.write(time.time_ns()))
+        self._states.publish(self.state(time.time_ns()))
         return self.loop.block['sent']
+
+    def wait_for_messages(self, *messages):
+        """Publish messages to the loop, which does not run; wait until the last has arrived."""
+        last = PolledSubscription(self._node, JointState, 'joint_states', qos.joint_states())
+        wait_until(lambda: self._states.get_subscription_count() == 2, 'the subscriptions')
+        for each in messages:
+            self._states.publish(each)
+        for _ in messages:
+            wait_until(last.take, 'a message')
+        last.destroy()
 
     def close(self):
         self.loop.close()
@@ -102,3 +128,36 @@ def test_errors_of_the_middleware_are_counted(bench, capfd):
     assert not bench.loop.running
     # one error on top of another would be printed, by a thread with deadlines
     assert 'overwritten' not in capfd.readouterr().err
+
+
+def test_messages_of_a_gripper_do_not_displace_the_states_of_the_arm(bench):
+    """The newest state counts, of those that wait; its stamp is that of the row."""
+    loop = bench.loop
+    wait_until(bench.feed, 'a torque')
+    loop.stop()
+    loop.rows()
+    stamp = time.time_ns()
+    bench.wait_for_messages(bench.state(stamp - 10**6), bench.state(stamp),
+                            bench.gripper_state(stamp + 1))
+    bench.start()
+    bench.wait_for_iterations(3)
+    assert [row.stamp for row in loop.rows() if row.kind == FROM_STATE] == [stamp]
+
+
+def test_the_newest_cycle_is_there_on_demand(bench):
+    """What is asked of Python between two of its polls; before the first cycle: nothing."""
+    host, loop = bench.control.host, bench.loop
+    wait_until(bench.feed, 'a torque')
+    before = float(bench.control.states.called)
+    bench.wait_for_iterations(3)
+    assert float(bench.control.states.called) == before, 'it was copied unasked'
+    host.refresh()
+    after = float(bench.control.states.called)
+    assert after > before
+    loop.stop()
+    memory = host.bound.memory.copy()
+    loop.block['count'], loop.block['stop'] = 0, 1
+    loop._begin = 0
+    host.remote = loop
+    host.refresh()
+    assert (host.bound.memory == memory).all(), 'there was no cycle yet'

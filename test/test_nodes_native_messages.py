@@ -1,6 +1,7 @@
 """Joint states read by machine code: the same as by Python, and nothing outside of a message."""
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,6 +178,22 @@ def torques(last=1.5):
 def test_what_is_assumed_about_rcl_holds_here(wires):
     node, publisher = wires
     probe(node, rcl.Rcl(), {'/torques': ('publisher', publisher.handle.pointer)}, torques())
+
+
+def test_the_library_is_found_in_a_folder_whose_name_has_spaces(wires, monkeypatch, tmp_path):
+    """Otherwise the loop would be Python's there, without need."""
+    class Maps:
+        @staticmethod
+        def read_text():
+            return text.replace(str(folder), str(spaced))
+
+    text = rcl._MAPS.read_text()
+    folder = Path(next(line.split(maxsplit=5)[5] for line in text.splitlines()
+                       if '/librcl.so' in line)).parent
+    spaced = tmp_path / 'my robots'
+    spaced.symlink_to(folder)
+    monkeypatch.setattr(rcl, '_MAPS', Maps)
+    assert rcl.Rcl().addresses.keys() >= rcl.Rcl.ADDRESSES.keys()
 
 
 def test_a_handle_of_another_topic_is_refused(wires):

@@ -7,6 +7,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 import rclpy  # noqa: E402
+from rclpy.exceptions import ParameterNotDeclaredException  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
@@ -214,6 +215,17 @@ def test_unknown_names_are_refused_with_the_near_ones(make):
         parameters.refuse_unknown()
     _, parameters = make(step=0.01)
     parameters.refuse_unknown()
+
+
+def test_unknown_names_are_refused_at_run_time_too(make):
+    node, _ = make()
+    if not hasattr(node, 'add_pre_set_parameters_callback'):
+        pytest.skip('this ROS answers itself')
+    for change in (node.set_parameters, node.set_parameters_atomically):
+        with pytest.raises(ParameterNotDeclaredException) as refusal:
+            change([RosParameter('flag', value=False), RosParameter('stepp', value=0.01)])
+        assert str(refusal.value).startswith("there is no parameter 'stepp': ")
+        assert "'step'" in str(refusal.value)
 
 
 def test_parameters_of_joints_are_declared_when_these_are_known(make):

@@ -1,11 +1,16 @@
 """Asking Linux for priority, memory and processors, in processes of their own."""
+import gc
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+import weakref
 
 import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from robodyn_ros.nodes.realtime import configure_realtime, RealtimeSettings  # noqa: E402
 
 ASK = """
 import os, resource, sys
@@ -68,3 +73,21 @@ def test_what_is_granted_is_said():
     assert granted == (f'policy {os.SCHED_FIFO}' in said)
     assert granted or 'rtprio' in said
     assert 'memory locked' in said or 'memlock' in said
+
+
+def test_what_an_earlier_configuration_left_is_collected():
+    """Frozen objects that refer to each other would stay for ever, a configuration's each time."""
+    class Part:
+        pass
+
+    part, node = Part(), SimpleNamespace(get_logger=None)
+    part.itself = part
+    configure_realtime(node, RealtimeSettings())
+    left = weakref.ref(part)
+    del part
+    try:
+        assert left() is not None
+        configure_realtime(node, RealtimeSettings())
+        assert left() is None
+    finally:
+        gc.unfreeze()

@@ -1,5 +1,7 @@
 """What the controller node logs about its motions, and at which level."""
 
+from types import SimpleNamespace
+
 from closed_loop import arm, BENT
 import pytest
 
@@ -98,3 +100,18 @@ def test_what_was_asked_for_is_none(desk):
     desk.loop.control.fail('broken')
     desk.run(0.1)
     assert desk.logged() == [('ERROR', 'fault: broken')]
+
+
+def test_a_velocity_that_is_only_late_is_not_called_a_ratio_of_one(node, capfd):
+    controller = SimpleNamespace(
+        fault='', message='', aborted=False, unreported_velocities=['joint1'],
+        contradicted_velocities={'joint2': 0.5, 'joint7': 1.002}, needs_velocity=False,
+        trajectory=(None, 0.0), unmet_goal='', law_at_work='', gains_not_borne={}, recovery='',
+        observation=SimpleNamespace(collisions=0))
+    report = ControllerReport(node, controller, *[None] * 6)
+    report.log_changes()
+    line, = capfd.readouterr().err.splitlines()
+    assert 'joint1 (zero, NaN or not reported)' in line
+    assert 'joint2 (0.50 times the change of position)' in line
+    assert 'joint7 (late: filtered, or out of step with the position)' in line
+    report.destroy()

@@ -89,6 +89,23 @@ def test_a_long_one_is_answered_later_and_begins_without_a_step(desk, moving):
     assert np.abs(steps).max() < 0.05, 'the reference velocity jumps'
 
 
+def test_a_floating_arm_that_moves_during_every_check_is_held_before_a_short_one_begins(
+        monkeypatch):
+    desk = Desk(settings=FLOATING)
+    plan = desk.control.plan
+
+    def plan_while_the_loop_continues(*arguments):
+        desk.loop.run(0.06)
+        return plan(*arguments)
+
+    monkeypatch.setattr(desk.control, 'plan', plan_while_the_loop_continues)
+    desk.submit(10)
+    assert desk.answers[0][1] is None, desk.answers[0][1]
+    desk.run(4.0, wait=False)
+    assert desk.control.code is ResultCode.SUCCESSFUL
+    np.testing.assert_allclose(desk.loop.plant.q, ELSEWHERE, atol=1e-3)
+
+
 def test_a_long_one_can_be_refused(desk):
     goal = ELSEWHERE.copy()
     goal[3] = 9.0

@@ -101,9 +101,9 @@ def test_a_drag_pulls_the_arm_and_stop_stops_it(scene):
     x, y = scene.pixel('link4', begin, 0.1)
     browser.press(x, y)
     for part in (0.3, 0.6, 1.0):
-        browser.drag(x + 80.0 * part, y)
+        browser.drag(x + 40.0 * part, y)
     # it comes after the mouse
-    scene.probe.until(lambda: scene.pixel('link4', scene.state()[0], 0.1)[0] > x + 20.0,
+    scene.probe.until(lambda: scene.pixel('link4', scene.state()[0], 0.1)[0] > x + 10.0,
                       'the link where the mouse is', PATIENCE)
     if PICTURE:
         scene.probe.spin_for(3.0)

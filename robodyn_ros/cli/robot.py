@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -112,7 +113,7 @@ class Robot:
         """Return the model (raises as `RobotModel.from_urdf`)."""
         return RobotModel.from_urdf(self.urdf, gravity=self.gravity, **self.selection())
 
-    def selection(self) -> dict[str, object]:
+    def selection(self) -> dict[str, Any]:
         """Return base, tip and locked joints as arguments of `RobotModel.from_urdf`."""
         return {'base': self.base or None, 'tip': self.tip or None,
                 'locked': joint_values('--lock', self.locked)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import signal
 import time
 from types import TracebackType
+from typing import cast, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ _START = 30.0    # s until the controller must be active
 _EXIT = 10.0     # s until it must have exited
 _ANSWERED = 0.1  # s after which no reference follows a state
 _RECOVER = 10.0  # s that the cause of a fault may last
+
+_Session = TypeVar('_Session', bound='Session')
 
 
 class Session:
@@ -74,7 +77,7 @@ class Session:
         self._domain_is_given = bool(os.environ.get('ROS_DOMAIN_ID'))
         self.domain = isolate()
 
-    def __enter__(self) -> Session:
+    def __enter__(self: _Session) -> _Session:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None,
@@ -239,4 +242,4 @@ class Session:
         self.controller.signal(signal.SIGINT)
         if not self.recorder.wait(lambda: self.controller.exit_code is not None, _EXIT):
             raise StateError(f'the controller did not exit within {_EXIT:g} s of Ctrl-C')
-        return begin, time.time_ns(), self.controller.exit_code
+        return begin, time.time_ns(), cast(int, self.controller.exit_code)

@@ -33,7 +33,7 @@ def check_state(model, q: np.ndarray, qd: np.ndarray,
     if problem:
         raise StateError(problem)
     beyond = q - np.clip(q, model.lower, model.upper)
-    for j in np.flatnonzero(np.abs(beyond) > limits.tolerance):
+    for j in map(int, np.flatnonzero(np.abs(beyond) > limits.tolerance)):
         name, x, place = model.joint_names[j], float(q[j]), where_beyond(model, j, beyond[j])
         if abs(beyond[j]) > limits.furthest:
             permitted = (f'more than the {limits.furthest:g} of position_limits.'
@@ -52,7 +52,7 @@ def recovery_notice(model, q: np.ndarray, side: np.ndarray) -> str:
     edge = np.where(side > 0.0, model.upper, model.lower)
     joints = np.flatnonzero(side)
     named = (f"joint '{model.joint_names[j]}' is {where_beyond(model, j, q[j] - edge[j])}"
-             for j in joints)
+             for j in map(int, joints))
     return ', '.join(named) + '; recovery: only inward motion' if joints.size else ''
 
 

@@ -18,13 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, Field, field, fields
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.settings import dataclass_transform
 
+_T = TypeVar('_T')
 _SCALAR = ''  # dimension of a field that is one number
 
 
@@ -53,7 +55,8 @@ class Entry(NamedTuple):
     meaning: str
 
 
-def block(cls: type) -> type:
+@dataclass_transform(frozen_default=True, eq_default=False)
+def block(cls: type[_T]) -> type[_T]:
     """Return a class whose annotated fields are a block: a frozen dataclass."""
     return dataclass(frozen=True, eq=False)(cls)
 

@@ -36,11 +36,13 @@ class Compilation:
     def __init__(self, arguments: tuple, names: Sequence[str]):
         paths = [os.path.abspath(each) for each in sys.path]
         # Ctrl-C is handled by this process only, which may have to bring an arm to rest
-        self._process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             [sys.executable, '-c', _MAIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)})
-        pipe = self._process.stdin  # stays open until this process ends
+        assert process.stdin is not None and process.stdout is not None
+        self._names = process.stdout
+        pipe = process.stdin  # stays open until this process ends
         try:
             pickle.dump((arguments, list(names)), pipe)
             pipe.flush()
@@ -50,8 +52,8 @@ class Compilation:
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the laws as soon as they are in the cache."""
-        with self._process as process:
-            for line in process.stdout:
+        with self._process:
+            for line in self._names:
                 yield line.decode().strip()
 
     def stop(self) -> None:

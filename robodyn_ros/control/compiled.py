@@ -82,10 +82,11 @@ class CompiledCycle:
         self.name = model.name
         self._dynamics = dynamics
         self._arguments = dynamics, link, learning_link, slot, longest_pause, schedule
+        terms = Lists([n] * len(Term))
         self.dimensions = d = {
             'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
             'runtime': dynamics.runtime.size, 'motion': Lists([n] * len(laws.MOTION)),
-            'terms': Lists([n] * len(Term)), 'task': 6,
+            'terms': terms, 'task': 6,
             'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
             'report': laws.REPORT}
         lower, upper, speeds = joint_bounds(model)
@@ -98,7 +99,7 @@ class CompiledCycle:
         self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
         runtime, arrays, gains, task, share, limit = laws.sizes(d)
         inputs = (Lists([runtime]), _rows(arrays, n), gains, task, share, Lists([limit]))
-        outputs = Lists([*d['terms'].sizes, laws.REPORT])
+        outputs = Lists([*terms.sizes, laws.REPORT])
         self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(inputs, outputs)}
         self.functions: dict[str, list[Function]] = {'laws': [
             self._function(f'law {name}', laws.body_of(name, tree, frame, d),
@@ -127,7 +128,7 @@ class CompiledCycle:
         self._thread: Thread | None = None
         self._compilation: Compilation | None = None
         self._length_reported = False
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     def _function(self, name: str, body: Callable, arguments: Mapping, outputs: Mapping[str, int],
                   *constants) -> Function:
@@ -176,7 +177,7 @@ class CompiledCycle:
         """Compile a law into the cache."""
         self.laws[laws.NAMES.index(name)].warm()
 
-    def prepare_others(self, done: Callable[[], None] | None = None) -> list[str]:
+    def prepare_others(self, done: Callable[[], object] | None = None) -> list[str]:
         """
         Load the laws that are in the cache, and compile all others in the background.
 

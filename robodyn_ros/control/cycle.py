@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    external_law, feedback_share, laws, limits, loads, mean_torque, motion, observer, shutdown,
-    transition, walls, wrenches)
+    external_law, feedback_share, laws, limits, loads, mean_torque, modes, observer, shutdown,
+    stable_gains, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -71,12 +71,13 @@ def respond(robot, functions, table, flags, state, m, p):
     q, qd = predicted.q, predicted.qd
     walls_ = walls.update(robot, m.walls, p.walls, q, dt, flags.fresh)
     motion_ = replace(motion_, reference=walls.confine(robot, walls_, motion_.reference))
-    follows = both(no(motion.no_reference(motion_)), no(silent))
+    follows = both(no(modes.no_reference(motion_)), no(silent))
 
     # law
     share = when(both(silent, no(m.coasting)), feedback_share.restarted(m.share, 1.0),
                  feedback_share.update(m.share, dt))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
+    p = stable_gains.reduced(p, feedback_share.interval(share), m.schedule)
     growth = feedback_share.growth(share, p.share, now)
     feedback_scale = feedback_share.stable_share(share, *rates, when(
         silent, 0.0, m.acceptance.plausibility.delay)) * growth
@@ -98,7 +99,7 @@ def respond(robot, functions, table, flags, state, m, p):
     # limits
     desired, blended = transition.blend(terms[Term.TOTAL], added(m.sent, drift), dt,
                                         p.limits.effort, m.transition, p.transition)
-    driven = motion.externally_driven(motion_)
+    driven = modes.externally_driven(motion_)
     last = shutdown.over(motion_.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
     decay = limits.brake_damping(m.share.gap, m.acceptance.plausibility.delay)
@@ -115,15 +116,15 @@ def respond(robot, functions, table, flags, state, m, p):
     terms[Term.TOTAL] = torque
 
     # memory
-    failed, failure = flag(verdict.not_finite), motion.torque_failure(verdict)
-    motion_ = motion.latched(motion_, failed, failure)
+    failed, failure = flag(verdict.not_finite), modes.torque_failure(verdict)
+    motion_ = modes.latched(motion_, failed, failure)
     ext_law = external_law.disabled(ext_law, failed, failure.code)
-    stops = both(failed, motion.moves(motion_, p.motion))
+    stops = both(failed, modes.moves(motion_, p.motion))
     blended = transition.begin(blended, p.transition, both(stops, driven))
-    motion_ = motion.act(robot, motion_, p.motion, when(stops, motion.STOP, motion_.mode),
-                         when(stops, motion.STOP_FROM_REFERENCE, motion.KEEP),
-                         when(stops, motion_.fault, motion_.message), q, qd)
-    following = all_of([no(motion.no_reference(motion_)), no(silent), no(ext_law.active)])
+    motion_ = modes.act(robot, motion_, p.motion, when(stops, modes.STOP, motion_.mode),
+                        when(stops, modes.STOP_FROM_REFERENCE, modes.KEEP),
+                        when(stops, motion_.fault, motion_.message), q, qd)
+    following = all_of([no(modes.no_reference(motion_)), no(silent), no(ext_law.active)])
     m = remember(robot, functions, body, m, p, dt, q, qd, terms, report, SimpleNamespace(
         silent=silent, follows=following, healthy=no(motion_.fault.code), undisturbed=both(
             equal(undelayed_scale, 1.0), no(transition.under_way(blended)))))

@@ -68,15 +68,19 @@ class Design:
         """
         require_settings(settings)
         model = dynamics.model
-        same_gains = before is not None and _GAINS(settings) == _GAINS(before.settings)
-        same_task = before is not None and _TASK(settings) == _TASK(before.settings)
-        gains = before.gains if same_gains else make_gains(dynamics, settings)
+        if before is not None and _GAINS(settings) == _GAINS(before.settings):
+            gains = before.gains
+        else:
+            gains = make_gains(dynamics, settings)
         check_shaping(gains, model)
         per_joint('reflection.gain', settings.reflection.gain, model.joint_names)
         per_joint('collision.threshold', settings.collision.threshold or 0.0, model.joint_names)
-        return cls(settings, gains,
-                   before.task_gains if same_task else make_task_gains(dynamics, settings),
-                   Bounds.from_settings(model, settings), tolerances(settings, model.joint_names))
+        if before is not None and _TASK(settings) == _TASK(before.settings):
+            task_gains = before.task_gains
+        else:
+            task_gains = make_task_gains(dynamics, settings)
+        return cls(settings, gains, task_gains, Bounds.from_settings(model, settings),
+                   tolerances(settings, model.joint_names))
 
 
 def require_settings(settings: Settings) -> None:

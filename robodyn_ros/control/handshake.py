@@ -7,7 +7,7 @@ the effort at rest, before the arm moves. Pure: numbers in, a finding out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,5 +185,5 @@ def _angle(a, b) -> float:
     return float(np.arccos(np.clip(a @ b / sizes, -1.0, 1.0))) if sizes else np.pi
 
 
-def _names(arm: RestingArm, joints: Sequence[int]) -> str:
+def _names(arm: RestingArm, joints: Iterable[int]) -> str:
     return ', '.join(f"'{arm.model.joint_names[j]}'" for j in joints)

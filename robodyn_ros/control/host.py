@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,8 @@ class Host:
         Views of these blocks, fields by name. The program is written between two cycles only;
         `apply` handles its requests at once.
     remote : object or None
-        External loop that runs the cycle, with `submit()`; `memory` is then a copy of its memory.
+        External loop that runs the cycle, with `submit()` and `refresh()`; `memory` is then a
+        copy of its memory.
 
     """
 
@@ -48,7 +50,7 @@ class Host:
             for name, cls in BLOCKS.items())
         self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
-        self.remote = None
+        self.remote: Any = None
 
     def run(self, kind: float, now: float) -> np.ndarray:
         """Run a cycle for the state that was written; return the torque."""
@@ -63,6 +65,11 @@ class Host:
         else:
             self.remote.submit()
 
+    def refresh(self) -> None:
+        """Copy the memory of the newest cycle of an external loop."""
+        if self.remote is not None:
+            self.remote.refresh()
+
     def place(self, name: str) -> int:
         """Return the index of a field in the memory."""
         return next(entry.begin for entry in blocks.entries(
@@ -74,8 +81,9 @@ class Host:
 
         Changes nothing; for debugging, and for comparison with machine code.
         """
-        return self.made.function.interpret(
+        torque, memory = self.made.function.interpret(
             *self.made.functions.values(), self.bound.segments, *self.values.values())
+        return torque, memory
 
     def explain(self, name: str = 'memory') -> str:
         """

@@ -12,8 +12,8 @@ import numpy as np
 
 from robodyn_ros.control import friction
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.laws import FLOATING, Law, TRACKING
 from robodyn_ros.control.laws.arm import Arm
+from robodyn_ros.control.laws.table import FLOATING, Law, TRACKING
 from robodyn_ros.control.pose.task_gains import make_task_gains, SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.settings import Settings
@@ -67,7 +67,7 @@ class ControlLaw:
     gains : Gains
         Gains; may be replaced between calls.
     tracking : str
-        Tracking law, a key of `laws.TRACKING`; may be replaced between calls.
+        Tracking law, a key of `laws.table.TRACKING`; may be replaced between calls.
     effort_limit : float or (nv,)
         Limit of the torque with feedback, see `saturation`; the other terms may exceed it.
     task_gains : TaskGains, optional

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
     acceptance, collision, external_law, feedback_share, law_state, learning, light_joints, limits,
-    loads, mean_torque, motion, observer, predict, reflection, transition, walls, wrenches)
+    loads, mean_torque, modes, observer, predict, reflection, transition, walls, wrenches)
 
 
 @block
@@ -26,7 +26,7 @@ class Memory:
     reflection: reflection.Memory = part(reflection.Memory)
     observer: observer.Memory = part(observer.Memory)
     collision: collision.Memory = part(collision.Memory)
-    motion: motion.Memory = part(motion.Memory)
+    motion: modes.Memory = part(modes.Memory)
     share: feedback_share.Memory = part(feedback_share.Memory)
     walls: walls.Memory = part(walls.Memory)
     light: light_joints.Memory = part(light_joints.Memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import acceptance, motion, plausibility, velocity_check
+from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
@@ -21,25 +21,26 @@ PROBLEMS = {
     acceptance.JUMPED: _JUMP,
     acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# fields of a template: joint, unit, value, bound, time, angle (degrees), and those of `Messages`
+# fields of a template: joint, unit, speed (its unit), value, bound, time, angle (degrees), and
+# those of `Messages`
 TEMPLATES = {
-    motion.SILENT: '{cause}',
-    motion.AT_GOAL: 'the goal is reached',
-    motion.OFF_PATH: _MISSES.replace('{what}', 'position') + 'start',
-    motion.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
-    motion.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
-    motion.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
-    motion.INTERRUPTED: 'the motion is given up after a pause',
-    motion.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
-                     f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
-    motion.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
-    motion.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
-                              'not finite either; sent the last torque again',
-    motion.COLLIDED: "collision: external torque of joint '{joint}' is {value:.3g} {unit}, its "
-                     'collision.threshold is {bound:.3g} {unit}',
-    motion.AT_POSE: 'the target pose is reached',
-    motion.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
-                         '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
+    modes.SILENT: '{cause}',
+    modes.AT_GOAL: 'the goal is reached',
+    modes.OFF_PATH: _MISSES.replace('{what}', 'position') + 'start',
+    modes.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
+    modes.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
+    modes.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
+    modes.INTERRUPTED: 'the motion is given up after a pause',
+    modes.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
+                    f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
+    modes.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",
+    modes.TORQUE_NOT_FINITE: "desired torque: {value} for joint '{joint}'; gravity + damping is "
+                             'not finite either; sent the last torque again',
+    modes.COLLIDED: "collision: external torque of joint '{joint}' is {value:.3g} {unit}, its "
+                    'collision.threshold is {bound:.3g} {unit}',
+    modes.AT_POSE: 'the target pose is reached',
+    modes.OUT_OF_REACH: 'the target pose of {link} is out of reach: the reference stops '
+                        '{millimetres:.3g} mm and {degrees:.3g} degrees from it',
     acceptance.NEVER: _SILENT + 'nothing received yet{because}',
     acceptance.UNSTAMPED: _SILENT + 'silent{because}',
     acceptance.SKEWED: (_SILENT + 'stamps are {size:.3f} s {side} the clock; check time '
@@ -48,27 +49,28 @@ TEMPLATES = {
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
-        "the same state is repeated, in which joint '{joint}' moves at {value:.3g}{because}"),
+        "the same state is repeated, in which joint '{joint}' moves at {value:.3g} {speed}"
+        '{because}'),
     plausibility.ALTERNATING: (
         "joint '{joint}' hops to and fro by {value:.3g}; check for other publishers of joint "
         'states'),
-    plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g}, {percent:.0f} % of its "
-                            'velocity limit {bound:.3g}',
+    plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g} {speed}, {percent:.0f} % of its "
+                            'velocity limit {bound:.3g} {speed}',
     velocity_check.CONTRADICTED: (
         "joint '{joint}' reports a velocity that is {value:#.3g} times the change of its "
         'position; {unit_of_velocity}'),
     velocity_check.STANDING: (
-        "joint '{joint}' reports velocity {value:.3g}, and its position stands still; check its "
-        'encoder'),
+        "joint '{joint}' reports velocity {value:.3g} {speed}, and its position stands still; "
+        'check its encoder'),
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
-    motion.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
-    motion.UNATTENDED: 'stopped: the process of the controller does not react',
-    motion.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
+    modes.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
+    modes.UNATTENDED: 'stopped: the process of the controller does not react',
+    modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
 # events with which the controller, not a request, ends a motion
-ABORTS = {motion.SILENT, *_SILENCES, motion.OFF_PATH, motion.OFF_PATH_SPEED, motion.OFF_GOAL,
-          motion.OFF_GOAL_SPEED, motion.INTERRUPTED, motion.OUT_OF_REACH,
-          motion.NO_LINEAR_FEEDBACK, motion.UNATTENDED}
+ABORTS = {modes.SILENT, *_SILENCES, modes.OFF_PATH, modes.OFF_PATH_SPEED, modes.OFF_GOAL,
+          modes.OFF_GOAL_SPEED, modes.INTERRUPTED, modes.OUT_OF_REACH,
+          modes.NO_LINEAR_FEEDBACK, modes.UNATTENDED}
 _SILENCE = 'the joint states are silent'
 # ratio of velocity and change of position, and its likely cause
 _UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),
@@ -80,7 +82,7 @@ _MAX_TEXTS = 256  # of requests
 
 class Messages:
     """
-    Texts of events; those of requests have codes from `motion.REQUESTED` on.
+    Texts of events; those of requests have codes from `modes.REQUESTED` on.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ class Messages:
         self.timeout = self.goal_time = 0.0
         self._texts: dict[float, str] = {}
         self._codes: dict[str, float] = {}
-        self._next = motion.REQUESTED
+        self._next = modes.REQUESTED
 
     def code(self, text: str, referenced=()) -> float:
         """Return the code of a text; `referenced`: codes whose texts must be kept."""
@@ -124,7 +126,7 @@ class Messages:
         Parameters
         ----------
         event : namespace
-            Fields of `motion.Event`.
+            Fields of `modes.Event`.
 
         """
         code = float(event.code)
@@ -138,9 +140,11 @@ class Messages:
         if not template:  # the usual case
             return ''
         value, bound, joint = float(event.value), float(event.bound), int(event.joint)
+        unit = self._model.effort_units[joint]
         return template.format(
-            joint=self._model.joint_names[joint], unit=self._model.effort_units[joint],
-            value=value, bound=bound, time=float(event.time), link=self._link,
+            joint=self._model.joint_names[joint], unit=unit,
+            speed='m/s' if unit == 'N' else 'rad/s', value=value, bound=bound,
+            time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
             goal_time=self.goal_time, percent=100.0 * abs(value) / (bound or 1.0),
             unit_of_velocity=_scale(value),

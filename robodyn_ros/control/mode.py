@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.steps import external_law
 
 

@@ -124,7 +124,7 @@ class CommandPermission:
         """Whether the process was held up within this turn: its permission is out of date."""
         return bool(self._run('check', now))
 
-    def receive(self, now: float, guard_state: GuardState, echo: float) -> None:
+    def receive(self, now: float, guard_state: GuardState, echo: int) -> None:
         """
         Handle a message of the guard.
 
@@ -165,8 +165,8 @@ class CommandPermission:
         self._turn.commands[()], self._turn.stamp[()] = commands, self._stamp(stamp)
         return PHASES[int(self._run('heartbeat_sent', now))]
 
-    def _stamp(self, stamp: float) -> float:
-        return _NANOSECOND * (stamp - self.since)
+    def _stamp(self, stamp: int) -> float:
+        return _NANOSECOND * (stamp - (self.since or 0))
 
 
 def _function(step: Callable) -> Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, motion,
+    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, modes,
     observer, reflection, transition, walls, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
@@ -12,7 +12,7 @@ from robodyn_ros.control.steps.gains import Task
 @block
 class Program:
     acceptance: acceptance.Program = part(acceptance.Program)
-    motion: motion.Program = part(motion.Program)
+    motion: modes.Program = part(modes.Program)
     law: float = scalar('', 'Row of the law that follows references.')
     law_damping: float = scalar('1/s', 'Largest kd of that law.')
     law_stiffness: float = scalar('1/s', 'Largest kp / kd of that law.')

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.design import Design
-from robodyn_ros.control.laws import TRACKING
 from robodyn_ros.control.laws.rates import fastest
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import VELOCITY_SOURCES
 from robodyn_ros.control.steps import laws
 from robodyn_ros.model import RobotModel
@@ -55,13 +55,14 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
     walls.tolerance[()], walls.furthest[()] = limits.tolerance, limits.furthest
     walls.speed[()] = limits.recovery_speed
     plausible, judges = settings.plausibility, accepts.plausibility
-    for name, value in (('source', VELOCITY_SOURCES.index(settings.velocity_source)),
-                        ('smoothing', settings.velocity_filter), ('motion', plausible.motion),
-                        ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
-                        ('overspeed', settings.overspeed),
-                        ('overspeed_time', settings.overspeed_time),
-                        ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
-        getattr(judges, name)[...] = value
+    number: float | np.ndarray
+    for name, number in (('source', VELOCITY_SOURCES.index(settings.velocity_source)),
+                         ('smoothing', settings.velocity_filter), ('motion', plausible.motion),
+                         ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
+                         ('overspeed', settings.overspeed),
+                         ('overspeed_time', settings.overspeed_time),
+                         ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
+        getattr(judges, name)[...] = number
     accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
     accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
@@ -71,7 +72,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,
             disables: float = 0.0) -> None:
-    """Write a request of `steps.motion`, the code of its text, and the laws it disables."""
+    """Write a request of `steps.modes`, the code of its text, and the laws it disables."""
     p = program.motion
     p.kind[()], p.code[()], p.disables[()] = kind, code, disables
     p.request += 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.program_writer import request
 from robodyn_ros.control.state import FROM_STATE
-from robodyn_ros.control.steps import motion, path
+from robodyn_ros.control.steps import modes, path
 from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.jit.flags import either, equal
 from robodyn_ros.dynamics.jit.flow import Table
@@ -27,12 +27,12 @@ from robodyn_ros.trajectory import Reference, Trajectory
 
 # causes of the end of a motion
 ENDINGS = {
-    motion.SILENT: 'no joint states', motion.OFF_PATH: 'path tolerance violated',
-    motion.OFF_PATH_SPEED: 'path velocity tolerance violated',
-    motion.OFF_GOAL: 'goal tolerance violated',
-    motion.OFF_GOAL_SPEED: 'goal velocity tolerance violated',
-    motion.UNUSABLE: 'joint state not usable', motion.LAW_NOT_FINITE: 'law not finite',
-    motion.TORQUE_NOT_FINITE: 'torque not finite', motion.COLLIDED: 'collision'}
+    modes.SILENT: 'no joint states', modes.OFF_PATH: 'path tolerance violated',
+    modes.OFF_PATH_SPEED: 'path velocity tolerance violated',
+    modes.OFF_GOAL: 'goal tolerance violated',
+    modes.OFF_GOAL_SPEED: 'goal velocity tolerance violated',
+    modes.UNUSABLE: 'joint state not usable', modes.LAW_NOT_FINITE: 'law not finite',
+    modes.TORQUE_NOT_FINITE: 'torque not finite', modes.COLLIDED: 'collision'}
 
 
 class Ending(NamedTuple):
@@ -92,7 +92,8 @@ class RolloutCycle:
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
-        self.tables = {**self._made.tables, 'path': Table(path.columns(control.model.nv))}
+        self.tables: dict[str, Any] = {
+            **self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
                         for entry in blocks.entries(Memory, self._made.dimensions)}
@@ -115,7 +116,7 @@ class RolloutCycle:
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
         cut = [either(*each) for each in zip(memory.verdict.saturated,
                                              memory.verdict.rate_limited)]
-        return memory.motion.reference.q, equal(memory.motion.mode, motion.TRACK), cut
+        return memory.motion.reference.q, equal(memory.motion.mode, modes.TRACK), cut
 
     def _field(self, memory: NDArray, name: str) -> NDArray:
         """Return the numbers of a field, of one memory or of many."""
@@ -130,7 +131,7 @@ class RolloutCycle:
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm in its present state."""
         program = self.program.copy()
-        request(self._views('program', program), motion.TO_TAKE_OVER)
+        request(self._views('program', program), modes.TO_TAKE_OVER)
         return program
 
     def following(self, program: NDArray, memory: NDArray,
@@ -148,7 +149,8 @@ class RolloutCycle:
             Returns the `Trajectory` from a `Reference`.
 
         """
-        programs, rows = np.tile(program, (len(memory), 1)), []
+        programs = np.tile(program, (len(memory), 1))
+        rows: list[NDArray] = []
         changed = program.copy()
         p, known = self._views('program', changed), {}
         for own, values in zip(programs, memory):
@@ -163,7 +165,7 @@ class RolloutCycle:
                 write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
                            self._field(values, 'before')[0], self._tolerances,
                            sum(map(len, rows)))
-                request(p, motion.TO_FOLLOW)
+                request(p, modes.TO_FOLLOW)
                 rows.append(trajectory.table)
                 known[place] = changed.copy()
             own[:] = known[place]
@@ -175,5 +177,5 @@ class RolloutCycle:
                                            for name in ('code', 'joint', 'value', 'bound')])
                           for event in ('fault', 'message'))
         code, joint, value, bound = np.where(fault[:, :1] > 0.0, fault, message).T
-        code = np.where(code == motion.AT_GOAL, 0.0, np.where(code == 0.0, np.nan, code))
+        code = np.where(code == modes.AT_GOAL, 0.0, np.where(code == 0.0, np.nan, code))
         return Ending(code, joint.astype(int), value, bound)

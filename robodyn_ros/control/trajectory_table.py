@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.host import Host
-from robodyn_ros.control.steps import motion, path, stop_profile
+from robodyn_ros.control.steps import modes, path, stop_profile
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
@@ -26,17 +26,17 @@ class Paths:
     def __init__(self, host: Host):
         self._host = host
         self._memory, self._program = host.memory.motion, host.program.motion
-        self._trajectories: dict[int, Trajectory] = {}
+        self._trajectories: dict[int, Trajectory | None] = {}
 
     @property
     def pending(self) -> bool:
         """Whether a trajectory is about to begin."""
-        return bool(motion.pending(self._memory, self._program))
+        return bool(modes.pending(self._memory, self._program))
 
     @property
     def following(self) -> bool:
         """Whether a trajectory is under way, or about to begin."""
-        return bool(self._memory.mode == motion.TRACK) or self.pending
+        return bool(self._memory.mode == modes.TRACK) or self.pending
 
     @property
     def current(self) -> tuple[Trajectory | None, float]:
@@ -49,10 +49,11 @@ class Paths:
         m = self._memory
         now = m.reference
         expected = Reference(now.q.copy(), now.qd.copy(), now.qdd.copy(), now.effort.copy())
-        if ahead > 0.0 and m.mode == motion.TRACK:
+        if ahead > 0.0 and m.mode == modes.TRACK:
             trajectory, elapsed = self.current
+            assert trajectory is not None
             trajectory.sample(elapsed + ahead, expected)
-        elif ahead > 0.0 and m.mode == motion.STOP:
+        elif ahead > 0.0 and m.mode == modes.STOP:
             values = {name: np.vectorize(Ieee, otypes=[object])(numbers).tolist()
                       for name, numbers in vars(m.stop).items()}
             values['elapsed'] += ahead
@@ -61,39 +62,50 @@ class Paths:
         return expected
 
     def put(self, trajectory: Trajectory, moment: float, tolerances: Tolerances | None) -> None:
-        """Write a trajectory that begins at a moment; the request to follow it comes after."""
-        program, table = self._program, trajectory.table
-        running = self._running()
-        if running is not None:
-            first, count = int(running.row), int(running.rows)
-            kept = self._host.bound.segments[first:first + count]
-            if running is program.upcoming:
-                for name, values in vars(program.upcoming).items():
-                    getattr(program.current, name)[...] = values
-            program.current.row[()] = 0.0
-            table = np.concatenate([kept, table])
-        number = 1 + int(max(program.upcoming.number, program.current.number))
-        self._trajectories = {int(program.current.number): self._trajectories.get(
-            int(program.current.number)), number: trajectory}
+        """
+        Write a trajectory that begins at a moment; the request to follow it comes after.
+
+        Kept are the path that is followed and the one about to begin: a native loop may begin it
+        before it reads what is written here.
+        """
+        program, table = self._program, [trajectory.table]
+        kept = [(self._running(), program.current)]
+        if self.pending:
+            kept.append((program.upcoming, program.replaced))
+        else:
+            program.replaced.number[()] = 0.0
+        for source, place in kept:
+            if source is None:
+                continue
+            first, row = int(source.row), sum(map(len, table[:-1]))
+            table.insert(-1, self._host.bound.segments[first:first + int(source.rows)])
+            for name, values in vars(source).items():
+                getattr(place, name)[...] = values
+            place.row[()] = row
+        number = 1 + int(program.upcoming.number)
+        self._trajectories[number] = trajectory
+        self._trajectories = {each: self._trajectories[each] for each in (
+            *(int(place.number) for place in (program.current, program.replaced)), number)
+            if each in self._trajectories}
         write_path(program.upcoming, number, trajectory, moment, tolerances,
-                   len(table) - len(trajectory.table))
-        self._host.bound.segments = table
+                   sum(map(len, table[:-1])))
+        self._host.bound.segments = np.concatenate(table) if len(table) > 1 else table[0]
 
     def _running(self):
         """Return the path that is followed, which may be the one written last."""
         m, program = self._memory, self._program
-        if m.mode != motion.TRACK:
+        if m.mode != modes.TRACK:
             return None
-        upcoming = m.path.number == program.upcoming.number
-        return program.upcoming if upcoming else program.current
+        return next((each for each in (program.upcoming, program.replaced)
+                     if m.path.number == each.number), program.current)
 
-    def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> motion.Event | None:
+    def unmet_goal(self, q: np.ndarray, qd: np.ndarray) -> modes.Event | None:
         """Return the event of a goal tolerance that is not met after the last point, or None."""
         m, running = self._memory, self._running()
         if running is None or m.path.elapsed < running.last:
             return None
         outcome = path.judge(m.path, running, m.reference, q, qd)
-        return None if outcome.kind == path.REACHED else motion.off_goal(outcome)
+        return None if outcome.kind == path.REACHED else modes.off_goal(outcome)
 
 
 def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, moment: float,

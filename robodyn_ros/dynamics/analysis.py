@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from robodyn_ros.dynamics.effective_mass import effective_mass, EffectiveMass, r
 from robodyn_ros.dynamics.jit.kernel import as_doubles
 from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.model import RobotModel
 
 
 class VelocityForces(NamedTuple):
@@ -37,6 +38,13 @@ class Analysis:
 
     Arrays and batches are as in `Dynamics`.
     """
+
+    # of `Dynamics`
+    model: RobotModel
+    nv: int
+    _call: Any
+    jacobian: Any
+    mass_matrix: Any
 
     # --- velocity forces --------------------------------------------------------------------
 

@@ -46,7 +46,8 @@ def base_parameters(regressors: NDArray, tolerance: float) -> BaseParameters:
     # R_kk is the distance of column k from the span of the columns before it
     independent = np.abs(np.diag(np.linalg.qr(scaled, mode='r'))) > tolerance
     ordered = np.hstack([scaled[:, independent], scaled[:, ~independent]])
-    R, n = np.linalg.qr(ordered, mode='r'), np.count_nonzero(independent)
+    R: np.ndarray = np.asarray(np.linalg.qr(ordered, mode='r'))
+    n = int(np.count_nonzero(independent))
     columns, dependent = relevant[independent], relevant[~independent]
     shares = np.linalg.solve(R[:n, :n], R[:n, n:]) * size[dependent] / size[columns, None]
     shares[np.abs(shares) < tolerance * np.abs(shares).max(initial=0.0)] = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import getattr_static
 from pathlib import Path
 from types import MethodType
-from typing import NamedTuple
+from typing import Any, cast, Literal, NamedTuple
 import warnings
 
 import numpy as np
@@ -56,7 +56,7 @@ _UNPACKED = {
     'potential_energy': (algorithms.potential_energy, ('q',), (1,)),
     'velocity_forces': (velocity_forces, ('q', 'qd'), (2, 'nv')),
 }
-_METHODS = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
+_METHODS: dict[str, tuple[Any, Any, Any]] = {**_OF_ARRAYS, **_OF_LINK, **_UNPACKED}
 METHODS, METHODS_OF_LINK = tuple(_METHODS), tuple(_OF_LINK)
 # checks of results that are not finite
 _REVIEWS = {'forward_dynamics': '_review_acceleration',
@@ -86,7 +86,7 @@ class as_builtin:  # noqa: N801  (a decorator)
     def __init__(self, method: Callable):
         self._method = method
 
-    def __get__(self, dynamics: CompiledMethods | None, owner: type | None = None) -> Callable:
+    def __get__(self, dynamics: Any, owner: type | None = None) -> Callable:
         if dynamics is None:
             return self._method
         method, name = MethodType(self._method, dynamics), self._method.__name__
@@ -97,8 +97,8 @@ class as_builtin:  # noqa: N801  (a decorator)
 class CompiledMethods:
     """Part of `Dynamics` that compiles and finds the kernels of its methods."""
 
-    def __init__(self, model: RobotModel, backend: str = 'auto', cache: Path | bool | None = None,
-                 threads: int = 1):
+    def __init__(self, model: RobotModel, backend: str = 'auto',
+                 cache: Path | Literal[False] | None = None, threads: int = 1):
         if backend not in _BACKENDS:
             raise ArgumentError(f'backend {backend!r} is none of {", ".join(_BACKENDS)}')
         if not isinstance(threads, int) or threads < 1:
@@ -287,7 +287,9 @@ class CompiledMethods:
             function = self._find(name, link)
         if link is not None and name in self._fastcalls:
             # a string object that the built-in function does not have yet
-            self._fastcalls[name].bind_link(link, self._kernels[name, link].code)
+            code = self._kernels[name, link].code
+            assert code is not None
+            self._fastcalls[name].bind_link(link, code)
         return function(*arrays) if out is None else function(*arrays, out=out)
 
     def _find(self, name: str, link: str | None = None) -> Callable:
@@ -310,7 +312,7 @@ class CompiledMethods:
         checks = {'finite': True, 'review': self._review_of(name)}
         if name not in _OF_LINK:
             return self._make_kernel(algorithm, arguments, shape, name, **checks)
-        frame = self.frame(link)
+        frame = self.frame(cast(str, link))
 
         def of_link(tree, runtime, *arrays):
             return algorithm(tree, runtime, *arrays, frame)

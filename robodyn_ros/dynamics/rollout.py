@@ -150,7 +150,7 @@ class Rollout:
                      inputs.ctypes.data, steps * m if inputs.ndim == 3 else 0, m,
                      records.ctypes.data, *passed(self.tables.values(), arrays))
 
-        run.code = code  # keeps it loaded
+        setattr(run, 'code', code)  # keeps it loaded
         return run
 
     def _make_one(self) -> Callable:
@@ -165,7 +165,7 @@ class Rollout:
                      constants.ctypes.data, inputs.ctypes.data, m, records.ctypes.data,
                      *passed(self.tables.values(), arrays))
 
-        run.code = code
+        setattr(run, 'code', code)
         return run
 
     def _table_types(self) -> list:
@@ -184,7 +184,7 @@ class Rollout:
 
 def _doubles(name: str, array: ArrayLike, rows: str | None, size: int) -> NDArray:
     try:
-        converted = np.require(array, np.float64, 'CA')
+        converted = np.require(array, np.float64, ['C', 'A'])
     except (TypeError, ValueError) as error:
         raise ArgumentError(f'{name} is not an array of numbers: {error}', name=name) from error
     if converted.shape[-1:] != (size,) or rows and converted.ndim != 2:

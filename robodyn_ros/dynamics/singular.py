@@ -33,7 +33,7 @@ def raise_if_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     matrices = M.reshape(-1, *M.shape[-2:])
     matrices = matrices[np.isfinite(matrices).all(axis=(1, 2))]
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    zero = (diagonal <= 0.0).any(axis=1)
+    zero: np.ndarray = np.any(diagonal <= 0.0, axis=1)
     # scaled to a unit diagonal, because the units of its elements differ
     scale = 1.0 / np.sqrt(np.where(zero[:, None], 1.0, diagonal))
     values, vectors = np.linalg.eigh(scale[:, :, None] * matrices * scale[:, None, :])
@@ -43,7 +43,7 @@ def raise_if_singular(M: NDArray, joint_names: Sequence[str]) -> None:
     row = singular[0]
     part = np.abs(vectors[row, :, 0])
     massless = diagonal[row] <= 0.0 if zero[row] else part > _INVOLVED * part.max()
-    names = [f"'{joint_names[j]}'" for j in np.flatnonzero(massless)]
+    names = [f"'{joint_names[j]}'" for j in map(int, np.flatnonzero(massless))]
     who = f'joint {names[0]} moves' if len(names) == 1 else (
         f'joints {", ".join(names)} ' + ('move' if zero[row] else 'make a motion that moves'))
     raise ArgumentError(

@@ -8,7 +8,7 @@ from robodyn_ros.control.blocks import size
 from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
-from robodyn_ros.control.steps import external_law, laws, motion
+from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.export import c_support
 from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.c_packs import writer_of
@@ -24,13 +24,13 @@ _CONSTANTS = {
         'KIND_REQUESTS': REQUESTS, 'KIND_RECEIVED': RECEIVED, 'KIND_WAITING': WAITING,
         'KIND_DUE': DUE},
     'requests, for program.motion.kind': {
-        'TO_REST': motion.TO_REST, 'TO_FLOAT': motion.TO_FLOAT, 'TO_FOLLOW': motion.TO_FOLLOW,
-        'TO_TAKE_OVER': motion.TO_TAKE_OVER, 'TO_DEACTIVATE': motion.TO_DEACTIVATE,
-        'TO_RESUME': motion.TO_RESUME, 'TO_REACH': motion.TO_REACH},
+        'TO_REST': modes.TO_REST, 'TO_FLOAT': modes.TO_FLOAT, 'TO_FOLLOW': modes.TO_FOLLOW,
+        'TO_TAKE_OVER': modes.TO_TAKE_OVER, 'TO_DEACTIVATE': modes.TO_DEACTIVATE,
+        'TO_RESUME': modes.TO_RESUME, 'TO_REACH': modes.TO_REACH},
     'modes, in memory.motion.mode': {
-        'INACTIVE': motion.INACTIVE, 'HOLD': motion.HOLD, 'FLOAT': motion.FLOAT,
-        'TRACK': motion.TRACK, 'STOP': motion.STOP, 'REACH': motion.REACH,
-        'LINEAR': motion.LINEAR, 'CARRY': motion.CARRY},
+        'INACTIVE': modes.INACTIVE, 'HOLD': modes.HOLD, 'FLOAT': modes.FLOAT,
+        'TRACK': modes.TRACK, 'STOP': modes.STOP, 'REACH': modes.REACH,
+        'LINEAR': modes.LINEAR, 'CARRY': modes.CARRY},
     'external laws, for program.external_law.choice': {
         'NO_EXTERNAL_LAW': external_law.NONE, 'LINEAR_FEEDBACK': external_law.LINEAR},
 }
@@ -142,9 +142,12 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
     lines = ['/* Numbers of the robot and of its controller. */',
              f'#include "{prefix}_internal.h"', '', *array_lines(
                  f'const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}]', list(loads)), '']
-    for name, values in () if cycle is None else cycle.initial.items():
-        assert size(BLOCKS[name], cycle.made.dimensions) == len(values)
-        first, *rest = initialiser(BLOCKS[name], values, cycle.made.dimensions)
+    if cycle is None:
+        return _text(lines)
+    dimensions = cycle.made.dimensions
+    for name, values in cycle.initial.items():
+        assert size(BLOCKS[name], dimensions) == len(values)
+        first, *rest = initialiser(BLOCKS[name], values, dimensions)
         lines += [f'const struct {prefix}_{name} {prefix}_initial_{name} = {first}', *rest[:-1],
                   f'{rest[-1]};', '']
     return _text(lines)

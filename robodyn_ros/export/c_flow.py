@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from robodyn_ros.export.expressions import bare
 
 
@@ -98,4 +100,5 @@ def _iterated(writer, index, loop, number):
     writer.names[index] = writer.names[region.variables[number].index]
 
 
-WRITERS = {'branch': _branch, 'switch': _switch, 'iterate': _iterate, 'iterated': _iterated}
+WRITERS: dict[str, Callable] = {
+    'branch': _branch, 'switch': _switch, 'iterate': _iterate, 'iterated': _iterated}

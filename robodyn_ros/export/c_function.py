@@ -23,11 +23,11 @@ from robodyn_ros.export import c_flow, c_tables
 from robodyn_ros.export.c_text import address, order, Text
 from robodyn_ros.export.expressions import bare, CONDITIONS, enclosed, expression, literal
 from robodyn_ros.export.lines import INDENT, wrapped
-from robodyn_ros.export.places import Functions, Place
+from robodyn_ros.export.places import Array, Functions, Place, Rows, Struct
 
 LONGEST = 60    # characters of an expression that is written where it is used
 _COMPARED = ('min', 'max')  # their operands are written twice
-_WRITERS: dict[str, Callable] = {**c_flow.WRITERS, **c_tables.WRITERS}
+_WRITERS = {**c_flow.WRITERS, **c_tables.WRITERS}
 _GLUE = '~'
 _NAME = re.compile(r'[A-Za-z_][\w.]*(->[\w.]+)?')
 
@@ -50,7 +50,7 @@ class CFunction(NamedTuple):
     name: str
     program: Program
     inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    outputs: tuple[Array | Struct, ...]
 
     def head(self, end: str = '', restrict: bool = False) -> list[str]:
         """
@@ -272,11 +272,10 @@ class Writer(Text):
             operation, *operands = self.nodes[index]
             if operation in ('input', 'row', 'search', 'rows'):
                 used.add(operands[0])
-        unused = []
+        unused: list[str] = []
         for number, place in enumerate(self.function.inputs):
             if number not in used and not isinstance(place, Functions):
-                unused += [place.name] if not hasattr(place, 'count') else [
-                    place.name, place.count]
+                unused += [place.name, place.length] if isinstance(place, Rows) else [place.name]
         return unused
 
     def _find_uses(self) -> dict[int, list[Use]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import sys
-from typing import NamedTuple
+from typing import cast, NamedTuple
 
 from robodyn_ros.dynamics.jit.graph import Symbol
 from robodyn_ros.dynamics.jit.packs import CONDITIONS, Pack
@@ -161,7 +161,7 @@ class ListWriter(Writer):
         uses = [self.uses[index] for index in nodes]
         if len(text) > LONGEST or any(len(each) != 1 or each[0].user is None for each in uses):
             return False
-        places = [self.packs.of.get(each[0].user) for each in uses]
+        places = [self.packs.of.get(cast(int, each[0].user)) for each in uses]
         user = places[0].pack if places[0] is not None else None
         return (user is not None and user.operation not in (*_NAMED, *_TWICE)
                 and lanes in _runs(user)
@@ -176,7 +176,8 @@ class ListWriter(Writer):
         within, self._within = self._within, set()
         if not statements:
             return
-        count, lines, late, names = len(statements[0].nodes), [], [], {}
+        count, lines, names = len(statements[0].nodes), [], {}
+        late: list[int] = []
         for statement in statements:
             nodes, name = statement.nodes, statement.name
             targets = self._targets_of(nodes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from robodyn_ros.dynamics.jit.graph import Symbol
 from robodyn_ros.export.c_flow import begin_switch
 from robodyn_ros.export.expressions import bare
@@ -53,8 +55,8 @@ def _row(writer, index, argument, row):
     writer.names[index] = name
     writer.line(f'double {nothing}[{rows.columns}];')
     writer.line(f'const double *{name} = {nothing};')
-    writer.begin(f'if ({rows.count} > 0)')
-    writer.line(f'{name} = &{rows.name}[row_at({rows.count}, {bare(writer.operand(row))}) * '
+    writer.begin(f'if ({rows.length} > 0)')
+    writer.line(f'{name} = &{rows.name}[row_at({rows.length}, {bare(writer.operand(row))}) * '
                 f'{rows.columns}];')
     writer.otherwise()
     writer.line(f'no_numbers({nothing}, {rows.columns});')
@@ -62,7 +64,7 @@ def _row(writer, index, argument, row):
 
 
 def _rows(writer, index, argument):
-    writer.names[index] = f'((double){writer.function.inputs[argument].count})'
+    writer.names[index] = f'((double){writer.function.inputs[argument].length})'
 
 
 def _search(writer, index, argument, value, first, count, column):
@@ -70,7 +72,7 @@ def _search(writer, index, argument, value, first, count, column):
     writer.helpers.add('last_not_after')
     given = ', '.join(bare(writer.operand(each)) for each in (value, first, count))
     writer.names[index] = writer.constant(
-        'double', f'last_not_after({rows.name}, {rows.count}, {rows.columns}, {column}, {given})')
+        'double', f'last_not_after({rows.name}, {rows.length}, {rows.columns}, {column}, {given})')
 
 
-WRITERS = {'call': _call, 'row': _row, 'rows': _rows, 'search': _search}
+WRITERS: dict[str, Callable] = {'call': _call, 'row': _row, 'rows': _rows, 'search': _search}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from robodyn_ros.control import ArmController, blocks
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, REQUIRED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.export.c_function import CFunction
-from robodyn_ros.export.places import Array, Functions, Rows, Struct
+from robodyn_ros.export.places import Array, Functions, Place, Rows, Struct
 
 _LAWS = 'laws'
 _PATH = 'path'
@@ -82,10 +84,12 @@ class ExportedCycle:
         tables = {name: Functions((*rows, None) if name == _LAWS else (f'{prefix}_part_{name}',))
                   for name in made.tables}
         arguments = made.function.arguments
-        segment = int(arguments[_PATH].columns)
+        path = arguments[_PATH]
+        assert isinstance(path, Table)
+        segment = int(path.columns)
         structs = {name: Struct(name, f'{prefix}_{name}', blocks.entries(block, made.dimensions))
                    for name, block in BLOCKS.items()}
-        places = {**tables, _PATH: Rows(_PATH, segment), **structs}
+        places: dict[str, Place] = {**tables, _PATH: Rows(_PATH, segment), **structs}
         after = Struct('next', f'{prefix}_memory', blocks.entries(
             BLOCKS['memory'], made.dimensions))
         cycle = CFunction(f'{prefix}_cycle', made.function.program(),
@@ -103,7 +107,7 @@ def default_controller(dynamics: Dynamics) -> ArmController:
 def _function(name: str, function: Function, names: Sequence[str]) -> CFunction:
     """Return a function of the cycle, with these names of its arguments."""
     return CFunction(name, function.program(), tuple(
-        Array(_LOADS if each == 'runtime' else each, int(size))
+        Array(_LOADS if each == 'runtime' else each, int(cast(int, size)))
         for each, size in zip(names, function.arguments.values(), strict=True)),
         tuple(Array(each, int(size)) for each, size in function.outputs.items()))
 

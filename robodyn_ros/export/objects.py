@@ -13,6 +13,7 @@ import re
 import llvmlite.binding as llvm
 
 from robodyn_ros.dynamics.jit.codegen import function_ir, module_ir
+from robodyn_ros.dynamics.jit.flow import FunctionTable
 from robodyn_ros.dynamics.jit.machine import Ir, pointer_type
 from robodyn_ros.exceptions import KernelError, ParameterError
 from robodyn_ros.export.c_function import CFunction
@@ -131,6 +132,7 @@ def _entry(function: CFunction, pointer: str) -> list[str]:
             table = f'%t{number}'
             lines.append(f'  {table} = alloca i64, i64 {len(place.names)}')
             for row, name in enumerate(place.names):
+                assert isinstance(kind, FunctionTable)
                 signature = 'ptr' if opaque else (
                     f'void ({", ".join(["i64"] * (len(kind.inputs) + 1))})*')
                 value = f'ptrtoint ({signature} @{name}.at to i64)' if name else '0'

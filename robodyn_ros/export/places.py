@@ -80,10 +80,10 @@ class Rows(NamedTuple):
 
     def declaration(self, _constant: bool, restrict: bool) -> str:
         """Return the declaration of it as two parameters."""
-        return f'const double *{"restrict " if restrict else ""}{self.name}, int32_t {self.count}'
+        return f'const double *{"restrict " if restrict else ""}{self.name}, int32_t {self.length}'
 
     @property
-    def count(self) -> str:
+    def length(self) -> str:
         """Return the name of the number of rows."""
         return f'{self.name}_rows'
 

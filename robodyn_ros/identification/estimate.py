@@ -258,8 +258,8 @@ def _base_values(dynamics: Dynamics, fit: Fit) -> list[BaseValue]:
              for column, row in zip(columns, B)]
     rows = zip(names, B @ fit.unknowns.nominal.phi, B @ fit.physical.phi, QUANTILE * posterior,
                posterior < _UNIDENTIFIED * prior)
-    return [BaseValue(name, *map(float, numbers), bool(identified))
-            for name, *numbers, identified in rows]
+    return [BaseValue(name, float(nominal), float(physical), float(interval), bool(identified))
+            for name, nominal, physical, interval, identified in rows]
 
 
 def parameter_name(dynamics: Dynamics, column: int) -> str:

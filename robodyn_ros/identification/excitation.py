@@ -12,9 +12,10 @@ identification, 1997.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,7 +265,7 @@ class Search:
         after, motion, _ = self._best_fitted([self._improved(first, end, tick), first])
         return Excitation(motion, before, after, self.share(motion, _CHECKS))
 
-    def _best_fitted(self, numbers: Sequence[NDArray]) -> tuple[float, Fourier, NDArray]:
+    def _best_fitted(self, numbers: Iterable[NDArray]) -> tuple[float, Fourier, NDArray]:
         """Return condition number, motion and numbers of the best one within the bounds."""
         found, error = [], None
         for x in numbers:
@@ -273,12 +274,12 @@ class Search:
                 found.append((self.condition(motion), motion, x))
             except TrajectoryError as failed:
                 error = error or failed
-        if not found:
+        if error is not None and not found:
             raise error
         return min(found, key=lambda each: each[0])
 
     def _improved(self, x: NDArray, end: float, tick: Callable[[float], None]) -> NDArray:
-        best = [self.cost(x), x]
+        best: list[Any] = [self.cost(x), x]
 
         def evaluate(x: NDArray) -> float:
             cost = self.cost(x)

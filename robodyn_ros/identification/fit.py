@@ -14,7 +14,7 @@ ch. 12). For the inertias the second sum is the entropic distance from the URDF,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import cast, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,7 +201,8 @@ class _Problem:
 
 def _compressed(joint: Equations) -> NDArray:
     """Return the triangular factor of the equations; effort and slope are the last columns."""
-    return np.linalg.qr(np.column_stack([joint.columns, joint.effort, joint.slope]), mode='r')
+    columns = np.column_stack([joint.columns, joint.effort, joint.slope])
+    return cast(NDArray, np.linalg.qr(columns, mode='r'))
 
 
 def _rms(values: NDArray) -> float:

@@ -7,7 +7,7 @@ manipulators, 2007.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def initial_payload(dynamics: Dynamics, joints: list[Equations],
                             rcond=1e-8)[0]
     mass = max(float(found[0]), _MIN_MASS)
     com = frame.rotation.T @ (found[1:4] / mass - frame.translation)
-    com *= min(1.0, _FARTHEST / max(np.linalg.norm(com), 1e-12))
+    com *= min(1.0, _FARTHEST / max(float(np.linalg.norm(com)), 1e-12))
     ball = Payload(link, mass, com, mass * _RADIUS ** 2 * np.eye(3))
     return frame.body, ball.parameters_in_body(frame)
 
@@ -79,7 +79,7 @@ def mass_deviation(joints: list[Equations], body: int, deviation: NDArray) -> fl
     return float(np.sqrt(np.linalg.pinv(columns.T @ columns, rcond=1e-12, hermitian=True)[0, 0]))
 
 
-def _columns(joints: list[Equations], body: int, sizes: Sequence[float]) -> NDArray:
+def _columns(joints: list[Equations], body: int, sizes: Iterable[float]) -> NDArray:
     """Return weighted columns of mass, first moment, and each joint's friction and offset."""
     blocks = []
     for j, (joint, size) in enumerate(zip(joints, sizes)):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import os
-from typing import Callable
+from typing import Any, Callable
 from xml.etree import ElementTree
 
 from urdf_parser_py import urdf
@@ -94,7 +94,7 @@ def _strip_fixed(element: ElementTree.Element, warnings: WarningList) -> None:
                              element.get('name', ''))
 
 
-def _parse(kind: type, element: ElementTree.Element) -> urdf.xmlr.Object:
+def _parse(kind: Any, element: ElementTree.Element) -> urdf.xmlr.Object:
     # one element at a time, so that an error of the parser can be attributed to it
     try:
         return kind.from_xml_string(ElementTree.tostring(element, encoding='unicode'))

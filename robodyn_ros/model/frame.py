@@ -12,7 +12,7 @@ SNAP = 1e-15  # rotation entries this close to 0, 1 or -1 are set to exactly tha
 
 def read_only(value: ArrayLike, dtype: type = float) -> NDArray:
     """Return a C-contiguous copy that cannot be written to."""
-    array = np.array(value, dtype=dtype, order='C')
+    array: NDArray = np.array(value, dtype=dtype, order='C')
     array.setflags(write=False)
     return array
 

@@ -55,7 +55,7 @@ class Joint:
         return min(max(0.0, self.lower), self.upper)
 
 
-def check_type(name: str, kind: str) -> None:
+def check_type(name: str, kind: str | None) -> None:
     """Raise ModelError if the joint type is not one of URDF."""
     if kind not in TYPES:
         raise ModelError(f'joint {name!r}: type {kind!r} is not one of URDF; '

@@ -30,14 +30,14 @@ def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:
                                  'of them lead', joint=joint.name)
             seen.add(joint.name)
             path.append(joint)
-            joint = _leader(joint, joints)
+            joint = _leader(joint, joint.mimic.joint, joints)
         for follower in reversed(path):
+            assert follower.mimic is not None
             resolved[follower.name] = _chained(follower.mimic, resolved)
     return resolved
 
 
-def _leader(joint: Joint, joints: dict[str, Joint]) -> Joint:
-    name = joint.mimic.joint
+def _leader(joint: Joint, name: str, joints: dict[str, Joint]) -> Joint:
     if name not in joints:
         raise ModelError(f'joint {joint.name!r} mimics joint {name!r}, which does not exist; '
                          + near_matches(name, joints), joint=joint.name, mimic=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model.frame import Frame, read_only
@@ -73,7 +73,8 @@ class Payload:
                          j[0, 1], j[0, 2], j[1, 2]])
 
 
-def _numbers(link: str, what: str, value: object, shape: tuple[int, ...]) -> NDArray:
+def _numbers(link: str, what: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray:
+    array: NDArray | None
     try:
         array = read_only(value)
     except (TypeError, ValueError, OverflowError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import hashlib
 import os
 from types import MappingProxyType
-from typing import Mapping
+from typing import cast, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -252,7 +252,8 @@ class RobotModel:
         if self.link(link).body < 0:
             raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
                              'no joint feels its weight; name a link that moves', link=link)
-        load = Payload(link, mass, com, np.zeros((3, 3)) if inertia is None else inertia)
+        load = Payload(link, mass, cast(NDArray, com), cast(
+            NDArray, np.zeros((3, 3)) if inertia is None else inertia))  # which converts them
         slots = {old.link: old for old in self.payloads}
         slots[link] = load
         return replace(self, payloads=tuple(slots.values()))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Mapping
+from typing import Any, Mapping
 
 from robodyn_ros.exceptions import ModelError, near_matches, shown
 from robodyn_ros.model.description import Description
@@ -104,7 +104,7 @@ def _checked_locks(description: Description, joints: list[Joint], mimics: dict[s
     return positions
 
 
-def _checked_position(joint: Joint, value: object) -> float:
+def _checked_position(joint: Joint, value: Any) -> float:
     try:
         position = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError, OverflowError):

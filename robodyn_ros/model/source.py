@@ -2,11 +2,13 @@
 import os
 from pathlib import Path
 import stat
+from typing import TypeVar, Union
 
 from robodyn_ros.exceptions import ModelError, shown
 
 MAX_BYTES = 8 * 1024 * 1024
 _LEADING = '\ufeff \t\r\n'  # characters permitted before the first element
+_Text = TypeVar('_Text', str, bytes, Union[str, bytes])
 
 
 def read_source(source: str | bytes | os.PathLike) -> str | bytes:
@@ -34,7 +36,7 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     return _checked(_read_file(source), f'URDF file {shown(os.fspath(source), 200)}')
 
 
-def read_text(text: str | bytes, origin: str = 'the URDF') -> str | bytes:
+def read_text(text: _Text, origin: str = 'the URDF') -> _Text:
     """
     Check and return the XML of a URDF given as text; never read a file.
 
@@ -84,7 +86,7 @@ def _read_file(source: str | os.PathLike) -> bytes:
             'taken as the path of a file', path=name) from error
 
 
-def _checked(text: str | bytes, what: str) -> str | bytes:
+def _checked(text: _Text, what: str) -> _Text:
     if not text.strip():
         raise ModelError(f'{what} is empty; is robot_description set, did xacro succeed?')
     if len(text) > MAX_BYTES:

@@ -97,6 +97,7 @@ class _Reader:
                 line=error.lineno, column=error.offset + 1) from error
         except (ValueError, LookupError) as error:
             raise ModelError(f'the URDF cannot be decoded: {error}; save it as UTF-8') from error
+        assert self.root is not None  # expat raises for a text without an element
         return self.root
 
     def _refuse_doctype(self, name: str, *_: object) -> None:

@@ -17,6 +17,9 @@ from robodyn_ros.trajectory import TrajectoryPoint
 TURN = 2.0 * math.pi
 
 
+OTHER_JOINTS = "a message named none of the model's joints"
+
+
 class JointStateAssembler:
     """
     Assembles the state of the model's joints from messages in any order.
@@ -47,7 +50,7 @@ class JointStateAssembler:
         self._names, self._velocity_required = tuple(joint_names), velocity_required
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
-        self._reported, self._complete = np.zeros(len(self._names), dtype=bool), False
+        self._reported = np.zeros(len(self._names), dtype=bool)
         self.q, self.qd, self.effort = q, qd, effort
         self.problem = 'no message yet'
         self.refused = 0
@@ -60,8 +63,7 @@ class JointStateAssembler:
         if repeated:
             return self.refuse(f"joint '{repeated}' is named twice in one message")
         if not target.size:
-            if not self._complete:  # later such messages are of another robot
-                self.problem = "a message named none of the model's joints"
+            self.problem = OTHER_JOINTS
             return False
         position, velocity = sample.position, sample.velocity
         count = len(sample.name)
@@ -77,7 +79,7 @@ class JointStateAssembler:
         self.effort[target] = sample.effort[source] if has_effort else math.nan
         if target.size < self.q.size and not self._all_reported(target):
             return False
-        self._complete, self.problem = True, ''
+        self.problem = ''
         return True
 
     def refuse(self, problem: str) -> bool:

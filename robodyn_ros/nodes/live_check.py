@@ -151,7 +151,7 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
 def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None],
              first: bool = False) -> list[SeenState]:
     """Return the messages until a time, or only the first one."""
-    found = []
+    found: list[SeenState] = []
     while (left := end - time.monotonic()) > 0.0 and not (first and found):
         message = states.wait(min(left, _POLL))
         if message is not None:
@@ -168,7 +168,7 @@ def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] 
     known = {f'{space.rstrip("/")}/{each}' for each, space in node.get_node_names_and_namespaces()}
     if name not in known:
         return None
-    client = node.create_client(GetParameters, f'{name}/get_parameters')
+    client: Any = node.create_client(GetParameters, f'{name}/get_parameters')
     try:
         if not run(node, client.service_is_ready, _TIMEOUT):
             return None

@@ -12,9 +12,11 @@ from robodyn_ros.model import Payload
 def payload_from(message: InertiaStamped) -> Payload:
     """Return the payload in a message; raise if it names no link or is not physical."""
     inertia = message.inertia
-    return Payload(link_of(message, 'holds it'), inertia.m, vector(inertia.com), np.array([
+    about_com = np.array([
         [inertia.ixx, inertia.ixy, inertia.ixz], [inertia.ixy, inertia.iyy, inertia.iyz],
-        [inertia.ixz, inertia.iyz, inertia.izz]]))
+        [inertia.ixz, inertia.iyz, inertia.izz]])
+    return Payload(link_of(message, 'holds it'), inertia.m, np.array(vector(inertia.com)),
+                   about_com)
 
 
 def payload_message(payload: Payload) -> InertiaStamped:

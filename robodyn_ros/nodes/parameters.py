@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult)
+from rclpy.exceptions import ParameterNotDeclaredException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
@@ -29,6 +30,13 @@ _MAX_NAMED = 10  # unknown parameters that are named in one message
 # set by ROS itself on any node
 _BUILT_IN = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 T = TypeVar('T')
+
+
+class _Unknown(ParameterNotDeclaredException):
+    """Refusal of a parameter, with the reason that services answer."""
+
+    def __init__(self, reason: str):
+        Exception.__init__(self, reason)
 
 
 class Parameters(Generic[T]):
@@ -152,9 +160,14 @@ class Parameters(Generic[T]):
         Convert whole numbers to floats, as `ros2 param set node step 1` sends them.
 
         Checks that ROS would make, with the name alone in their message, are left to `_on_set`.
+        Raises `_Unknown` for a parameter that the node does not have.
         """
-        declared = all(self._node.has_parameter(each.name) for each in given)
-        for described, _ in self._descriptors(given) if declared else ():
+        unknown = [each.name for each in given if not self._node.has_parameter(each.name)]
+        if unknown:
+            raise _Unknown('; '.join(
+                f'there is no parameter {shown(name)}: {near_matches(name, self.table)}'
+                for name in unknown[:_MAX_NAMED]))
+        for described, _ in self._descriptors(given):
             described.read_only = False
             described.floating_point_range, described.integer_range = [], []
         return [self._as_declared(each) for each in given]

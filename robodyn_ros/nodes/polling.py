@@ -72,7 +72,8 @@ class PolledSubscription:
         self._subscription = node.create_subscription(
             message, topic, _never, qos, callback_group=PolledGroup())
         self._handle = self._subscription.handle
-        self._wait_set = WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+        context: Any = node.context.handle  # None only before rclpy.init
+        self._wait_set = WaitSet(1, 0, 0, 0, 0, 0, context)
         self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''

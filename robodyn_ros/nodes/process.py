@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Callable, Sequence
+from typing import Callable, Sequence, TypeVar
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -25,6 +25,9 @@ from robodyn_ros.exceptions import ParameterError, RobodynError, shown
 
 USER_MISTAKE = 2
 TEARDOWN_LIMIT = 5.0  # s for the shutdown of ROS, after which the process exits
+
+
+_Node = TypeVar('_Node', bound=Node)
 
 
 class StopRequest:
@@ -110,8 +113,8 @@ def run_until_stopped(node: Node, stop: StopRequest) -> None:
     run(node, lambda: stop.requested)
 
 
-def run_process(name: str, make_node: Callable[[StopRequest], Node],
-                work: Callable[[Node, StopRequest], None] = run_until_stopped,
+def run_process(name: str, make_node: Callable[[StopRequest], _Node],
+                work: Callable[[_Node, StopRequest], None] = run_until_stopped,
                 args: Sequence[str] | None = None) -> int:
     """
     Run the process of a node, and return its exit code.

@@ -2,6 +2,8 @@
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+_STATES = 4  # states that can wait: those of a gripper must not displace the arm's
+
 
 def newest(depth: int = 1) -> QoSProfile:
     """
@@ -12,6 +14,11 @@ def newest(depth: int = 1) -> QoSProfile:
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth,
                       reliability=ReliabilityPolicy.BEST_EFFORT,
                       durability=DurabilityPolicy.VOLATILE)
+
+
+def joint_states() -> QoSProfile:
+    """Return the profile of subscriptions of joint states; a gripper may report on their topic."""
+    return newest(_STATES)
 
 
 def reliable(depth: int = 1) -> QoSProfile:

@@ -9,12 +9,13 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import contextlib
 import ctypes
 import gc
 import os
 import threading
+from typing import Any
 
 from rclpy.node import Node
 
@@ -63,6 +64,8 @@ def enter_realtime(values: RealtimeSettings, python: bool = True
 
     """
     granted, refused = [], []
+    value: Any
+    apply: Callable[[Any, Sequence[int]], str]
     for value, apply in ((values.processors, _set_processors),
                          (values.lock_memory, _lock_memory),
                          (values.priority, _set_priority)):
@@ -81,12 +84,15 @@ def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True
         node.get_logger().info(text)
     for text in refused:
         node.get_logger().warning(text)
+    gc.unfreeze()  # a configuration before this one may have left garbage
     gc.collect()  # slow, hence before an arm is held
     gc.freeze()
 
 
 def configure_thread(thread: int, values: RealtimeSettings) -> None:
     """Apply the settings to a new thread; refusals were logged before."""
+    value: Any
+    apply: Callable[[Any, Sequence[int]], str]
     for value, apply in ((values.processors, _set_processors),
                          (values.priority, _set_priority)):
         if value:

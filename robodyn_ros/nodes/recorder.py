@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
@@ -214,11 +214,11 @@ class Recorder:
         if self._on_poll is not None:
             self._on_poll()
 
-    def wait(self, until: Callable[[], bool] | None = None, timeout: float = 1.0) -> bool:
+    def wait(self, until: Callable[[], object] | None = None, timeout: float = 1.0) -> bool:
         """Record until a condition holds, at most `timeout` s; return whether it holds."""
         def done() -> bool:
             self.collect()
-            return until is not None and until()
+            return until is not None and bool(until())
 
         return run(self._node, done, timeout, _POLL)
 
@@ -240,7 +240,7 @@ class Recorder:
         if not response.success:
             raise StateError(f'the controller refused ~/{name}: {response.message}')
 
-    def set_parameter(self, node: str, name: str, value: float | Sequence[float]) -> None:
+    def set_parameter(self, node: str, name: str, value: Any) -> None:
         """Set a parameter of a node; raise as `call_service`."""
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg()])
@@ -249,7 +249,7 @@ class Recorder:
             raise StateError(f'{node} refused parameter {name}: {result.reason}')
 
     def _call(self, kind: type, name: str, request):
-        client = self._node.create_client(kind, name)
+        client: Any = self._node.create_client(kind, name)
         try:
             if self.wait(client.service_is_ready, _TIMEOUT):
                 future = client.call_async(request)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import math
 import time
+from typing import Any
 
 from rclpy.node import Node
 
@@ -102,7 +103,7 @@ class CallbackProbe:
     def __init__(self, node: Node):
         self._node, self.found = node, False
         self._sizes: list[int] = []
-        self._wait_set: WaitSet | None = None
+        self._wait_set: Any = None
 
     def ready(self) -> bool:
         """Return whether a callback is waiting."""
@@ -112,13 +113,16 @@ class CallbackProbe:
     def wait(self, timeout: float) -> None:
         """Wait for a callback, at most `timeout` seconds."""
         node = self._node
-        entities = (
+        entities: tuple[list, ...] = (
             [each for each in node.subscriptions if each.callback_group.can_execute(each)],
             list(node.guards), list(node.timers), list(node.clients), list(node.services))
         sizes = [len(each) for each in entities]
         if sizes != self._sizes:
             self._sizes = sizes
-            self._wait_set = WaitSet(*sizes, 0, node.context.handle)
+            subscriptions, guards, timers, clients, services = sizes
+            context: Any = node.context.handle
+            self._wait_set = WaitSet(
+                subscriptions, guards, timers, clients, services, 0, context)
         wait_set = self._wait_set
         wait_set.clear_entities()
         for kind, group in zip(self._KINDS, entities):

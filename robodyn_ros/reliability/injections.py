@@ -8,7 +8,7 @@ import math
 import re
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 import zlib
 
 import numpy as np
@@ -115,9 +115,11 @@ def crowded(testbed: Testbed, draw: Draw) -> None:
 
 def network_cut(testbed: Testbed, draw: Draw) -> None:
     """Cut the link between the hosts of controller and arm."""
-    testbed.network.cut()
+    network = testbed.network
+    assert network is not None
+    network.cut()
     testbed.wait(draw.duration)
-    testbed.network.restore()
+    network.restore()
 
 
 # --- the arm --------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def second_publisher(testbed: Testbed, draw: Draw) -> None:
 
 def bad_trajectories(testbed: Testbed, draw: Draw) -> Sequence[str]:
     """Send trajectories with every defect."""
-    from robodyn_ros.reliability import fault_publisher  # needs ROS
+    from robodyn_ros.nodes import fault_publisher  # needs ROS
     missing = []
     for words, message in fault_publisher.bad_trajectories(
             testbed.model, testbed.motion.start, draw.joints[0]):
@@ -228,7 +230,7 @@ def bad_trajectories(testbed: Testbed, draw: Draw) -> Sequence[str]:
     return missing
 
 
-def bad_parameters(nv: int) -> list[tuple[str, str, object]]:
+def bad_parameters(nv: int) -> list[tuple[str, str, Any]]:
     """Return (node, name, value) of parameter changes that must be refused while the arm moves."""
     nan = math.nan
     return [('controller', name, value) for name, value in (

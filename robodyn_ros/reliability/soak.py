@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import Criterion, number
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.exceptions import StateError
 
 if TYPE_CHECKING:  # the testbed needs ROS

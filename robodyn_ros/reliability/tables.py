@@ -22,7 +22,7 @@ def row(outcome: Outcome) -> str:
     """Return one line about a run."""
     figures, result = outcome.figures, _VERDICTS[outcome.passed]
     failed = _failed(outcome)
-    if figures is None or failed:
+    if figures is None or outcome.recording is None or failed:
         return '; '.join([result, *failed])
     rest = figures.rest if math.isfinite(figures.rest) else math.nan
     return (f'{result}  at {100 * figures.speed_at_fault:.0f} % speed, rest {number(rest)} s, '
@@ -71,7 +71,7 @@ def _cells(name: str, runs: Sequence[Outcome]) -> list[str]:
 
     # s after the end of the fault
     rest = [max(each.figures.rest - each.recording.lasted, 0.0)
-            for each in runs if each.figures]
+            for each in runs if each.figures and each.recording]
     return [name, str(sum(each.passed is True for each in runs)), str(len(runs)),
             worst(lambda each: 100.0 * each.torque), worst(lambda each: 100.0 * each.step),
             worst(lambda each: 100.0 * each.speed), worst(lambda each: each.gap),
@@ -126,7 +126,7 @@ def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> str:
              'attempts': each.attempts, 'draw': asdict(each.draw),
              'figures': asdict(each.figures) if each.figures else None,
              'recovery': each.recording.recovery if each.recording else None,
-             'told': each.recording.first_warning if each.recording else None,
+             'first_warning': each.recording.first_warning if each.recording else None,
              'failed': _failed(each)}
             for each in outcomes]
     return json.dumps(_finite({'skipped': skipped, 'runs': runs}), indent=1) + '\n'

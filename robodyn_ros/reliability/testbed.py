@@ -17,9 +17,9 @@ from robodyn_ros.cli.processes import Child
 from robodyn_ros.cli.session import Session, STIFFNESS
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
-from robodyn_ros.reliability.fault_recorder import FaultRecorder
 from robodyn_ros.reliability.judge import STILL
 from robodyn_ros.reliability.network import Network
 

@@ -109,7 +109,7 @@ class JumpDetector:
     def _joints_exchanged(self, q: np.ndarray, slack: np.ndarray) -> bool:
         """Return whether the positions are the last ones, permuted."""
         moved = np.abs(q - self._last) > _NEAR * slack
-        return np.count_nonzero(moved) > 1 and bool(np.all(
+        return bool(np.count_nonzero(moved) > 1 and np.all(
             np.abs(np.sort(q[moved]) - np.sort(self._last[moved])) <= slack[moved].min()))
 
     def _restart(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:

@@ -133,8 +133,8 @@ def limit_rate(torque: np.ndarray, previous: np.ndarray, step: np.ndarray,
 
 
 def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-                    damping: np.ndarray, time_constant: float = 0.1, softness: float = 0.02,
-                    out: np.ndarray | None = None) -> np.ndarray:
+                    damping: np.ndarray | float, time_constant: float = 0.1,
+                    softness: float = 0.02, out: np.ndarray | None = None) -> np.ndarray:
     """
     Return the torque that brakes outward motion near the position limits.
 
@@ -154,7 +154,7 @@ def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.
         Measured state.
     lower, upper : (nv,)
         Limits, infinite where there are none.
-    damping : (nv,)
+    damping : float or (nv,)
         Damping of the excess speed, in N m s/rad or N s/m.
     time_constant : float
         Seconds in which a joint may reach its limit.

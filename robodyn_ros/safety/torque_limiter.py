@@ -1,8 +1,9 @@
 """
-Supervision of the torque: rate limit, clamp, finite check.
+Supervision of the torque of a guard: rate limit, clamp, finite check.
 
-The torque sent is always finite, within the effort limits, and no further
-from the last torque than the rate limit allows.
+The torque sent is always finite, within the effort limits, and no further from the last torque
+than the rate limit allows. The control cycle has its own limits, `control.steps.limits`: the guard
+imports nothing of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from robodyn_ros.safety.limits import clamp_effort, limit_rate
 
 
 @dataclass(slots=True, eq=False)
-class Verdict:
+class LimiterReport:
     """
     Result of one supervision; the supervisor reuses one object.
 
@@ -75,7 +76,7 @@ class TorqueLimiter:
         self._slowed = np.zeros(nv)
         self._out = np.zeros(nv)
         self._finite = np.zeros(nv, dtype=bool)
-        self._verdict = Verdict(np.zeros(nv, dtype=bool), np.zeros(nv, dtype=bool), None)
+        self._report = LimiterReport(np.zeros(nv, dtype=bool), np.zeros(nv, dtype=bool), None)
 
     @property
     def last(self) -> np.ndarray:
@@ -111,9 +112,9 @@ class TorqueLimiter:
         self._lowering = True
 
     def supervise(self, desired: np.ndarray, fallback: np.ndarray,
-                  dt: float) -> tuple[np.ndarray, Verdict]:
+                  dt: float) -> tuple[np.ndarray, LimiterReport]:
         """
-        Return the torque to send and a verdict, both overwritten by the next call.
+        Return the torque to send and a report, both overwritten by the next call.
 
         Parameters
         ----------
@@ -125,23 +126,23 @@ class TorqueLimiter:
             Seconds since the last call; if not above 0, the last torque is kept.
 
         """
-        verdict = self._verdict
-        verdict.fault = None
+        report = self._report
+        report.fault = None
         torque = self._usable(desired, fallback)
         if dt > 0.0:
             np.multiply(self._rate, min(dt, self._max_dt), out=self._step)
         else:
             self._step.fill(0.0)
-        limit_rate(torque, self._last, self._step, self._slowed, verdict.rate_limited)
+        limit_rate(torque, self._last, self._step, self._slowed, report.rate_limited)
         if self._lowering:
             self._lower()
-        clamp_effort(self._slowed, self._bound, self._out, verdict.saturated)
+        clamp_effort(self._slowed, self._bound, self._out, report.saturated)
         if self._is_finite(self._out):
             self._last[:] = self._out
         else:
-            verdict.fault = 'the supervised torque is not finite; the last one is sent again'
+            report.fault = 'the supervised torque is not finite; the last one is sent again'
             self._out[:] = self._last
-        return self._out, verdict
+        return self._out, report
 
     def _lower(self) -> None:
         """Lower the bound towards the new limit at the rate limit."""
@@ -151,11 +152,11 @@ class TorqueLimiter:
     def _usable(self, desired, fallback):
         if self._is_finite(desired):
             return desired
-        self._verdict.fault = f'desired torque: {self._describe(desired)}; sent gravity + damping'
+        self._report.fault = f'desired torque: {self._describe(desired)}; sent gravity + damping'
         if self._is_finite(fallback):
             return fallback
-        self._verdict.fault = (f'desired torque: {self._describe(desired)}; gravity + damping: '
-                               f'{self._describe(fallback)}; sent the last torque again')
+        self._report.fault = (f'desired torque: {self._describe(desired)}; gravity + damping: '
+                              f'{self._describe(fallback)}; sent the last torque again')
         return self._last
 
     def _is_finite(self, torque) -> bool:

@@ -36,19 +36,20 @@ class Controller(Protocol):
 
     Attributes
     ----------
-    key : str
+    key : str or None
         Identifier of all code that `compute_torque` and `tracking` compile to.
     memory, program : (k,) array
         Initial values; the loop uses their lengths.
-    tables : mapping of str to Table or FunctionTable
-        Lookup tables of `compute_torque`.
 
     """
 
-    key: str
+    key: str | None
     memory: NDArray
     program: NDArray
-    tables: Mapping[str, Argument]
+
+    @property
+    def tables(self) -> Mapping[str, Argument]:
+        """Return the lookup tables of `compute_torque`."""
 
     def compute_torque(self, tables, now, q, qd, effort, memory, program):
         """Return the torque and the next memory, as scalars; `tables` by name."""

@@ -153,8 +153,9 @@ def _filled(value: float, *fields: str):
     """Return a function that replaces fields of a report by a number."""
     def fill(fault: Fault, report: StateReport) -> StateReport:
         chosen = [not fault.joints or name in fault.joints for name in report.names]
-        return replace(report, **{field: np.where(chosen, value, getattr(report, field))
-                                  for field in fields})
+        values: dict[str, Any] = {field: np.where(chosen, value, getattr(report, field))
+                                  for field in fields}
+        return replace(report, **values)
     return fill
 
 
@@ -165,7 +166,7 @@ def _swap(fault: Fault, report: StateReport) -> StateReport:
 
 
 def _missing(fault: Fault, report: StateReport) -> StateReport:
-    return report.subset(i for i, name in enumerate(report.names) if name not in fault.joints)
+    return report.subset([i for i, name in enumerate(report.names) if name not in fault.joints])
 
 
 def _duplicate(fault: Fault, report: StateReport) -> StateReport:
@@ -174,9 +175,10 @@ def _duplicate(fault: Fault, report: StateReport) -> StateReport:
 
 
 def _extra(_fault: Fault, report: StateReport) -> StateReport:
-    return replace(report, names=('unknown_joint', *report.names), **{
-        field: np.concatenate([[9.9], getattr(report, field)])
-        for field in ('position', 'velocity', 'effort')})
+    position, velocity, effort = (np.concatenate([[9.9], each]) for each in (
+        report.position, report.velocity, report.effort))
+    return replace(report, names=('unknown_joint', *report.names), position=position,
+                   velocity=velocity, effort=effort)
 
 
 def _reorder(_fault: Fault, report: StateReport) -> StateReport:

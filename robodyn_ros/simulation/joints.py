@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,10 +118,11 @@ class JointPhysics:
             Fields of this class, one number per joint or one for all; None is ignored.
 
         """
-        values = {'effort_limit': model.effort_limit, 'damping': model.damping,
-                  'friction': model.friction, 'armature': 0.0, 'stribeck_velocity': 0.05,
-                  'presliding': 1e-5, 'motor_bandwidth': math.inf, 'backlash': 0.0,
-                  'lower': model.lower, 'upper': model.upper}
+        values: dict[str, Any] = {
+            'effort_limit': model.effort_limit, 'damping': model.damping,
+            'friction': model.friction, 'armature': 0.0, 'stribeck_velocity': 0.05,
+            'presliding': 1e-5, 'motor_bandwidth': math.inf, 'backlash': 0.0,
+            'lower': model.lower, 'upper': model.upper}
         values.update({name: value for name, value in given.items() if value is not None})
         names = model.joint_names
         limit, friction, armature = (_per_joint(name, values[name], names)
@@ -142,7 +144,8 @@ class JointPhysics:
         for part in ('bristle', 'gear'):
             stiffness = derived.get(f'{part}_stiffness', self.gear_stiffness)
             derived[f'{part}_damping'] = stops.critical_damping(stiffness, self.inertia)
-        rows = [derived.get(name, getattr(self, name, None)) for name in Constants._fields]
+        rows = [derived[name] if name in derived else getattr(self, name)
+                for name in Constants._fields]
         return np.append(np.concatenate(rows), step)
 
     @property

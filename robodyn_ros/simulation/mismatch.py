@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,7 +110,7 @@ def _body(model: RobotModel, link: str, what: str) -> int:
                         f'mass is part of that one; name {model.body_names[body]!r}', link=link)
 
 
-def _checked_scale(of: str, value: object) -> float:
+def _checked_scale(of: str, value: Any) -> float:
     try:
         scale = float(value)
     except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,7 +83,8 @@ class Plant:
         self.dynamics = Dynamics(model) if dynamics is None else dynamics
         self._state = np.ones(state_size(self.nv))
         self._rows = State(*self._state[:-1].reshape(-1, self.nv))
-        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = self._rows[:6]
+        rows: Any = self._rows
+        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = rows[:6]
         self.gap, self.gap_rate = self._rows.gap, self._rows.gap_rate
         self.options: dict[str, str | bool] = {}
         self.external = np.zeros(self.nv)

@@ -104,4 +104,5 @@ class PlantRollout:
         constants = np.concatenate([plant.constants, plant.external])
         state, records = self._run(state, constants, torques, every, threads)
         rows = records.reshape(*records.shape[:2], 4, nv)
-        return RolloutResult(*np.moveaxis(rows, 2, 0), state[:, -1] != 0.0)
+        q, qd, qdd, applied = (rows[:, :, k] for k in range(4))
+        return RolloutResult(q, qd, qdd, applied, state[:, -1] != 0.0)

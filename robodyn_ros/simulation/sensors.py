@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, fields
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import ArgumentError, shown
 
@@ -51,12 +52,12 @@ class SensorSettings:
 
     """
 
-    resolution: ArrayLike = 0.0
-    position_bias: ArrayLike = 0.0
-    effort_bias: ArrayLike = 0.0
-    position_noise: ArrayLike = 0.0
-    velocity_noise: ArrayLike = 0.0
-    effort_noise: ArrayLike = 0.0
+    resolution: Any = 0.0
+    position_bias: Any = 0.0
+    effort_bias: Any = 0.0
+    position_noise: Any = 0.0
+    velocity_noise: Any = 0.0
+    effort_noise: Any = 0.0
     delay: float = 0.0
     dropout: float = 0.0
     differentiate: bool = False

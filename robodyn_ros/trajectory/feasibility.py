@@ -57,7 +57,7 @@ def check_feasibility(
     share = np.abs(needed) / limit
     # a torque that is not finite is never available
     share[~np.isfinite(needed)] = np.inf
-    i, j = np.unravel_index(np.argmax(share), share.shape)
+    i, j = map(int, np.unravel_index(np.argmax(share), share.shape))
     if share[i, j] <= 1.0:
         return
     name, time = joint_names[j], float(path.times[i])

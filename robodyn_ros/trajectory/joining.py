@@ -8,6 +8,8 @@ difference is therefore faded out along the first points.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from robodyn_ros.trajectory.reference import Reference
@@ -17,7 +19,7 @@ _FADE = 0.5      # s, duration of the fade
 _LARGEST = 0.1   # rad or m, largest difference that is faded out
 
 
-def join(times: np.ndarray, rows, start: Reference) -> list:
+def join(times: np.ndarray, rows, start: Reference) -> tuple[Any, Any, Any, Any]:
     """
     Return positions, velocities, accelerations and efforts that start from the reference.
 

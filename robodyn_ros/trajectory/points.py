@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
                        'it in parts', value=len(points), limit=_MAX_POINTS)
     times = _times(points)
     count, nv = len(points), len(model_names)
-    arranged = []
+    arranged: list[Any] = []
     for name in FIELDS:
         values = _field(name, joint_names, points)
         if values is None:

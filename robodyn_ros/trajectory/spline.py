@@ -54,7 +54,8 @@ class Trajectory:
     def __init__(self, times, blocks, begin: Reference, end: Reference):
         self.times = tuple(float(t) for t in times)
         self._first, self._last = self.times[0], self.times[-1]
-        self._blocks, self._table = blocks, None
+        self._blocks = blocks
+        self._table: np.ndarray | None = None
         self.begin, self.end = begin, end
         self.duration = self._last
         self.nv = begin.q.size
@@ -100,6 +101,7 @@ class Trajectory:
         if start is not None:
             times, knots = begin_at(times, knots, start)
         q, qd, qdd, effort = knots
+        assert q is not None
         effort = np.zeros_like(q) if effort is None else effort
         start_state = np.zeros(q.shape[1]) if start is None else np.asarray(start.qd, dtype=float)
         blocks = interpolate(times, q, qd, qdd, effort, start_state)

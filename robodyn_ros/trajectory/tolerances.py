@@ -63,7 +63,8 @@ class Tolerances:
     @classmethod
     def none(cls, nv: int) -> Tolerances:
         """Return tolerances of `nv` joints that check nothing."""
-        return cls(*(np.full(nv, UNCHECKED) for _ in range(4)))
+        unchecked = np.full(nv, UNCHECKED)
+        return cls(unchecked, unchecked, unchecked, unchecked)
 
     @classmethod
     def from_defaults(cls, nv: int, trajectory=0.0, goal=0.0, goal_time: float = 0.0,

@@ -61,7 +61,8 @@ class Controls:
         self._client, self._gui, self._dynamics = client, client.gui, dynamics
         self._poses, self._send = poses, send
         self._snapshot, self.payload = snapshot, payload
-        self._lock, self._goal, self._throttle = threading.Lock(), None, Throttle(_NOTIFY)
+        self._lock, self._throttle = threading.Lock(), Throttle(_NOTIFY)
+        self._goal: np.ndarray | None = None
         panel = self._gui.add_panel()
         with panel.add_tab('Control'):
             self._add_services()
@@ -105,7 +106,8 @@ class Controls:
         with self._simulator:
             gui.add_markdown('Drag a link with the mouse to apply a force.')
             pause = gui.add_button_group('time', ('pause', 'step', 'run'))
-            page_commands = {'pause': Pause(True), 'step': Step(), 'run': Pause(False)}
+            page_commands: dict[str, PageCommand] = {
+                'pause': Pause(True), 'step': Step(), 'run': Pause(False)}
             pause.on_click(lambda _: self._send(page_commands[pause.value]))
             gui.add_button('Reset the arm', color='gray').on_click(
                 lambda _: self._send(Reset()))

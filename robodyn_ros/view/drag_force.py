@@ -77,12 +77,13 @@ class DragForce:
         """Send the force of the spring in a state; to be called many times per second."""
         self._snapshot, drag = snapshot, self._drag
         possible = snapshot.simulated and snapshot.age < _FRESH
-        link = drag.spring.link if drag is not None and possible else ''
+        drag = drag if possible else None
+        link = drag.spring.link if drag is not None else ''
         # zero is sent only here, so that it cannot overtake a force
         if self._link and self._link != link:
             self._send(Wrench(self._link, np.zeros(3), np.zeros(3)))
         self._link = link
-        if link:
+        if drag is not None:
             push = drag.spring.push(snapshot.q, snapshot.qd, drag.target)
             self._send(Wrench(link, push.force, push.moment))
 

@@ -64,7 +64,8 @@ class Page:
                  rate: float = 30.0):
         self._server, self._dynamics, self._tip, self._send = server, dynamics, tip, send
         self._control, self._poses = control, dict(poses or {})
-        self._lock, self._controls = threading.Lock(), None
+        self._lock = threading.Lock()
+        self._controls: Controls | None = None
         self._payload = SetPayload(tip, 0.0, True)
         self._snapshot: Snapshot | None = None
         self._throttles = [Throttle(period) for period in (
@@ -131,6 +132,7 @@ class Page:
 
     def _draw_arm(self) -> None:
         snapshot = self._snapshot
+        assert snapshot is not None
         with self._server.atomic():
             self._arm.show(snapshot.q)
             self._show_ghost(snapshot)
@@ -141,6 +143,7 @@ class Page:
 
     def _draw_text(self) -> None:
         snapshot = self._snapshot
+        assert snapshot is not None
         self._status.content = status(snapshot)
         self._bars.content = torque_bars(self._dynamics.model, snapshot.torque)
         self._assign_control()
@@ -149,10 +152,10 @@ class Page:
             controls.show(snapshot)
 
     def _show_ghost(self, snapshot: Snapshot) -> None:
-        apart = snapshot.reference is not None and np.nanmax(np.abs(
-            snapshot.reference - snapshot.q)) > _APART
-        if apart:
-            self._ghost.show(snapshot.reference)
+        reference = snapshot.reference
+        apart = reference is not None and np.nanmax(np.abs(reference - snapshot.q)) > _APART
+        if reference is not None and apart:
+            self._ghost.show(reference)
         self._ghost.visible = bool(apart and self._extras.ghost)
 
     def _show_goal(self) -> None:
@@ -174,7 +177,7 @@ class Page:
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         with self._lock:
-            if self._may_control(client.client_id):
+            if self._controls is not None and self._may_control(client.client_id):
                 self._payload, self._controls = self._controls.payload, None
         if not self._server.get_clients():
             self._plots.hide_terms()

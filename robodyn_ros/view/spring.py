@@ -9,7 +9,7 @@ from robodyn_ros.dynamics.effective_mass import effective_mass
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.view.snapshot import Push
 
-FREQUENCY = 6.0    # rad/s, with the effective mass of the point
+FREQUENCY = 4.0    # rad/s, with the effective mass of the point
 DAMPING = 0.7      # damping ratio
 STRETCH = 0.4      # m; length at which the force is limited
 _IMMOVABLE = 1e4   # ratio to the smallest effective mass above which a mass counts as infinite

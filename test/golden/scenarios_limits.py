@@ -73,7 +73,8 @@ def torque_not_finite(robot):
     """Infinite torque: gravity and damping, then the last torque, as fallback; latched fault."""
     return Scenario(
         0.4,
-        (BEGIN, moving(robot), (0.2, 'gains', {'kp': 0.0, 'kd': [1e307] * robot.nv}),
+        (BEGIN, moving(robot), (0.2, 'gains', dict.fromkeys(
+            ('viscous', 'coulomb'), [1.7e308] * robot.nv)),
          (0.22, 'gains', {}), (0.23, 'reset_fault', {}), (0.3, 'gains', {
              'gravity_scale': np.where(np.arange(robot.nv) == 1, 1e308, 1.0).tolist()}),
          (0.32, 'gains', {}), (0.35, 'reset_fault', {})),

@@ -30,7 +30,7 @@ def importable() -> tuple[list[type], list[str]]:
     return found, missing
 
 
-def calls_of(robot: BenchRobot, peers: Collection[type],
+def calls_of(robot: BenchRobot, peers: Collection[Any],
              wanted: Collection[str] | None = None) -> Cases:
     """Return the checked calls of each quantity by library, ours first."""
     own = Robodyn(robot)
@@ -38,7 +38,7 @@ def calls_of(robot: BenchRobot, peers: Collection[type],
     return _checked(robot, own.calls(), theirs, wanted)
 
 
-def batches_of(robot: BenchRobot, peers: Collection[type],
+def batches_of(robot: BenchRobot, peers: Collection[Any],
                wanted: Collection[str] | None = None) -> Cases:
     """Return the checked calls for many states; other libraries are called in a loop."""
     own = Robodyn(robot)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
 from robodyn_ros.cli.bench.cases import batches_of, calls_of, importable
 from robodyn_ros.cli.bench.robot import BenchRobot, plain
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _peers(bench: BenchRobot, robot: Robot) -> tuple[list[type], list[str]]:
+def _peers(bench: BenchRobot, robot: Robot) -> tuple[list[Any], list[str]]:
     """Return the libraries to compare with, and notes about those left out."""
     if robot.base or robot.tip or robot.locked or robot.gravity != EARTH:
         return [], ['not compared with other libraries: they read the whole URDF, with standard '
@@ -75,6 +76,7 @@ def _peers(bench: BenchRobot, robot: Robot) -> tuple[list[type], list[str]]:
     found, missing = importable()
     notes = [f'not compared, because not installed: {", ".join(missing)}'] if missing else []
     peers = []
+    peer: Any
     for peer in found:
         try:
             calls_of(bench, [peer], _QUANTITIES)

@@ -108,7 +108,8 @@ def compare(group: str, robot: str, joints: int, quantity: str, calls: dict[str,
 def interleaved_times(timers: Sequence[Callable[[int], float]], budget: Budget) -> np.ndarray:
     """Return the seconds per call of each timer in each round; (rounds, timers)."""
     counts = [calls_per_turn(timer, budget.turn) for timer in timers]
-    rows, end = [], time.perf_counter() + budget.total
+    rows: list[list[float]] = []
+    end = time.perf_counter() + budget.total
     while (len(rows) < budget.min_rounds
            or len(rows) < budget.max_rounds and time.perf_counter() < end):
         rows.append([timer(count) / count for timer, count in zip(timers, counts)])

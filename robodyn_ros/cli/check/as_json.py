@@ -28,10 +28,10 @@ def document(robot: Robot, reading: Reading, findings: list[Finding], motors: Mo
         'passed': not stops(findings),
         'findings': [each._asdict() for each in findings],
         'roles': reading.roles,
-        'joints': _joints(model, motors) if model else [],
+        'joints': _joints(model, motors) if model and motors else [],
         'workspace': motors and {
-            'poses': motors.count, 'seed': motors.seed, 'overloaded': motors.gravity.over_any},
-        'payload': motors and _payload(model, motors),
+            'poses': motors.poses, 'seed': motors.seed, 'overloaded': motors.gravity.over_any},
+        'payload': motors and model and _payload(model, motors),
         'mass_matrix': motors and {
             'condition': motors.condition.number, 'pose': motors.condition.pose},
         'loop': cost and cost._asdict(),

@@ -120,7 +120,7 @@ def _cost_finding(cost: LoopCost) -> Finding:
 
 
 def _print(reading: Reading, motors: Motors | None, found: list[Finding], steps: Steps) -> None:
-    if motors is not None:
+    if motors is not None and reading.model is not None:
         for line in ('', *limits_table(reading.model, motors)):
             steps.write_line(line)
     for line in ('', *lines(found), ''):

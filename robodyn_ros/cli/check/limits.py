@@ -87,8 +87,10 @@ def soft_limits(text: str | bytes, description: Description) -> list[Finding]:
     inner = []
     # safe to parse: `read_description` rejects document types and entities
     for element in ElementTree.fromstring(text).findall('joint'):
-        joint = description.joints.get(element.get('name'))
-        for safety in element.findall('safety_controller') if joint else ():
+        joint = description.joints.get(element.get('name', ''))
+        if joint is None:
+            continue
+        for safety in element.findall('safety_controller'):
             lower, upper = (_number(safety.get(f'soft_{end}_limit')) for end in ('lower', 'upper'))
             # both 0 is the default, which means none
             if joint.moves and (lower or upper) and (

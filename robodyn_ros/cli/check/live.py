@@ -59,7 +59,7 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
     """Check the position of the arm and the effort that it reports at rest."""
     found = []
     try:
-        check_state(model, *state[:2])
+        check_state(model, state[0], state[1])
     except StateError as error:
         found.append(Finding(STOP, 'state', str(error)))
     else:
@@ -70,8 +70,8 @@ def _at_rest(model: RobotModel, state: tuple[np.ndarray, ...],
     tolerance = np.where(np.isfinite(limit), _TOLERANCE * limit, _TOLERANCE)
     dynamics = Dynamics(with_slots(model))
     try:
-        notice = check_effort(dynamics, Loads(dynamics), *state, tolerance,
-                              driver_compensates_gravity)
+        notice = check_effort(dynamics, Loads(dynamics), state[0], state[1], state[2],
+                              tolerance, driver_compensates_gravity)
     except StateError as error:
         return [*found, Finding(STOP, 'effort', str(error))]
     over = np.abs(dynamics.gravity(state[0])) > limit

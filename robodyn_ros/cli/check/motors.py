@@ -28,7 +28,7 @@ class Motors(NamedTuple):
 
     Attributes
     ----------
-    count, seed : int
+    poses, seed : int
         Number of random poses, and their seed.
     gravity : GravityLoad
     payload : Payload
@@ -38,7 +38,7 @@ class Motors(NamedTuple):
 
     """
 
-    count: int
+    poses: int
     seed: int
     gravity: GravityLoad
     payload: Payload
@@ -73,7 +73,7 @@ def _overloads(model: RobotModel, motors: Motors) -> list[Finding]:
         share = motors.gravity.over[j]
         text = (f"joint '{name}': gravity alone takes up to {_number(torque[j])} "
                 f'{unit}, its effort limit is {_number(model.effort_limit[j])} {unit}; too much '
-                f'in {_percent(share)} of {motors.count} poses: ')
+                f'in {_percent(share)} of {motors.poses} poses: ')
         text += ('the arm cannot be held at all; check masses and limit, also their units'
                  if share > _ALL else
                  'narrow the position limits to where the motor can hold, or lighten the arm')
@@ -160,7 +160,7 @@ def limits_table(model: RobotModel, motors: Motors) -> list[str]:
     lines = table(('joint', 'lower', 'upper', f'{unit}/s', f'limit ({force})', 'at worst',
                    '% used', '% poses over'),
                   rows, ('', at, at, 'speed', 'effort', gravity, gravity, gravity))
-    return [*lines, *paragraph('', f'{motors.count} poses, seed {motors.seed}; self-collisions '
+    return [*lines, *paragraph('', f'{motors.poses} poses, seed {motors.seed}; self-collisions '
                                'are not checked. Positive torque: along the axis of the joint')]
 
 

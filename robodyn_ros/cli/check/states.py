@@ -68,7 +68,8 @@ def read_table(model: RobotModel, seen: Seen) -> Table:
             for row, values in zip(rows, (message.position, message.velocity, message.effort)):
                 if len(values) == len(message.names):
                     row[k, j] = values[i]
-    return Table(*rows, named)
+    position, velocity, effort = rows
+    return Table(position, velocity, effort, named)
 
 
 def mean_state(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -79,14 +80,15 @@ def mean_state(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             state[0][j] = table.position[named, j][-1]
             state[1][j] = table.velocity[named, j].mean()
             state[2][j] = table.effort[named, j].mean()
-    return tuple(state)
+    return state[0], state[1], state[2]
 
 
 def judge_names(model: RobotModel, seen: Seen, table: Table) -> list[Finding]:
     """Check the names and the order of the reported joints."""
     found = []
     reported = list(dict.fromkeys(name for each in seen.messages for name in each.names))
-    missing = [name for name, named in zip(model.joint_names, table.named.any(axis=0))
+    named_once = np.any(table.named, axis=0).tolist()
+    missing = [name for name, named in zip(model.joint_names, named_once)
                if not named]
     if missing:
         found.append(Finding(STOP, 'joint_states', (
@@ -122,7 +124,8 @@ def judge_numbers(model: RobotModel, table: Table) -> list[Finding]:
                 f'{what} missing or not a number ({unit}), in messages: {", ".join(names)}; the '
                 f'driver must report the {what} of every joint')))
     without = [name for name, named, effort in zip(
-        model.joint_names, table.named.any(axis=0), np.isfinite(table.effort).any(axis=0))
+        model.joint_names, np.any(table.named, axis=0).tolist(),
+        np.any(np.isfinite(table.effort), axis=0).tolist())
         if named and not effort]
     if without:
         found.append(Finding(WARNING, 'effort', (

@@ -8,6 +8,7 @@ Self-collisions are not checked.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -146,6 +147,11 @@ def _with_zeros(score: Callable[[np.ndarray], np.ndarray], pose: np.ndarray, lea
     return pose
 
 
+def _gravity_torque(dynamics: Dynamics, j: int, q: np.ndarray) -> np.ndarray:
+    """Return the size of the gravity torque of a joint in many poses."""
+    return np.abs(dynamics.gravity(q)[:, j])
+
+
 def gravity_load(dynamics: Dynamics, poses: np.ndarray,
                  tick: Callable[[str], None] = lambda _: None) -> GravityLoad:
     """Return the largest gravity torque of each joint; `tick` is called with the progress."""
@@ -156,7 +162,7 @@ def gravity_load(dynamics: Dynamics, poses: np.ndarray,
     worst = np.empty((model.nv, model.nv))
     for j, k in enumerate(np.abs(g).argmax(axis=0)):
         tick(f'joint {j + 1} of {model.nv}')
-        worst[j] = maximize(model, lambda q, j=j: np.abs(dynamics.gravity(q)[:, j]), poses[k])
+        worst[j] = maximize(model, partial(_gravity_torque, dynamics, j), poses[k])
     share = np.where(np.isfinite(limit), over.mean(axis=0), np.nan)
     return GravityLoad(np.diagonal(dynamics.gravity(worst)).copy(), worst, share,
                        float(over.any(axis=1).mean()))

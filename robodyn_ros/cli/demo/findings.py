@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +20,7 @@ TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # largest errors, rad or m
 SATURATED = 0.01  # part of the states that may have a torque at its limit
 MISSED = 0.25  # part of the states without a torque; a virtual machine may lose that much time
 FAULT = 'fault: '  # begin of a logged fault
+_LATER: Any = None  # set while the demo runs
 BUSY = 0.3      # cores used by other programs above which the machine counts as busy
 
 
@@ -52,12 +54,12 @@ class Findings:
 
     model: RobotModel
     motion: Motion
-    hold: np.ndarray | None = None
-    floating: np.ndarray | None = None
-    after_exit: np.ndarray | None = None
-    run: MotionRun | None = None
-    tracking: Tracking | None = None
-    without_gravity: Tracking | None = None
+    hold: np.ndarray = _LATER
+    floating: np.ndarray = _LATER
+    after_exit: np.ndarray = _LATER
+    run: MotionRun = _LATER
+    tracking: Tracking = _LATER
+    without_gravity: Tracking = _LATER
     terms: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     cpu: dict[str, float] = field(default_factory=dict)
     exit_code: int = 0
@@ -190,7 +192,7 @@ class Findings:
                 arrays[name + each] = _compact(getattr(tracking, each))
         for name, (times, values) in self.terms.items():
             arrays[f'term_{name}_time'], arrays[f'term_{name}'] = times, _compact(values)
-        np.savez_compressed(path, **arrays)
+        np.savez_compressed(path, **cast(Any, arrays))
 
 
 def _compact(values: np.ndarray) -> np.ndarray:

@@ -115,7 +115,9 @@ def sampled(motion: Fourier, approach: float) -> tuple[np.ndarray, ...]:
 def check(dynamics: Dynamics, points: tuple[np.ndarray, ...]) -> None:
     """Raise TrajectoryError if the points violate a limit of the controller."""
     model, start = dynamics.model, Reference.at_rest(points[1][0])
-    trajectory = Trajectory.from_points(*points, start=start)
+    times, positions, velocities, accelerations = points
+    trajectory = Trajectory.from_points(
+        times, positions, velocities, accelerations, start=start)
     check_path(model, trajectory, start, velocity_slack=0.0)
     check_feasibility(trajectory, dynamics.inverse_dynamics, model.effort_limit,
                       model.joint_names)

@@ -64,6 +64,8 @@ class Equation:
         terms = dict(zip(TERMS, (
             M @ qdd, centrifugal, coriolis, dynamics.gravity(q),
             model.damping * qd + model.friction * np.sign(qd))))
+        masses: np.ndarray | None
+        mass_axes: np.ndarray | None
         try:
             _, masses, mass_axes = dynamics.effective_mass(q, link)
         except ArgumentError:

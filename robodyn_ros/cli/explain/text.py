@@ -122,7 +122,7 @@ def _upright(axis: np.ndarray) -> np.ndarray:
 
 def _mass_ellipsoid(equation: Equation) -> list[str]:
     position = ', '.join(f'{x:.3f}' for x in equation.pose[:3, 3] + 0.0)
-    if equation.masses is None:
+    if equation.masses is None or equation.mass_axes is None:
         return paragraph('', f"link '{equation.link}' at ({position}) m has no effective mass: a "
                              'joint moves no mass, the mass matrix is singular')
     lines = paragraph('', f"mass ellipsoid: effective mass (kg) of link '{equation.link}' at "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import json
 from pathlib import Path
 import shlex
@@ -47,7 +47,7 @@ def remarks(found: Estimate, payload_link: str | None,
     if 'load' in found.joints:
         lines.append('Part of the load by which dry friction grows, of each joint: '
                      + _yaml([each.value for each in found.joints['load']]))
-    if found.has_payload:
+    if found.has_payload and payload_link is not None:
         lines += ['The payload; report it to controller and guard while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]
     if 'scale' in found.joints:
@@ -67,7 +67,7 @@ def payload_command(link: str, numbers: Sequence[float]) -> str:
             + shlex.quote(message))
 
 
-def parameter_file(values: dict[str, object], head: Sequence[str]) -> str:
+def parameter_file(values: Mapping[str, object], head: Sequence[str]) -> str:
     """Return the text of a ROS 2 parameter file; names with dots are nested."""
     none = '' if values else ' {}'
     lines = [*(f'# {printable(line, _LINE)}'.rstrip() for line in head), f'/**/{NODE}:',
@@ -120,13 +120,14 @@ def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
     root = ElementTree.parse(source, parser).getroot()
     bodies = dict(zip(model.body_names, np.reshape(phi, (-1, 10))))
     for link in root.findall('link'):
-        frame = model.links.get(link.get('name'))
+        name = link.get('name', '')
+        frame = model.links.get(name)
         if frame is None or frame.body < 0:
             continue
         for inertial in link.findall('inertial'):
             link.remove(inertial)
-        if link.get('name') in bodies and bodies[link.get('name')][0] > 0.0:
-            link.insert(0, _inertial(bodies[link.get('name')]))
+        if name in bodies and bodies[name][0] > 0.0:
+            link.insert(0, _inertial(bodies[name]))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding='unicode', xml_declaration=False) + '\n'
 
@@ -134,8 +135,8 @@ def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
 def check_not_locked(source: Path, model: RobotModel) -> None:
     """Raise `ParameterError` if a movable joint of the URDF of a model is locked."""
     for joint in ElementTree.parse(source).getroot().findall('joint'):
-        parent, child = (model.links.get(joint.find(end).get('link'))
-                         for end in ('parent', 'child'))
+        parent, child = (model.links.get(each.get('link', '')) for end in ('parent', 'child')
+                         for each in joint.findall(end)[:1])
         if (joint.get('type') != 'fixed' and parent is not None and child is not None
                 and parent.body == child.body >= 0):
             raise ParameterError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def _kind(reader, topic: str) -> str:
     return _connections(reader, topic)[0].msgtype
 
 
-def _messages(reader, topic: str, kind: str) -> Iterator[tuple[int, object]]:
+def _messages(reader, topic: str, kind: str) -> Iterator[tuple[int, Any]]:
     connections = _connections(reader, topic)
     if connections[0].msgtype != kind:
         raise RobodynError(f'topic {topic} has messages of {connections[0].msgtype}; {kind} is '
@@ -214,4 +214,5 @@ def _table(path: Path) -> tuple[list[str], np.ndarray]:
                                f'first one {len(heads)}: make them equal', path=str(path))
     if not lines:
         return heads, np.empty((0, len(heads)))
-    return heads, np.genfromtxt([line for _, line in lines], delimiter=',', comments=None, ndmin=2)
+    read: Any = np.genfromtxt  # its annotations have no `comments=None`
+    return heads, read([line for _, line in lines], delimiter=',', comments=None, ndmin=2)

@@ -25,7 +25,7 @@ from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.robot import (
     add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
 from robodyn_ros.cli.writable import check_writable
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.simulation import Spread

@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_ros.cli.motion import Motion, plan_motion
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import ArmController, Settings, with_slots
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import (
     CartesianSettings, CollisionSettings, Constraints, ImpedanceSettings)
@@ -37,7 +37,7 @@ class Job:
     rate : float
         Rate of control cycle and simulation, Hz.
     law : str
-        Tracking law, a key of `laws.TRACKING`.
+        Tracking law, a key of `laws.table.TRACKING`.
     stiffness : float
         Natural frequency of the error, rad/s.
     tolerance, goal_tolerance : float

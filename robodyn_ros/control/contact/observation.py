@@ -10,7 +10,7 @@ from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.settings import Settings
-from robodyn_ros.control.steps import collision, motion
+from robodyn_ros.control.steps import collision, modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.settings import per_joint
 
@@ -96,7 +96,7 @@ class ContactObserver:
         return self._text(int(joint), torque)
 
     def _text(self, joint: int, torque: float) -> str:
-        event = SimpleNamespace(code=motion.COLLIDED, joint=joint, value=torque,
+        event = SimpleNamespace(code=modes.COLLIDED, joint=joint, value=torque,
                                 bound=self._program.collision.threshold[joint], time=0.0)
         return self._messages.text(event).removeprefix('collision: ')
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import inspect
+from typing import Any
 
 from robodyn_ros.control.external_laws.own_law import error_text, NO_TERMS, TERMS
 from robodyn_ros.control.laws.arm import Arm
-from robodyn_ros.control.steps import laws, motion
+from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit.flags import above, all_of, when
@@ -65,7 +66,7 @@ class CompiledLaw:
             x = laws.quantities(arrays, gains, dimensions)
             rows = self._rows(self._law(Arm(tree, runtime, x.armature, x.gravity_scale), x), n)
             good = all_of([above(ABSURD_TORQUE, absolute(each)) for row in rows for each in row])
-            return [*rows, *[[0.0] * n] * 2, when(good, 0.0, motion.OWN_LAW),
+            return [*rows, *[[0.0] * n] * 2, when(good, 0.0, modes.OWN_LAW),
                     *[0.0] * (laws.REPORT - 1)]
 
         function = self._dynamics.function(
@@ -86,7 +87,7 @@ class CompiledLaw:
         if not terms:
             raise ParameterError(NO_TERMS)
         for key, values in dict(terms).items():
-            term = TERMS.get(key) if isinstance(key, str) else key
+            term: Any = TERMS.get(key) if isinstance(key, str) else key
             if term not in TERMS.values():
                 raise ParameterError(f'there is no term {key!r}: {near_matches(str(key), TERMS)}')
             if len(values) != n:

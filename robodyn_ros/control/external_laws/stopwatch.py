@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 try:
-    from resource import getrusage, RUSAGE_THREAD
-except ImportError:  # not on Linux: wall time only
-    getrusage = None
+    import resource
+    _WHOSE: int | None = resource.RUSAGE_THREAD
+except (ImportError, AttributeError):  # not on Linux: wall time only
+    _WHOSE = None
 
 
 class Stopwatch:
@@ -30,11 +31,11 @@ class Stopwatch:
     def seconds(self, most: float) -> float:
         """Return the duration in s; `most`: duration above which preemption is subtracted."""
         passed = time.perf_counter() - self._begun
-        if passed <= most or getrusage is None or _waits() != self._waits:
+        if passed <= most or _WHOSE is None or _waits() != self._waits:
             return passed
         return time.thread_time() - self._used
 
 
 def _waits() -> int:
     """Return the number of voluntary context switches of this thread."""
-    return getrusage(RUSAGE_THREAD).ru_nvcsw if getrusage else 0
+    return 0 if _WHOSE is None else resource.getrusage(_WHOSE).ru_nvcsw

@@ -124,9 +124,9 @@ def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> Tas
         link=link, stiffness=springs, damping=dampers,
         damping_ratio=0.0 * ratio if s.damping else ratio, kp=wn ** 2,
         kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
-        axes=float(AXES.index(s.axes)), posture_kp=posture ** 2, posture_kd=posture_kd,
+        axes=np.array(float(AXES.index(s.axes))), posture_kp=posture ** 2, posture_kd=posture_kd,
         posture_stiffness=posture ** 2 * inertia, posture_damping=posture_kd * inertia,
-        reach=typical.reach, mobility=typical.mobility, singularity=s.singularity)
+        reach=typical.reach, mobility=typical.mobility, singularity=np.array(s.singularity))
 
 
 def six(name: str, value) -> np.ndarray:

@@ -93,6 +93,8 @@ class Memory:
     lost: float = scalar('', 'Last loss that was handled.')
     answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
     called: float = scalar('s', 'Time of the local clock at the last call.')
+    excused: float = scalar('s', 'Time until which missing states are due to a pause of this '
+                            'process; 0: none.')
     law: float = scalar('s', 'Time of the law of that state.')
     predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
@@ -109,12 +111,12 @@ def accept(state, m, p, inactive, sent):
     m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
                 plausibility=plausibility.prepared(m.plausibility, inactive))
     sent = [when(inactive, math.nan, t) for t in sent]
-    # a pause of this process is no silence of the states, and states that waited are not late
+    # a pause of this process is no silence of the states, and those that waited are not late
     paused = both(finite(m.called), above(now - m.called, p.stop))
-    known = when(paused, m.measured + (now - m.called), -math.inf)
+    excused = when(paused, m.measured + (now - m.called), minimum(m.excused, now))
     accepted, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
     # a clock set back must not hide silence
-    measured = minimum(maximum(m.measured, known), now)
+    measured = minimum(maximum(m.measured, when(flag(excused), excused, -math.inf)), now)
     age = now - measured
     silent, time_of_law = no(below(age, p.hold)), now - m.offset
     repeated = all_of([received, no(flag(m.problem.code)),
@@ -139,7 +141,7 @@ def accept(state, m, p, inactive, sent):
         m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
         resumes=resumes,
         fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, called=now, lost=p.lost,
+        measured=measured, called=now, excused=excused, lost=p.lost,
         uncontrolled=both(no(responds), either(uncontrolled, coasts)),
         answered=when(responds, now, m.answered), law=when(responds, time_of_law, m.law),
         predicted=when(either(between, resumes), time_of_law, m.predicted))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from robodyn_ros.control.contact.feedback import stable_part
 from robodyn_ros.control.contact.momentum_observer import observe
@@ -143,10 +144,10 @@ class Body:
 
     """
 
-    robot: object
-    functions: object
+    robot: SimpleNamespace
+    functions: SimpleNamespace
     runtime: list
-    gains: object
+    gains: Any
 
     @property
     def nv(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    collision, laws, loads, mean_torque, motion, observer, wrenches)
+    collision, laws, loads, mean_torque, modes, observer, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.terms import rows_of
 from robodyn_ros.dynamics.jit.flags import above, all_of, either, flag, no
@@ -33,5 +33,5 @@ def observe(robot, functions, flags, state, m, p):
 
     after_torque, after, hit, begun = choose(flags.fresh, [
         lambda: (m.mean_torque, m.observer, m.collision, 0.0), observed])
-    flags.hit = all_of([begun, no(motion.no_reference(m.motion)), flag(p.collision.reaction)])
+    flags.hit = all_of([begun, no(modes.no_reference(m.motion)), flag(p.collision.reaction)])
     return replace(m, mean_torque=after_torque, observer=after, collision=hit)

@@ -6,10 +6,13 @@ e'' = -c (kd e' + kp e) between them decays if and only if
     c kd T < 2    and    kp T < 2 kd
 (Jury criterion, double integrator behind a zero-order hold). Gains that are stable at 1 kHz
 therefore destabilise the arm as soon as the computer is too busy to respond in time. After a long
-interval between torques feedback is reduced for a moment, down to zero.
+interval between torques feedback is reduced for a moment, down to zero. For the usual interval see
+`stable_gains` and `light_joints`.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.control.steps.vectors import positive, smooth_step
@@ -19,6 +22,7 @@ from robodyn_ros.dynamics.jit.trace import maximum, minimum
 DAMPED = 0.8    # of kd T, below which an error decays without oscillation
 _MEMORY = 0.1    # s in which a long interval is forgotten
 _USUAL = 2.0     # s, time constant of the usual interval
+_SHORT = 0.02    # s in which a short interval is forgotten
 _IRREGULAR = 3   # times the usual interval: gains are designed for less than that,
 _LATE = 0.02     # s, and for at most this
 
@@ -33,23 +37,25 @@ class Memory:
     since: float = scalar('s', 'Time of the law at which feedback began to grow.')
     gap: float = scalar('s', 'Largest recent interval between torques.')
     usual: float = scalar('s', 'Usual interval between torques; 0: not known yet.')
+    least: float = scalar('s', 'Smallest recent interval between torques; 0: not known yet.')
 
 
 def update(m, dt):
     """Return the memory after a torque sent `dt` after the one before."""
     usual = when(flag(m.usual), m.usual + (dt - m.usual) * minimum(dt / _USUAL, 1.0), dt)
     gap = maximum(dt, m.gap * maximum(1.0 - dt / _MEMORY, 0.0))
-    return Memory(m.since, gap, usual)
+    least = when(flag(m.least), minimum(m.least * (1.0 + dt / _SHORT), dt), dt)
+    return Memory(m.since, gap, usual, least)
 
 
 def restarted(m, flag_):
     """Return the memory without past intervals, where a flag holds."""
-    return Memory(m.since, when(flag_, 0.0, m.gap), when(flag_, 0.0, m.usual))
+    return Memory(m.since, *(when(flag_, 0.0, each) for each in (m.gap, m.usual, m.least)))
 
 
 def growing(m, now, flag_):
     """Return the memory of feedback that begins to grow, where a flag holds."""
-    return Memory(when(flag_, now, m.since), m.gap, m.usual)
+    return replace(m, since=when(flag_, now, m.since))
 
 
 def growth(m, p, now):
@@ -66,8 +72,15 @@ def stable_share(m, damping, stiffness, delay=0.0):
     damping, stiffness: largest kd, and kp / kd, of the law (1/s). delay: delay of estimated
     velocities, s; a torque that acts for T has the same lag as one delayed by T / 2.
     """
-    usual = no(above(m.gap, minimum(_IRREGULAR * m.usual, _LATE)))
-    gap = when(both(usual, no(flag(delay))), 0.0, m.gap) + 2.0 * delay
-    share = (minimum(DAMPED / maximum(gap * damping, DAMPED), 1.0)
-             * minimum(maximum(2.0 - gap * stiffness, 0.0), 1.0))
-    return share
+    gap = when(both(_regular(m), no(flag(delay))), 0.0, m.gap) + 2.0 * delay
+    return (minimum(DAMPED / maximum(gap * damping, DAMPED), 1.0)
+            * minimum(maximum(2.0 - gap * stiffness, 0.0), 1.0))
+
+
+def interval(m):
+    """Return the interval between torques that come regularly, s; 0 after a longer one."""
+    return when(_regular(m), maximum(minimum(m.usual, m.gap), m.least), 0.0)
+
+
+def _regular(m):
+    return no(above(m.gap, minimum(_IRREGULAR * m.usual, _LATE)))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.blocks import size, unpack
 from robodyn_ros.control.law import floating_terms, tracking_terms
-from robodyn_ros.control.laws import TRACKING
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.pose.task_report import SIZE as REPORT
 from robodyn_ros.control.steps.gains import Program as Gains, Task
 from robodyn_ros.control.terms import Term

@@ -2,7 +2,7 @@
 Limits of the torque: brakes at position limits, rate and effort limits, the finite check.
 
 The torque sent is always finite, within the effort limits, and within the rate limit of the last
-one.
+one. The guard has its own, `safety.torque_limiter`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.state import REQUESTS, State
-from robodyn_ros.control.steps import acceptance, motion
+from robodyn_ros.control.steps import acceptance, modes
 from robodyn_ros.control.steps.event import Event
 from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import call, choose
@@ -32,7 +32,7 @@ def receive(functions, state, m, p):
     The effect: flag that the arm was out of control, flag of a fault, event of the silence or of
     an implausible state.
     """
-    inactive = equal(m.motion.mode, motion.INACTIVE)
+    inactive = equal(m.motion.mode, modes.INACTIVE)
     raw = above(state.kind, REQUESTS)
     kept = flatten(m.acceptance)
     accepted = unflatten(m.acceptance, choose(raw, [lambda: kept, lambda: call(
@@ -42,7 +42,7 @@ def receive(functions, state, m, p):
         raw, [accepted.kind, accepted.now, accepted.q, accepted.qd, accepted.effort],
         [state.kind, state.now, state.q, state.qd, state.effort])
     state = replace(state, kind=kind, now=now, q=q, qd=qd, effort=effort)
-    requested = Event(motion.SILENT, 0.0, state.cause, 0.0, state.now)
+    requested = Event(modes.SILENT, 0.0, state.cause, 0.0, state.now)
     cause = when(flag(accepted.problem.code), accepted.problem, accepted.remark)
     silence = when(raw, replace(cause, bound=when(
         flag(accepted.problem.code), cause.bound, state.cause), time=accepted.age), requested)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.steps import motion, predict, wrenches
+from robodyn_ros.control.steps import modes, predict, wrenches
 from robodyn_ros.control.steps.vectors import added, difference
 from robodyn_ros.dynamics.jit.flags import both, either, no, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -28,10 +28,10 @@ def move(robot, body, table, flags, predicted, m, p):
     """Return the memory of the motion, and the state: close to the reference during silence."""
     reference = m.motion.reference
     q, qd = when(flags.silent, [reference.q, reference.qd], [predicted.q, predicted.qd])
-    motion_, outcome = motion.update(body, p.task.reach, table, m.motion, p.motion, flags.now,
-                                     flags.dt, q, qd)
-    mode, action, message, result = motion.conclude(motion_, p.motion, outcome)
-    motion_ = replace(motion.act(robot, motion_, p.motion, mode, action, message, q, qd),
+    motion_, outcome = modes.update(body, p.task.reach, table, m.motion, p.motion, flags.now,
+                                    flags.dt, q, qd)
+    mode, action, message, result = modes.conclude(motion_, p.motion, outcome)
+    motion_ = replace(modes.act(robot, motion_, p.motion, mode, action, message, q, qd),
                       result=result)
     near = predict.plausible(predicted, flags.dt, motion_.reference.q)
     diverged = both(flags.silent, no(near))

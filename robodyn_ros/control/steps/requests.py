@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, loads, motion,
+    acceptance, collision, external_law, feedback_share, law_state, learning, loads, modes,
     observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
@@ -24,13 +24,13 @@ class Requests:
     def __init__(self, state, m, p, resumes):
         new = no(equal(p.motion.request, m.motion.request))
         to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
-            ('rest', motion.TO_REST), ('float', motion.TO_FLOAT), ('follow', motion.TO_FOLLOW),
-            ('take_over', motion.TO_TAKE_OVER), ('deactivate', motion.TO_DEACTIVATE),
-            ('resume', motion.TO_RESUME), ('reach', motion.TO_REACH))}
+            ('rest', modes.TO_REST), ('float', modes.TO_FLOAT), ('follow', modes.TO_FOLLOW),
+            ('take_over', modes.TO_TAKE_OVER), ('deactivate', modes.TO_DEACTIVATE),
+            ('resume', modes.TO_RESUME), ('reach', modes.TO_REACH))}
         self.to = SimpleNamespace(**to)
         # an arm that is not under control is not resumed
         self.resumes = both(either(to['resume'], resumes),
-                            no(equal(m.motion.mode, motion.INACTIVE)))
+                            no(equal(m.motion.mode, modes.INACTIVE)))
         self.located = either(to['take_over'], self.resumes)
         disables = both(new, flag(p.motion.disables))
         self.disables_all = both(disables, above(p.motion.disables, 1.5))
@@ -49,7 +49,7 @@ def take_over(robot, functions, requests, state, m, p):
     forgets = no(equal(p.learning.forget, m.learning.forget))
     loads_ = loads.requested(m.loads, p.loads, forgets)
     # an arm in gravity compensation stays in it
-    restarts = either(begins, both(requests.resumes, no(motion.no_reference(m.motion))))
+    restarts = either(begins, both(requests.resumes, no(modes.no_reference(m.motion))))
     springs = law_state.requested(m.springs, p.springs, p.gains.stiffness,
                                   p.transition.duration)
     springs = law_state.refilled(law_state.completed(springs, restarts), p.tank, restarts)
@@ -96,12 +96,12 @@ def judge(robot, state, m, p, requests, stops, silence):
     stops: flag that implausible or missing states are a fault. silence: event of it.
     """
     measured = equal(state.kind, FROM_STATE)
-    usable, unusable = acceptance.usable(state, motion.UNUSABLE)
+    usable, unusable = acceptance.usable(state, modes.UNUSABLE)
     due = no(equal(state.kind, REQUESTS))
     now = when(due, state.now, m.before)
     invalid = both(measured, no(usable))
     # gravity compensation at the end of a shutdown continues with any measurement
-    stops = both(stops, no(equal(m.motion.mode, motion.CARRY)))
+    stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
@@ -109,14 +109,14 @@ def judge(robot, state, m, p, requests, stops, silence):
         silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
         fails=any_of([requests.fault, invalid, stops]),
-        failure=when(requests.fault, motion.event(p.motion.fault_code), when(
+        failure=when(requests.fault, modes.event(p.motion.fault_code), when(
             invalid, unusable, silence)), silence=silence)
 
 
 def end(requests, flags, state, m, p):
     """Return the memory of a shutdown, and add its flags `settled` and `swings` to `flags`."""
     off = any_of([requests.to.take_over, requests.to.deactivate,
-                  equal(m.motion.mode, motion.INACTIVE)])
+                  equal(m.motion.mode, modes.INACTIVE)])
     before = shutdown.requested(m.motion.shutdown, p.motion.shutdown, off)
 
     def idle():
@@ -124,9 +124,9 @@ def end(requests, flags, state, m, p):
 
     def ending():
         mode = m.motion.mode
-        at_rest = either(equal(mode, motion.HOLD), equal(mode, motion.FLOAT))
+        at_rest = either(equal(mode, modes.HOLD), equal(mode, modes.FLOAT))
         moves = both(flags.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
-        at_gravity = equal(mode, motion.CARRY)
+        at_gravity = equal(mode, modes.CARRY)
         after = shutdown.update(before, flags.dt, at_rest, at_gravity, moves,
                                 transition.under_way(m.transition),
                                 any_of(m.verdict.rate_limited))
@@ -144,37 +144,37 @@ def decide(robot, requests, flags, state, m, p):
     before = m.motion
     cleared = either(requests.reset, requests.to.take_over)
     ending = end(requests, flags, state, m, p)
-    motion_ = replace(before, shutdown=ending, fault=when(cleared, motion.NOTHING, before.fault),
-                      message=when(requests.reset, motion.NOTHING, before.message))
-    motion_ = motion.latched(motion_, flags.fails, flags.failure)
+    motion_ = replace(before, shutdown=ending, fault=when(cleared, modes.NOTHING, before.fault),
+                      message=when(requests.reset, modes.NOTHING, before.message))
+    motion_ = modes.latched(motion_, flags.fails, flags.failure)
     joint = m.collision.joint
-    flags.collision = motion.Event(motion.COLLIDED, joint, m.collision.torque,
-                                   element(p.collision.threshold, joint), 0.0)
-    motion_ = motion.latched(motion_, flags.hit, flags.collision)
+    flags.collision = modes.Event(modes.COLLIDED, joint, m.collision.torque,
+                                  element(p.collision.threshold, joint), 0.0)
+    motion_ = modes.latched(motion_, flags.hit, flags.collision)
     flags.hit_floats = equal(p.collision.reaction, collision.FLOAT)
-    mode, action, message = motion.decide(motion_, p.motion, flags)
+    mode, action, message = modes.decide(motion_, p.motion, flags)
     q, qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
-    after = motion.acknowledged(motion.act(robot, motion_, p.motion, mode, action, message, q, qd),
-                                p.motion)
+    after = modes.acknowledged(modes.act(robot, motion_, p.motion, mode, action, message, q, qd),
+                               p.motion)
     # a trajectory that was requested before a fault does not begin after it
     after = replace(after, dropped=when(
         flag(after.fault.code), p.motion.upcoming.number, after.dropped))
-    floats = equal(before.mode, motion.FLOAT)
+    floats = equal(before.mode, modes.FLOAT)
     blends = any_of([
         requests.to.take_over, both(requests.to.float, no(floats)),
         both(requests.to.follow, floats),
-        both(requests.to.reach, motion.externally_driven(before)),
+        both(requests.to.reach, modes.externally_driven(before)),
         both(flags.silent, no(m.coasting)),
         flags.settled, flags.swings,
-        both(equal(action, motion.STOP_FROM_REFERENCE), motion.externally_driven(before))])
-    cancelled = either(flags.hit, both(requests.resumes, no(motion.no_reference(before))))
+        both(equal(action, modes.STOP_FROM_REFERENCE), modes.externally_driven(before))])
+    cancelled = either(flags.hit, both(requests.resumes, no(modes.no_reference(before))))
     blended = transition.begin(m.transition, p.transition, either(requests.switch, blends),
                                both(m.followed, no(blends)))
     ext_law = external_law.disabled(m.external_law, either(flags.fails, requests.disables_all),
                                     when(flags.fails, flags.failure.code, p.motion.code))
     linear = equal(ext_law.chosen, external_law.LINEAR)
     ext_law = external_law.disabled(ext_law, both(requests.disables_linear, linear), p.motion.code)
-    ext_law = external_law.disabled(ext_law, flags.hit, motion.COLLIDED)
+    ext_law = external_law.disabled(ext_law, flags.hit, modes.COLLIDED)
     ext_law = external_law.released(ext_law, either(flags.hit, flags.silent))
     return replace(m, motion=after, switch=p.switch, external_law=ext_law,
                    transition=transition.cancel(blended, cancelled),

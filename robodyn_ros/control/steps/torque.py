@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, external_law, law_state, laws, learning, light_joints, motion, observer, reflection,
+    collision, external_law, law_state, laws, learning, light_joints, modes, observer, reflection,
     schedule, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.jit.trace import absolute
 def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
     """Return the state of the external laws, the rows of their torque, and the memory."""
     ext_law, motion_ = m.external_law, m.motion
-    at_rest = equal(motion_.mode, motion.HOLD)
+    at_rest = equal(motion_.mode, modes.HOLD)
     active_law = external_law.candidate(ext_law, p.external_law, now, ready, at_rest)
     reference, nothing = motion_.reference, zeros(q)
     x = SimpleNamespace(
@@ -41,9 +41,9 @@ def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrenc
 
     rows_, problem = choose(active_law, [lambda: none, own, linear])
     failed = flag(problem)
-    motion_ = motion.latched(motion_, failed, motion.event(problem))
+    motion_ = modes.latched(motion_, failed, modes.event(problem))
     # an interrupted motion in addition to that of the law itself
-    interrupted = when(both(failed, motion.moves(motion_, p.motion)), 1.0, 0.0)
+    interrupted = when(both(failed, modes.moves(motion_, p.motion)), 1.0, 0.0)
     motion_ = replace(motion_, interruptions=motion_.interruptions + interrupted)
     ext_law = external_law.disabled(ext_law, failed, problem)
     active_law = when(failed, external_law.NONE, active_law)
@@ -51,18 +51,18 @@ def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrenc
     takes_over = both(changes, equal(active_law, external_law.LINEAR))
     ends = all_of([changes, no(takes_over), either(
         equal(ext_law.active, external_law.LINEAR), flag(ext_law.disabled))])
-    silence = when(equal(ext_law.chosen, external_law.LINEAR), motion.NO_LINEAR_FEEDBACK, 0.0)
-    reason = motion.event(when(ext_law.disabled, ext_law.reason, silence))
+    silence = when(equal(ext_law.chosen, external_law.LINEAR), modes.NO_LINEAR_FEEDBACK, 0.0)
+    reason = modes.event(when(ext_law.disabled, ext_law.reason, silence))
     # a fault has more evidence than its code
     reason = when(equal(reason.code, motion_.fault.code), motion_.fault, reason)
-    motion_ = motion.act(
+    motion_ = modes.act(
         robot, motion_, p.motion,
-        when(takes_over, motion.LINEAR, when(ends, motion.STOP, motion_.mode)),
-        when(takes_over, motion.RELEASE, when(ends, motion.STOP_FROM_STATE, motion.KEEP)),
-        when(takes_over, motion.NOTHING, when(ends, reason, motion_.message)), q, qd)
+        when(takes_over, modes.LINEAR, when(ends, modes.STOP, motion_.mode)),
+        when(takes_over, modes.RELEASE, when(ends, modes.STOP_FROM_STATE, modes.KEEP)),
+        when(takes_over, modes.NOTHING, when(ends, reason, motion_.message)), q, qd)
     driven = both(follows, equal(active_law, external_law.LINEAR))
     motion_ = replace(motion_, reference=when(
-        driven, motion.Reference(q, qd, nothing, nothing), motion_.reference))
+        driven, modes.Reference(q, qd, nothing, nothing), motion_.reference))
     ext_law = replace(ext_law, active=when(follows, active_law, external_law.NONE),
                       disabled=when(either(changes, no(follows)), 0.0, ext_law.disabled))
     return ext_law, rows_, replace(
@@ -129,7 +129,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
 def shutdown_terms(body, q, terms, m, p):
     """Return the terms; at the end of a shutdown those of gravity compensation alone."""
     gravity_part = shutdown.gravity_part(m.shutdown, p.motion.shutdown)
-    return choose(equal(m.mode, motion.CARRY), [lambda: terms, lambda: compose(
+    return choose(equal(m.mode, modes.CARRY), [lambda: terms, lambda: compose(
         body.nv, {Term.GRAVITY: scaled(gravity_part, body.safe_gravity(q))}, p.limits.effort)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import ctypes
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.exceptions import ArgumentError
 
 
-def interpreted(kinds: Mapping[str, Argument], arrays: Iterable[NDArray], given: Iterable) -> list:
+def interpreted(kinds: Mapping[str, Argument], arrays: Iterable, given: Iterable) -> list:
     """Return the arguments of a body on floats: lists, and functions over lists."""
     return [[getattr(each, 'body', each) for each in owner]
             if isinstance(kind, FunctionTable) else array.tolist()
@@ -59,6 +60,6 @@ def _address(name: str, kind: FunctionTable, function) -> int:
     if isinstance(function, (int, np.integer)):
         return int(function)
     if hasattr(function, 'restype'):  # of ctypes
-        return ctypes.cast(function, ctypes.c_void_p).value
+        return cast(int, ctypes.cast(function, ctypes.c_void_p).value)
     raise ArgumentError(f'{name} is a {type(function).__name__}: give a Function, a ctypes '
                         'function, an address or None', name=name)

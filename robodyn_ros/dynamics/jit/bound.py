@@ -71,7 +71,7 @@ class BoundCall:
     def _through_ctypes(self, code: machine.Code) -> Callable:
         function = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address('bound'))
         call = partial(function, ctypes.c_void_p(self._block.ctypes.data))
-        call.owned = self._block
+        setattr(call, 'owned', self._block)  # keeps it alive
         return call
 
 

@@ -12,7 +12,7 @@ import ctypes
 from functools import lru_cache
 import sys
 import sysconfig
-from typing import Callable
+from typing import Any, Callable, cast
 
 import numpy as np
 
@@ -31,6 +31,9 @@ ARRAY_NEW = 93  # index of PyArray_New in the C API table of NumPy
 
 class Context(np.ndarray):
     """`self` of a built-in: addresses that its code reads, and objects that keep them valid."""
+
+    owned: Any
+    links: dict
 
 
 class _MethodDef(ctypes.Structure):
@@ -137,13 +140,13 @@ def supported() -> bool:
         return False
     try:
         return _counts_hold() and all(_layout_holds(array) for array in (
-            np.zeros(3), np.ones((2, 5)), np.ones((4, 4))[:, ::2], np.float32([1.0])))
+            np.zeros(3), np.ones((2, 5)), np.ones((4, 4))[:, ::2], np.ones(1, dtype=np.float32)))
     except (AttributeError, ImportError, OSError, ValueError):
         return False
 
 
 def _counts_hold() -> bool:
-    item = np.zeros(3)
+    item: np.ndarray | None = np.zeros(3)
     kept = [item]
     alone, items = [], ctypes.c_size_t.from_address(id(kept) + LIST_ITEMS).value
     for _ in range(2):
@@ -173,7 +176,7 @@ def _layout_holds(array: np.ndarray) -> bool:
 
 def address_of(function) -> int:
     """Return the address of a ctypes function."""
-    return ctypes.cast(function, ctypes.c_void_p).value
+    return cast(int, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 @lru_cache(maxsize=1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from robodyn_ros.dynamics.jit import codegen_flow, codegen_tables
 from robodyn_ros.dynamics.jit.graph import Symbol
@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.jit.sines import constant, splat, VECTOR, WIDTH
 # nodes per block of a long program
 BLOCK = 200
 
-_WRITERS = {**codegen_flow.WRITERS, **codegen_tables.WRITERS}
+_WRITERS: dict[str, Callable] = {**codegen_flow.WRITERS, **codegen_tables.WRITERS}
 
 
 def vector_pointer_type(pointer: str) -> str:
@@ -39,7 +39,7 @@ class Merge(NamedTuple):
     """
 
     kind: str
-    target: object
+    target: Any
     values: list[list]
 
 

@@ -8,6 +8,8 @@ until all lanes have ended.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from robodyn_ros.dynamics.jit.instructions import select
 from robodyn_ros.dynamics.jit.sines import constant, WIDTH
 
@@ -161,4 +163,5 @@ def _iterated(body, index, loop, number):
     body.names[index] = body.names[region.variables[number].index]
 
 
-WRITERS = {'branch': _branch, 'switch': _switch, 'iterate': _iterate, 'iterated': _iterated}
+WRITERS: dict[str, Callable] = {
+    'branch': _branch, 'switch': _switch, 'iterate': _iterate, 'iterated': _iterated}

@@ -79,16 +79,16 @@ class PackedBody(VectorBody):
                 self.vector_of(pack))
             merged[key] = self.write(f'{operator} {kind.mask} {merged[key]}, {vector}') if (
                 key in merged) else vector
-        for (width, *own), vector in merged.items():
-            bits, mask = f'i{width}', sum(1 << lane for lane in own)
+        for (width, *chosen), vector in merged.items():
+            bits, mask = f'i{width}', sum(1 << lane for lane in chosen)
             mask = mask - (1 << width) if mask >> (width - 1) else mask
             name = self.write(f'bitcast {vector_kind(width).mask} {vector} to {bits}')
             name = self.write(f'and {bits} {name}, {mask}')
             parts.append(self.write(f'icmp eq {bits} {name}, {mask}' if operator == 'and'
                                     else f'icmp ne {bits} {name}, 0'))
         name = parts[0]
-        for each in parts[1:]:
-            name = self.write(f'{operator} i1 {name}, {each}')
+        for condition in parts[1:]:
+            name = self.write(f'{operator} i1 {name}, {condition}')
         return name
 
     # --- choices and loops ------------------------------------------------------------------
@@ -129,7 +129,8 @@ class PackedBody(VectorBody):
 
     def name(self, merge: Merge, name: str) -> None:
         """Set the name of the value of a merge."""
-        (self.vectors if isinstance(merge.target, Pack) else self.names)[merge.target] = name
+        names: dict = self.vectors if isinstance(merge.target, Pack) else self.names
+        names[merge.target] = name
 
     # --- results ----------------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class PackedBody(VectorBody):
             values = self.program.outputs[begin:begin + size]
             begin += size
             for span in _all_spans(size):
-                own = values[span.begin:span.begin + span.count]
+                own = values[span.begin:span.begin + span.size]
                 item = self._computed_together(own)
                 if item is None:
                     rest.append((number, span, own))
@@ -159,7 +160,9 @@ class PackedBody(VectorBody):
             memory = self.program.graph.node(first)[0] in MEMORY
             return None if memory or first.index in self.packs.of else first.index
         place = self.packs.of.get(first.index)
-        together = place is not None and all(
+        if place is None:
+            return None
+        together = all(
             isinstance(each, Symbol) and self.packs.of.get(each.index) == (place.pack, lane)
             for lane, each in enumerate(values))
         return place.pack if together and place.pack.operation not in MEMORY else None
@@ -167,7 +170,7 @@ class PackedBody(VectorBody):
     def _store_lists(self, item) -> None:
         for number, span in self._lists.get(item, ()):
             begin = sum(self.program.results[:number]) + span.begin
-            self._store_list(number, span, self.program.outputs[begin:begin + span.count])
+            self._store_list(number, span, self.program.outputs[begin:begin + span.size])
 
     def _store_list(self, number: int, span: Span, values: Sequence) -> None:
         base = f'%pout{number}'
@@ -176,9 +179,9 @@ class PackedBody(VectorBody):
                 self.lines.append(f'  store double {self.operand(value)}, '
                                   f'{self.pointer_at(base, k, "double")}')
             return
-        width = width_of(span.count)
-        vector = self.shuffled(self.as_vector(values, width), width, range(span.count))
-        kind = vector_kind(span.count).value
+        width = width_of(span.size)
+        vector = self.shuffled(self.as_vector(values, width), width, range(span.size))
+        kind = vector_kind(span.size).value
         self.lines.append(f'  store {kind} {vector}, '
                           f'{self.pointer_at(base, span.begin, kind)}, align 8')
 
@@ -199,9 +202,9 @@ class PackedBody(VectorBody):
         it are overwritten by the next values.
         """
         for span in _all_spans(length):
-            own = values[span.begin:span.begin + span.count]
+            own = values[span.begin:span.begin + span.size]
             if self._is_vector(own):
-                width = width_of(span.count)
+                width = width_of(span.size)
                 kind, vector = vector_kind(width).value, self.as_vector(own, width)
                 place = codegen_tables.at(self, address, span.begin, 'double', kind)
                 self.lines.append(f'  store {kind} {vector}, {place}, align 8')
@@ -217,7 +220,7 @@ def _all_spans(length: int) -> list[Span]:
     for span in [*spans(length), Span(int(length), 0)]:
         found += [Span(k, 1) for k in range(end, span.begin)]
         found.append(span)
-        end = span.begin + span.count
+        end = span.begin + span.size
     return found[:-1]
 
 

@@ -6,6 +6,7 @@ All lanes of vectors share the tables. Functions are called lane by lane, only f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 import re
 
@@ -34,8 +35,8 @@ def _call(body, index, argument, row, *inputs):
 
 def _input_address(body, values, length: int) -> str:
     """Write values into an array, unless they are in one already, and return its address."""
-    nodes = [body.program.graph.node(each) if not isinstance(each, float) else ()
-             for each in values]
+    nodes: list[tuple] = [body.program.graph.node(each) if not isinstance(each, float) else ()
+                          for each in values]
     if not body.vector and nodes and nodes == [
             ('input', *nodes[0][1:2], nodes[0][-1] + k) if nodes[0][:1] == ('input',) else None
             for k in range(len(nodes))] and not body.program.in_place:
@@ -190,8 +191,9 @@ def _search(body, index, argument, value, first, count, column):
     body.names[index] = _packed(body, found)
 
 
-WRITERS = {'call': _call, 'result': _result, 'row': _row, 'element': _element, 'rows': _rows,
-           'search': _search}
+WRITERS: dict[str, Callable] = {
+    'call': _call, 'result': _result, 'row': _row, 'element': _element, 'rows': _rows,
+    'search': _search}
 
 
 # --- functions that these call --------------------------------------------------------------

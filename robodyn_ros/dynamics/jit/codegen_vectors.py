@@ -68,7 +68,9 @@ class VectorBody(Body):
         if operation == 'input':
             return self._load(*operands)
         if operation in MEMORY:
-            return self.write(f'load double, {self._in_memory(operation, *operands, "double")}')
+            source, position = operands
+            pointer = self._in_memory(operation, source, position, 'double')
+            return self.write(f'load double, {pointer}')
         pack, lane = self.packs.of[index]
         kind = vector_kind(pack.width)
         return self.write(f'extractelement {kind.mask if pack.of_conditions else kind.value} '
@@ -158,12 +160,12 @@ class VectorBody(Body):
 
     def _load_span(self, operation: str, source, span: Span) -> str:
         """Write the load of neighbouring numbers as a vector."""
-        width = width_of(span.count)
+        width = width_of(span.size)
         kind, room = vector_kind(width).value, self._room(operation, source)
         begin = min(span.begin, room - width)
         if begin < 0:
             values = [self.write(f'load double, {self._in_memory(operation, source, k, "double")}')
-                      for k in range(span.begin, span.begin + span.count)]
+                      for k in range(span.begin, span.begin + span.size)]
             name = 'undef'
             for lane, value in enumerate(values):
                 name = self.write(f'insertelement {kind} {name}, double {value}, i32 {lane}')

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 import math
+from typing import cast
 
 from robodyn_ros.dynamics.jit.graph import graph_of, number, Scalar, Symbol
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
@@ -68,7 +69,8 @@ def _joined(operation: str, a: Scalar, b: Scalar) -> Scalar:
             return result if isinstance(result, Symbol) else of_kind(result, a, b)
     if a is b:
         return flag(a)
-    graph = a.graph
+    graph = graph_of(a, b)
+    assert graph is not None
     return graph.flag(operation, graph.condition(a), graph.condition(b))
 
 
@@ -86,12 +88,12 @@ def flag(a: Scalar) -> Scalar:
 
 def all_of(flags: Sequence[Scalar]) -> Scalar:
     """Return 1.0 where all flags hold; 1.0 for no flags."""
-    return reduce(both, flags, 1.0)
+    return reduce(both, flags, cast(Scalar, 1.0))
 
 
 def any_of(flags: Sequence[Scalar]) -> Scalar:
     """Return 1.0 where at least one flag holds."""
-    return reduce(either, flags, 0.0)
+    return reduce(either, flags, cast(Scalar, 0.0))
 
 
 def all_finite(values) -> Scalar:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
+from typing import Any
 
 from robodyn_ros.dynamics.jit.graph import Graph, graph_of, number, Region, Scalar, Symbol
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
@@ -66,7 +67,7 @@ class TracedTable:
 
     graph: Graph
     number: int
-    kind: Table | FunctionTable
+    kind: Any
 
 
 def choose(index: Scalar, cases: Sequence[Callable]):
@@ -153,11 +154,12 @@ def iterate(count: Scalar, step: Callable, initial, limit: int):
             if not (done < count and done < limit):
                 return initial
             values, done = flatten(step(initial)), done + 1
-    region = Region(graph.region, [])
+    variables: list[Symbol] = []
+    region = Region(graph.region, variables)
 
     def body():
-        region.variables += [graph.append('variable', region, k) for k in range(len(values))]
-        return flatten(step(unflatten(initial, region.variables)))
+        variables.extend([graph.append('variable', region, k) for k in range(len(values))])
+        return flatten(step(unflatten(initial, variables)))
 
     following = graph.within(region, body)
     if len(following) != len(values):
@@ -166,7 +168,7 @@ def iterate(count: Scalar, step: Callable, initial, limit: int):
     loop = graph.append('iterate', number(count), float(limit), region, *values, *following)
     return unflatten(initial, [
         before if after is variable else graph.function('iterated', loop, k)
-        for k, (before, variable, after) in enumerate(zip(values, region.variables, following))])
+        for k, (before, variable, after) in enumerate(zip(values, variables, following))])
 
 
 def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
@@ -191,18 +193,18 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
         All NaN if the table has no such row, or it is empty.
 
     """
-    inputs = [flatten(each) for each in inputs]
-    values = [each for row in inputs for each in row]
+    rows = [flatten(each) for each in inputs]
+    values = [each for row in rows for each in row]
     if isinstance(functions, TracedTable):
         kind, graph = functions.kind, functions.graph
-        _check_call((*kind.inputs, kind.outputs), (*map(len, inputs), outputs))
+        _check_call((*kind.inputs, kind.outputs), (*map(len, rows), outputs))
         made = graph.function('call', functions.number, number(index), *values)
         return [graph.function('result', made, k) for k in range(outputs)]
-    cases = [_case(each, inputs, outputs) for each in (*functions, None)]
+    cases = [_case(each, rows, outputs) for each in (*functions, None)]
     if graph_of(index, *values) is not None:
         return choose(index, cases)
     # constants of this trace are not constants within the function
-    inputs[:] = [[of_kind(each, each, index, *values) for each in row] for row in inputs]
+    rows[:] = [[of_kind(each, each, index, *values) for each in row] for row in rows]
     return [of_kind(each, index, *values) for each in choose(index, cases)]
 
 
@@ -292,5 +294,5 @@ def _example(table) -> list[float]:
     return list(table[0][:1]) if len(table) else []
 
 
-def _row(row: float, rows: int) -> int:
+def _row(row: Any, rows: int) -> int:
     return min(int(min(row, rows)), rows - 1) if row >= 1.0 and rows else 0

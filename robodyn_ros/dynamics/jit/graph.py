@@ -10,7 +10,7 @@ enclosing regions; nodes outside a region do not use its nodes.
 from __future__ import annotations
 
 import math
-from typing import Callable, Union
+from typing import Callable, TypeGuard, Union
 
 
 class Symbol:
@@ -86,7 +86,8 @@ class Region:
     __slots__ = ('outer', 'known', 'variables')
 
     def __init__(self, outer: Region | None = None, variables: list[Symbol] | None = None):
-        self.outer, self.known, self.variables = outer, {}, variables
+        self.outer, self.variables = outer, variables
+        self.known: dict[tuple, Symbol] = {}
 
 
 class Graph:
@@ -150,7 +151,7 @@ class Graph:
             symbol = self.region.known[key] = self.append(*node)
         return symbol
 
-    def _is(self, operand, operation: str) -> bool:
+    def _is(self, operand: Scalar, operation: str) -> TypeGuard[Symbol]:
         return isinstance(operand, Symbol) and self.nodes[operand.index][0] == operation
 
     def _ordered(self, operation: str, a, b) -> Symbol:
@@ -203,7 +204,7 @@ class Graph:
             return self.negate(self.multiply(a, self.node(b)[1]))
         return self._ordered('mul', a, b)
 
-    def _scale(self, factor: float, b: Symbol) -> Scalar:
+    def _scale(self, factor: float, b: Scalar) -> Scalar:
         if factor == 0.0:
             return 0.0
         if factor < 0.0:
@@ -223,7 +224,7 @@ class Graph:
             return a
         return self._node('div', a, b)
 
-    def negate(self, a: Symbol) -> Symbol:
+    def negate(self, a: Scalar) -> Scalar:
         """Return `-a`."""
         if self._is(a, 'neg'):
             return self.node(a)[1]

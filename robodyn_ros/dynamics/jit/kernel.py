@@ -102,12 +102,13 @@ class Kernel:
         if bad is not None:
             result[bad] = np.nan
         if self.review is not None:
-            self._review(result, checked, bad)
+            self._review(self.review, result, checked, bad)
         if out is not None and result is not out:
             out[...] = result
         return result if out is None else out
 
-    def _review(self, result: np.ndarray, checked: list[np.ndarray], bad) -> None:
+    def _review(self, review: Callable, result: np.ndarray, checked: list[np.ndarray],
+                bad) -> None:
         if _all_finite(result):
             return
         axes = tuple(range(result.ndim - len(self.shape), result.ndim))
@@ -115,7 +116,7 @@ class Kernel:
         if bad is not None:
             not_finite &= ~bad
         if not_finite.any():
-            self.review(*(array[not_finite] for array in checked))
+            review(*(array[not_finite] for array in checked))
 
     @property
     def single(self) -> Callable:
@@ -196,7 +197,7 @@ class Kernel:
         result = flatten(self._function(
             self.runtime.tolist(), *(array.tolist() for array in arrays)))
         self._check_size(len(result))
-        out.flat = result
+        out.flat[:] = result
 
     def _interpret_rows(self, count: int, out: np.ndarray, arrays) -> bool:
         for row in range(count):
@@ -224,7 +225,8 @@ class Kernel:
         if self._batch is None:
             with self._lock:
                 self._batch = self._batch or self._compile_batch()
-        return any(loops.in_threads(lambda rows: self._batch(
+        batch = self._batch
+        return any(loops.in_threads(lambda rows: batch(
             len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads))
 
     def _compile_batch(self) -> Callable:

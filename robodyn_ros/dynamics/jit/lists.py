@@ -29,10 +29,10 @@ class Lists(int):
 
 
 class Span(NamedTuple):
-    """Consecutive numbers of a list, at most as many as a vector has: the first, and the count."""
+    """Consecutive numbers of a list, at most as many as a vector has: the first, and how many."""
 
     begin: int
-    count: int
+    size: int
 
 
 def spans(length: int, widest: int = WIDEST) -> list[Span]:
@@ -42,7 +42,7 @@ def spans(length: int, widest: int = WIDEST) -> list[Span]:
         found += [Span(begin + start, min(widest, size - start))
                   for start in range(0, size, widest)]
         begin += size
-    return [span for span in found if span.count > 1]
+    return [span for span in found if span.size > 1]
 
 
 def width_of(count: int) -> int:

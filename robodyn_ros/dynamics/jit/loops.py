@@ -28,7 +28,7 @@ state, so that a long state need not be loaded completely before the next one is
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable, TypeVar
+from typing import Any, Callable, TypeVar
 
 import numpy as np
 
@@ -99,7 +99,8 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
         As in `codegen.kernel_ir`.
 
     """
-    size, constants, inputs = program.arguments[1:4]
+    sizes_of_arrays: Any = program.arguments[1:4]
+    size, constants, inputs = sizes_of_arrays
     sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'next': size}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '

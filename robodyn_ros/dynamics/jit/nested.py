@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ def _nested(like, scalars: Iterator[Scalar]):
         values = [_nested(each, scalars) for each in like]
         return type(like)(*values) if hasattr(like, '_fields') else type(like)(values)
     if is_dataclass(like):
-        return type(like)(**{each.name: _nested(getattr(like, each.name), scalars)
-                             for each in fields(like)})
+        kind: Callable = like.__class__
+        return kind(**{each.name: _nested(getattr(like, each.name), scalars)
+                       for each in fields(like)})
     return next(scalars)

@@ -99,7 +99,7 @@ class Packs:
                  spans_of: dict[tuple, list[Span]], outputs: Sequence):
         self.graph, self._needed, self._schedule = graph, needed, schedule
         self._spans = {key: {k: span for span in several
-                             for k in range(span.begin, span.begin + span.count)}
+                             for k in range(span.begin, span.begin + span.size)}
                        for key, several in spans_of.items()}
         self._numbers = itertools.count()
         self.of: dict[int, Place] = {}
@@ -126,7 +126,7 @@ class Packs:
         """
         alone: set[int] = set()
         packs: dict[tuple, list[Pack]] = defaultdict(list)
-        start = 0
+        start: int | None = 0
         while start is not None:
             self._extend(packs, start, alone)
             single = [pack for several in packs.values() for pack in several
@@ -136,7 +136,7 @@ class Packs:
                                for each in self.graph.nodes[index][1:]
                                if isinstance(each, Symbol) and each.index in self.of)}
             alone |= more
-            start = min(more, default=None)
+            start = min(more) if more else None
             if start is not None:
                 self._cut(packs, start)
 
@@ -198,7 +198,7 @@ class Packs:
         span = self._spans.get((operation, owner), {}).get(position)
         if span is None:
             return None
-        return (operation, key, span.begin), position - span.begin, span.count, (source, position)
+        return (operation, key, span.begin), position - span.begin, span.size, (source, position)
 
     def _same_lane(self, key: tuple, value, operands: tuple) -> tuple | None:
         """Return key and lane of a node that has the lane of another value."""
@@ -220,7 +220,7 @@ class Packs:
                     count = max(count, place.pack.count)
         if lane is None:
             return None
-        parts = []
+        parts: list[tuple[int, int]] = []
         for each, place in zip(operands, places):
             if place is not None:
                 parts.append((2, place.pack.number))
@@ -232,7 +232,8 @@ class Packs:
             else:
                 return None  # for example the running sum of elements
         if commutes:
-            parts, operands = zip(*sorted(zip(parts, operands), key=itemgetter(0)))
+            ordered = sorted(zip(parts, operands), key=itemgetter(0))
+            parts, operands = [each[0] for each in ordered], [each[1] for each in ordered]
         return (*key, *parts), lane, count, tuple(operands)
 
     def _is_shared(self, operation: str, index: int) -> bool:

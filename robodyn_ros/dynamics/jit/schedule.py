@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 from robodyn_ros.dynamics.jit.graph import Graph, Region, Symbol
 from robodyn_ros.exceptions import KernelError
@@ -56,7 +57,7 @@ class Schedule:
         self.graph, self._early, self.region = graph, early, {}
         self.chosen: dict[int, list[int]] = defaultdict(list)
         self.inside: dict[Region, list[int]] = defaultdict(list)
-        self._outer: dict[Region, Region | None] = {graph.root: None}
+        self._outer: dict[Region, Any] = {graph.root: None}  # None around the root
         self._depth = {graph.root: 0}
         if not any(graph.nodes[index][0] in _FORKS for index in needed):
             self.region, self.inside[graph.root] = dict.fromkeys(needed, graph.root), needed
@@ -173,7 +174,8 @@ class Schedule:
         return place
 
     def _births(self, index: int) -> set[Region]:
-        region, found = self.graph.births[index], set()
+        region: Region | None = self.graph.births[index]
+        found = set()
         while region is not None:
             found.add(region)
             region = region.outer

@@ -103,7 +103,7 @@ def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     return graph.function('select', graph.condition(condition), positive, otherwise)
 
 
-def of_kind(value: float, *examples: float) -> float:
+def of_kind(value: Scalar, *examples: Scalar) -> Scalar:
     """Return a float of the type of the examples: `Ieee` if one of them is."""
     for each in examples:
         if each.__class__ is not float and isinstance(each, float):

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.mode import EXTERNAL_LAWS
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
@@ -29,7 +29,7 @@ class Activation:
         The controller node.
     controller : ArmController
         Controller of the arm.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Cycle to activate.
     states : StateInput
         Joint states.
@@ -42,7 +42,7 @@ class Activation:
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, cycle: ControlCycle,
+    def __init__(self, node: Node, controller: ArmController, cycle: ControlLoop,
                  states: StateInput, guard: GuardLink, other_commanders: OtherCommanders,
                  driver_compensates_gravity: bool):
         self._node, self._controller = node, controller

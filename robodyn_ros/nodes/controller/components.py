@@ -15,7 +15,7 @@ from robodyn_ros.nodes.compilation import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.configuration_publisher import ConfigurationPublisher
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
@@ -60,7 +60,7 @@ class Components:
         Connection to the guard.
     other_commanders : OtherCommanders
         Other publishers of torques and joint states.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Control cycle from joint state to torque.
     activation : Activation
         Checks before activation.
@@ -119,15 +119,15 @@ class Components:
             values.command.publish_joint_commands or values.lockstep, clock)
         # in lockstep the simulator waits until each state was received
         decoder = JointStateDecoder()
-        subscription = PolledSubscription(node, JointState, 'joint_states',
-                                          qos.reliable(5) if values.lockstep else qos.newest(),
-                                          decoder.decode)
+        subscription = PolledSubscription(
+            node, JointState, 'joint_states',
+            qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command.command_joints), values.guard)
         native, reason = open_native(node, controller, states, output, guard, clock, values)
-        self.cycle = cycle = ControlCycle(controller, states, output, guard, clock, log,
-                                          values.fixed_rate, native, reason)
+        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log,
+                                         values.fixed_rate, native, reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
                                      values.control.limits.driver_compensates_gravity)

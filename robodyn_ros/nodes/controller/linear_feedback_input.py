@@ -88,7 +88,8 @@ class LinearFeedbackReader:
         rows[self._order] = np.asarray(message.data).reshape(wanted)
         gain = np.empty((n, 2 * n))
         gain[:, np.concatenate((self._order, n + self._order))] = rows[:, _BEFORE:]
-        return LinearCommand(*rows[:, :_BEFORE].T.copy(), gain)
+        feedforward, position, velocity = rows[:, :_BEFORE].T.copy()
+        return LinearCommand(feedforward, position, velocity, gain)
 
     def _read_order(self, label: str) -> None:
         """Read the order of the joints from a label."""

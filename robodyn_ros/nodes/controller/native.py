@@ -14,7 +14,7 @@ from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
-from robodyn_ros.nodes.conversions import in_seconds
+from robodyn_ros.nodes.conversions import in_seconds, OTHER_JOINTS
 from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Row, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
@@ -74,7 +74,7 @@ class NativeControl:
         self._pause, self._resumes = (controller.host.place(f'acceptance.{name}')
                                       for name in ('pause', 'resumes'))
         self.coasting = self.sent = self._lost = False
-        self._count = self._errors = 0
+        self._count = self._errors = self._others = 0
         self._statistics = CycleStatistics()
 
     @property
@@ -121,7 +121,7 @@ class NativeControl:
         loop, guard, controller = self._loop, self._guard, self._controller
         loop.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
-        self._read_all()
+        answered = self._read_all()
         controller.check_time()
         errors = loop.block['errors']
         if errors != self._errors:
@@ -134,6 +134,9 @@ class NativeControl:
             controller.fail(guard.problem)
         if loop.block['lost']:
             self._defer_to_guard()
+        others, self._others = self._others, loop.block['others']
+        if self._others != others and not answered:
+            self._set_cause(OTHER_JOINTS)
         self._register_unknown()
         loop.submit_changes()
 
@@ -155,12 +158,14 @@ class NativeControl:
                 'errors of the middleware': str(block['errors']),
                 'cycles not reported': str(self._loop.missed)}
 
-    def _read_all(self) -> None:
+    def _read_all(self) -> bool:
+        """Read the cycles since the last call; return whether one of them answered a state."""
         rows = self._loop.rows()
         for row in rows:
             self._read(row)
         if rows:
             self._loop.load_row(rows[-1])
+        return any(row.kind == FROM_STATE for row in rows)
 
     def _read(self, row: Row) -> None:
         """Count a cycle of the loop, and publish its telemetry."""
@@ -213,9 +218,13 @@ class NativeControl:
         else:
             reason = self._register(layout)
             problem = reason and (problem or reason)
+        self._set_cause(problem)
+
+    def _set_cause(self, problem: str) -> None:
+        """Set why no state is used, for the text about the silence."""
         cause = self._controller.cause(problem)
         self._loop.block.set_number('cause', cause)
-        self._controller.host.state.cause[()] = cause  # for the text about the silence
+        self._controller.host.state.cause[()] = cause
 
 
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,

@@ -20,7 +20,7 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.components import Components
-from robodyn_ros.nodes.controller.loop import work
+from robodyn_ros.nodes.controller.main_loop import work
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
@@ -74,7 +74,7 @@ class ControllerNode(LifecycleNode):
 
     def _change(self, values: ControllerSettings, names: list[str], design: Design | None) -> None:
         """Put changed parameters into effect, from the next cycle on."""
-        if design is not None:
+        if design is not None and self.components is not None:
             self.components.controller.apply(design, 'mode' in names)
             given = settings.values(values)
             changed = (f'{name} = {given[name]}' for name in names)
@@ -130,6 +130,7 @@ class ControllerNode(LifecycleNode):
             self.get_logger().warning(missing)
 
     def _activate(self) -> None:
+        assert self.components is not None
         self.components.activation.activate()
         self._starting = False
 
@@ -139,6 +140,7 @@ class ControllerNode(LifecycleNode):
             self.components.shutdown.run(self.values)
 
     def _clean_up(self) -> None:
+        assert self.components is not None
         self.components.destroy()
         for service in self._requests:
             self.destroy_service(service)
@@ -163,6 +165,7 @@ class ControllerNode(LifecycleNode):
 
     def attempt_activation(self) -> None:
         """Activate if the arm is ready; otherwise log periodically what is missing."""
+        assert self.components is not None
         activation = self.components.activation
         if not activation.is_possible() or self.trigger_activate() is _DONE:
             return

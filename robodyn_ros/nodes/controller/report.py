@@ -7,7 +7,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
@@ -18,6 +18,7 @@ from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
 _LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
+_EQUAL = 0.05  # ratio of velocity and change of position - 1, below which the lag is to blame
 
 
 class ControllerReport:
@@ -32,7 +33,7 @@ class ControllerReport:
         Controller of the arm.
     states : StateInput
         Joint states.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Control cycle with its statistics.
     inputs : Inputs
         Inputs besides states and trajectories.
@@ -46,13 +47,14 @@ class ControllerReport:
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
-                 cycle: ControlCycle, inputs: Inputs, guard: GuardLink,
+                 cycle: ControlLoop, inputs: Inputs, guard: GuardLink,
                  trajectories: TrajectoryInterfaces, other_commanders: OtherCommanders):
         self._node, self._controller, self._states = node, controller, states
         self._cycle, self._inputs, self._guard = cycle, inputs, guard
         self._trajectories, self._other_commanders = trajectories, other_commanders
         self._logged, self._collisions = '', 0
         self._reduced: set[str] = set()
+        self._unstable: object = None  # gains that were logged as unstable
         self._recovers = False
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
@@ -81,6 +83,7 @@ class ControllerReport:
             log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
                         'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
         self._log_reduced_gains()
+        self._log_unstable_gains()
         self._log_recovery()
         observation = controller.observation
         if observation.collisions != self._collisions:
@@ -100,6 +103,15 @@ class ControllerReport:
                 'rotors are missing in the model, lower the gains of these joints, or raise the '
                 'rate of the joint states')
 
+    def _log_unstable_gains(self) -> None:
+        """Log once per gains that they are too high for the rate of the torques."""
+        gains, reason = self._controller.design.gains, self._controller.unstable_gains
+        if reason and gains is not self._unstable:
+            self._unstable = gains
+            self._node.get_logger().warning(
+                f'{reason}; lower natural_frequency or kp and kd, or raise the rate of the joint '
+                'states')
+
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
         recovery, log = self._controller.recovery, self._node.get_logger()
@@ -114,8 +126,9 @@ class ControllerReport:
     def _log_velocities(self) -> None:
         """Log joints whose velocity has become implausible."""
         controller = self._controller
-        found = dict.fromkeys(controller.unreported_velocities, 'zero, or not reported')
-        found |= {name: f'{ratio:.2f} times the change of position'
+        found = dict.fromkeys(controller.unreported_velocities, 'zero, NaN or not reported')
+        found |= {name: f'{ratio:.2f} times the change of position' if abs(ratio - 1.0) > _EQUAL
+                  else 'late: filtered, or out of step with the position'
                   for name, ratio in controller.contradicted_velocities.items()}
         new = found.keys() - self._implausible.keys()
         self._implausible = found
@@ -132,7 +145,7 @@ class ControllerReport:
         """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
         trajectory, elapsed = self._controller.trajectory
         unmet = self._controller.unmet_goal
-        late = elapsed - trajectory.duration if unmet else 0.0
+        late = elapsed - trajectory.duration if trajectory is not None and unmet else 0.0
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
 

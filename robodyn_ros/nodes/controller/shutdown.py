@@ -9,7 +9,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.state import COAST
 from robodyn_ros.nodes.containment import stack_trace
-from robodyn_ros.nodes.controller.cycle import ControlCycle
+from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
@@ -25,7 +25,7 @@ class Shutdown:
     ----------
     controller : ArmController
         Controller of the arm.
-    cycle : ControlCycle
+    cycle : ControlLoop
         Control cycle, active until the last torque is sent.
     output : TorqueOutput
         Publisher of the last torque where the cycle fails.
@@ -36,7 +36,7 @@ class Shutdown:
 
     """
 
-    def __init__(self, controller: ArmController, cycle: ControlCycle, output: TorqueOutput,
+    def __init__(self, controller: ArmController, cycle: ControlLoop, output: TorqueOutput,
                  guard: GuardLink, log: RcutilsLogger):
         self._controller, self._cycle, self._output = controller, cycle, output
         self._guard, self._log = guard, log

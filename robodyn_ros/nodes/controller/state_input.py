@@ -47,6 +47,7 @@ class StateInput:
         self.q, self.qd, self.effort = self._states.q, self._states.qd, self._states.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
                                               state.effort, controller.needs_velocity)
+        self._usable = False
 
     @property
     def subscription(self) -> Subscription:
@@ -72,13 +73,23 @@ class StateInput:
         self._subscription.destroy()
 
     def wait(self, timeout: float) -> JointStateSample | None:
-        """Return the next sample, or None after `timeout` seconds."""
-        return self._subscription.wait(timeout)
+        """
+        Return the newest sample, or None after `timeout` seconds.
+
+        Of several that wait, it is the last one that completes a state; in lockstep every state
+        is answered.
+        """
+        newest = self._subscription.wait(timeout)
+        self._usable = newest is not None and self._assembler.read(newest)
+        for sample in () if self._clock.lockstep else self._subscription.waiting():
+            if self._assembler.read(sample):
+                newest, self._usable = sample, True
+        return newest
 
     def receive(self, sample: JointStateSample, now: float, permitted: bool, due: bool = False
                 ) -> np.ndarray | None:
-        """Process a sample that arrived `now`; return the torque to send, if any."""
-        if not self._assembler.read(sample):
+        """Process the sample of `wait`, arrived `now`; return the torque to send, if any."""
+        if not self._usable:
             return self.elapse(now, permitted, due)
         stamp = in_seconds(sample.stamp)
         return self._controller.receive(
@@ -111,6 +122,7 @@ class StateInput:
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is at a cycle time, by default at the present one."""
         settings = self._controller.settings.stale
+        self._controller.host.refresh()  # what Python has read of a native loop may be old
         now = self._clock.now() if now is None else now
         age = now - min(float(self._states.measured), now)
         level = freshness(age, settings.hold, settings.stop)

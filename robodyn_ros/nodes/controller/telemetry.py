@@ -73,7 +73,8 @@ class Telemetry:
 
     def command(self, stamp: int, controller: ArmController, torque) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""
-        self.commands.publish(self._filled(stamp, controller.reference, torque))
+        if self.commands is not None:
+            self.commands.publish(self._filled(stamp, controller.reference, torque))
 
     def publish(self, stamp: int, controller: ArmController, torque) -> None:
         """

@@ -93,6 +93,7 @@ class ConfigurationCheck:
     def _set_loads(self, torque: GuardTorque) -> None:
         """Set the loads of the controller for the torque of the guard."""
         configuration, self._problem = self._configuration, _UNREADABLE
+        assert configuration is not None
         try:
             payloads = payloads_from(configuration)
             torque.set_loads(payloads, vector_from(configuration, 'gravity', 3),

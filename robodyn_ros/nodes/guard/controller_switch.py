@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from rclpy.node import Node
 
@@ -33,7 +34,7 @@ class Fallback:
     def __init__(self, node: Node, values: GuardSettings):
         self._log = node.get_logger()
         self._start, self._stop = values.fallback_controllers, values.replaced_controllers
-        self._client = None
+        self._client: Any = None
         if not self._start and not self._stop:
             return
         try:  # an optional dependency

@@ -25,7 +25,6 @@ from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
-_QUEUE = 4       # states that can wait, for example of arm and gripper
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
 _ACCEPTED = 0.3  # s after which states that jumped are accepted
 
@@ -118,7 +117,7 @@ class StateSubscriber:
     """
 
     def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
-        self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_QUEUE),
+        self._states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states(),
                                           JointStateDecoder().decode)
         self._stale = StaleMonitor(values.stale.hold, np.inf, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None

@@ -111,7 +111,8 @@ class GuardTorque:
         self._move_walls(q)
         self._dynamics.gravity(q, out=self._gravity)
         self._update_hold(q, qd)
-        brake_at_limits(q, qd, *self._walls, _BRAKE, _REACH, out=self._brake)
+        lower, upper = self._walls
+        brake_at_limits(q, qd, lower, upper, _BRAKE, _REACH, out=self._brake)
         np.multiply(qd, -self._damping, out=self._qdd)
         self._qdd += self._brake
         self._accelerate(self._qdd, self._torque)

@@ -29,14 +29,19 @@ WORDS = (
     '~patience',
     'turn', 'before', 'permission_program', 'permission', 'result', 'permission_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
-    'since', 'ring', 'ring_rows', 'ring_bytes',
-    # set by Python at any time
+    'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',
+    # set by Python at any time; current: newest program; chosen: argument of `swap`; lost: the
+    # guard has commanded (set by both); alive: time of Python's last poll; cause: why no state is
+    # used, a code of the controller's messages
     'stop', 'guard_subscribed', 'layouts', 'layout_count', 'current', 'chosen', 'lost', '~alive',
     '~cause',
-    # set by machine code
-    'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'errors',
-    'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
-    'heartbeat_phase', 'unsent', 'withheld',
+    # set by machine code; using: index, used: number of the program of this turn; count: turns;
+    # refused, others: messages of unknown layouts, of other joints; commands: torques are sent;
+    # sent, withheld: torques; unsent: the last one was withheld; failures: to publish, in a row;
+    # due: time of the next torque without a state
+    'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'others',
+    'errors', 'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
+    'heartbeat_phase', 'unsent', 'withheld', 'stamp',
     # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code

@@ -71,7 +71,7 @@ def loop_ir(places: Mapping[str, int]) -> str:
 
     """
     module = ir.Module('native loop')
-    functions = {}
+    functions: dict[str, ir.Function] = {}
 
     def function(write: Callable, name: str, result: ir.Type = ir.VoidType()) -> None:
         w = _Writer(places, module, name, result)
@@ -81,6 +81,7 @@ def loop_ir(places: Mapping[str, int]) -> str:
         functions[name] = w.b.function
 
     function(_decode, 'decode', I64)
+    function(_receive_states, 'receive_states', I64)
     function(_receive_guard_state, 'receive_guard_state')
     function(_send, 'send')
     function(_send_heartbeat, 'send_heartbeat')
@@ -98,6 +99,7 @@ def _decode(w: _Writer, _functions) -> None:
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.fitting(w.word('layouts'), w.word('layout_count'), data, length) as x:
         with b.if_then(b.icmp_signed('==', x['joints'], I64(0))):
+            w.count_up('others')
             b.ret(I64(0))  # joints of another robot
         _read(w, x, data)
         b.ret(I64(1))
@@ -109,6 +111,18 @@ def _decode(w: _Writer, _functions) -> None:
         b.fence('release')
         w.put('unknown_length', length)
     b.ret(I64(0))
+
+
+def _receive_states(w: _Writer, functions: Mapping) -> None:
+    """Take all waiting messages; return whether one of them is a state: the newest counts."""
+    b, after, received = w.b, w.b.append_basic_block(), w.variable()
+    with w.each(w.word('depth')):
+        with b.if_then(b.not_(w.take(w.word('states'), w.word('state_message')))):
+            b.branch(after)
+        b.store(b.or_(b.load(received), b.call(functions['decode'], [w.block])), received)
+    b.branch(after)
+    b.position_at_end(after)
+    b.ret(b.load(received))
 
 
 def _read(w: _Writer, x: Mapping, data) -> None:
@@ -126,6 +140,7 @@ def _read(w: _Writer, x: Mapping, data) -> None:
             begin = b.add(state, I64(8 * w.place(f'state.{key}')))
             w.store(value, b.add(begin, b.mul(j, I64(8))))
     w.write('state', 'stamp', w.seconds(*w.stamp(data, STAMP)))
+    w.put('stamp', w.nanoseconds(*w.stamp(data, STAMP)))
 
 
 def _receive_guard_state(w: _Writer, _functions) -> None:
@@ -207,8 +222,7 @@ def _record(w: _Writer, _functions) -> None:
     head = {name.lstrip('~'): 8 * place for place, name in enumerate(ROW)}
     w.store(I64(-1), row, head['number'])
     b.fence('seq_cst')
-    message = w.word('state_message')
-    w.store(w.nanoseconds(*w.stamp(w.load(message, BUFFER), STAMP)), row, head['stamp'])
+    w.store(w.word('stamp'), row, head['stamp'])
     w.store(w.read('state', 'arrival'), row, head['arrival'])
     w.store(w.read('state', 'clock'), row, head['wall'])
     w.store(w.now(), row, head['end'])
@@ -240,10 +254,7 @@ def _iterate(w: _Writer, functions: Mapping) -> None:
         w.count_error()
         w.call('usleep', I32(_PAUSE))
     b.call(functions['receive_guard_state'], [w.block])
-    received = w.variable()
-    with b.if_then(w.take(w.word('states'), w.word('state_message'))):
-        b.store(b.call(functions['decode'], [w.block]), received)
-    has_state = b.icmp_signed('!=', b.load(received), I64(0))
+    has_state = b.icmp_signed('!=', b.call(functions['receive_states'], [w.block]), I64(0))
     now = w.now()
     wall = w.seconds(*w.clock(REALTIME))
     late = b.fcmp_ordered('>=', now, w.number('due'))

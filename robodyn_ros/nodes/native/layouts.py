@@ -93,7 +93,8 @@ class Layouts(LayoutTable):
         columns = [layout.names.index(name) for name in ours]
         known = self.add(layout, columns, position, velocity if speeds else -1,
                          effort if efforts == names else -1)
-        return '' if known else f'joint states have more than {MAX_LAYOUTS} layouts'
+        return '' if known else (f'joint states have more than {MAX_LAYOUTS} layouts; loop: '
+                                 'python reads any number')
 
 
 class CommandLayouts(LayoutTable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import ctypes
 import time
+from typing import Any, cast
 
 import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -141,13 +142,14 @@ class NativeLoop:
         self._arrays(host, deference)
         self._messages(wires)
         block['simulated'] = simulated
+        block['depth'] = wires.states.qos_profile.depth
         block.set_number('period', period)
         block.set_number('patience', patience)
         self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
                        made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
         for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
             block[name] = rcl.address_of(owned)
-        self._wake = rclpy_implementation.GuardCondition(wires.node.context.handle)
+        self._wake = rclpy_implementation.GuardCondition(cast(Any, wires.node.context.handle))
         for name, handle in (('wake', self._wake), ('states', wires.states.handle),
                              ('torques', wires.torques.handle),
                              ('heartbeats', wires.heartbeats.handle)):
@@ -156,7 +158,7 @@ class NativeLoop:
                                  else wires.guard_states.handle.pointer)
         self._thread = LoopThread('control loop', self._code, block, self.stop,
                                   self._wake.trigger_guard_condition)
-        self._read = self._number = self.missed = 0
+        self._read = self._begin = self._number = self.missed = 0
 
     def _probe(self, wires: Wires) -> None:
         handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
@@ -254,7 +256,7 @@ class NativeLoop:
         block['heartbeat_phase'], block['guard_subscribed'] = -1, guard_subscribed
         block.set_number('due', np.inf)
         self.reset_watchdog()
-        self._read = block['count']
+        self._read = self._begin = block['count']
         self._put()
         wires = self._wires
         self._thread.start(wires.node, wires.states, wires.guard_states, wires.torques,
@@ -341,7 +343,9 @@ class NativeLoop:
         return None
 
     def refresh(self) -> None:
-        """Copy the memory of the newest iteration to the host."""
+        """Copy the memory of the newest iteration, if there was one, to the host."""
+        if self.block['count'] == self._begin:
+            return
         while (row := self._row(self.block['count'] - 1)) is None:
             pass
         self.load_row(row)

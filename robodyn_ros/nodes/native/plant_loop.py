@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,15 +106,16 @@ class PlantLoop:
                                  command_joints) for name in INPUTS}
         for name, each in zip(INPUTS, inputs):
             block[f'{name}_subscription'] = each.handle.pointer
-        for name, each in (('states', wires.states), ('truth', wires.truth),
-                           ('clock', wires.clock), ('wake', wires.wake)):
-            block[name] = each.handle.pointer if each else 0
+        owners: dict[str, Any] = {'states': wires.states, 'truth': wires.truth,
+                                  'clock': wires.clock, 'wake': wires.wake}
+        for name, owner in owners.items():
+            block[name] = owner.handle.pointer if owner else 0
         block['depth'] = wires.depth
         self._messages(wires)
         self._delays = np.zeros(DELAYS)
         block['delays'] = self._delays.ctypes.data
         self._read = 0
-        self._message = made.buffer(_CAPACITY)
+        self._message: Any = made.buffer(_CAPACITY)
         block['message'] = rcl.address_of(self._message)
         self._thread = LoopThread('simulation', self._code, block, self.stop)
         self._plant: tuple = ()
@@ -153,9 +154,9 @@ class PlantLoop:
         if codes is None:
             return f'the dynamics of {plant.nv} joints are not compiled'
         block['plant_step'], block['gravity'] = (code.address('kernel') for code in codes)
-        arrays = {'runtime': plant.dynamics.runtime, 'state': plant.state, 'torque': torque,
-                  'external': plant.external, 'constants': plant.constants,
-                  'applied': plant.applied}
+        arrays: dict[str, np.ndarray] = {
+            'runtime': plant.dynamics.runtime, 'state': plant.state, 'torque': torque,
+            'external': plant.external, 'constants': plant.constants, 'applied': plant.applied}
         for name, array in arrays.items():
             block[name] = array.ctypes.data
         block['joints'], block['state_rest'] = plant.nv, plant.state.size - 1 - plant.nv

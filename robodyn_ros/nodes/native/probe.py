@@ -73,7 +73,7 @@ def _check_structures(node: Node, made: rcl.Rcl) -> None:
              made.close)):
         size = ctypes.sizeof(structure)
         space = np.full(size + 2 * _SPACE, _CANARY, dtype=np.uint8)
-        tested = structure.from_buffer(space, _SPACE)
+        tested = structure.from_buffer(space.data, _SPACE)
         ctypes.memset(ctypes.addressof(tested), 0, size)
         fill(tested)
         touched = (space[:_SPACE] != _CANARY).any() or (space[-_SPACE:] != _CANARY).any()

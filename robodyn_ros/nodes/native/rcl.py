@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.dynamics.jit import builtin
 from robodyn_ros.exceptions import RobodynError
 
 OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401
@@ -60,14 +61,14 @@ class Rcl:
                  'forget_error': 'rcutils_reset_error'}
 
     def __init__(self) -> None:
-        found = sorted({line.split()[-1] for line in _MAPS.read_text().splitlines()
-                        if Path(line.split()[-1]).name.startswith('librcl.so')})
+        found = _libraries(_MAPS.read_text())
         if len(found) != 1:
             raise NativeLoopError(f'this process has {len(found)} librcl.so instead of one')
         library = ctypes.CDLL(found[0])
         try:
-            self.addresses = {name: ctypes.cast(getattr(library, symbol), c_void_p).value
-                              for name, symbol in self.ADDRESSES.items()}
+            self.addresses: dict[str, int] = {
+                name: builtin.address_of(getattr(library, symbol))
+                for name, symbol in self.ADDRESSES.items()}
             self._zero, self._init, self._fini = (getattr(library, f'rcl_{name}') for name in (
                 'get_zero_initialized_wait_set', 'wait_set_init', 'wait_set_fini'))
             default = library.rcutils_get_default_allocator
@@ -90,7 +91,7 @@ class Rcl:
             each.restype = c_int32
         self._allocator = default()
         libc = ctypes.CDLL(None)
-        self.addresses.update({name: ctypes.cast(getattr(libc, name), c_void_p).value
+        self.addresses.update({name: builtin.address_of(getattr(libc, name))
                                for name in ('clock_gettime', 'clock_nanosleep', 'usleep')})
 
     def wait_set(self, context, subscriptions: int) -> WaitSet:
@@ -136,6 +137,13 @@ class Rcl:
     def close(self, owned) -> None:
         """Release a wait set, or a message from `buffer`."""
         (self._fini if isinstance(owned, WaitSet) else self._free)(ctypes.byref(owned))
+
+
+def _libraries(maps: str) -> list[str]:
+    """Return the paths of librcl among the mapped files; a path may contain spaces."""
+    paths = {fields[5] for fields in (line.split(maxsplit=5) for line in maps.splitlines())
+             if len(fields) == 6}
+    return sorted(path for path in paths if Path(path).name.startswith('librcl.so'))
 
 
 def address_of(structure: ctypes.Structure) -> int:

@@ -86,7 +86,7 @@ class LoopThread:
         except RuntimeError as error:
             self._held.close()
             raise NativeLoopError(f'no thread for the {self._name}: {error}') from error
-        self._thread, self.native_id = thread, thread.native_id
+        self._thread, self.native_id = thread, thread.native_id or 0
         atexit.register(self._end)
 
     def stop(self) -> None:
@@ -95,8 +95,10 @@ class LoopThread:
         if self._wake is not None:
             with suppress(RuntimeError, ValueError):  # without it the current wait times out
                 self._wake()
-        self._thread.join(_END)
-        if self._thread.is_alive():  # it may still use what would be destroyed next
+        thread = self._thread
+        assert thread is not None
+        thread.join(_END)
+        if thread.is_alive():  # it may still use what would be destroyed next
             LOGGER.critical('the %s does not end within %g s', self._name, _END)
             os._exit(STUCK)
         atexit.unregister(self._end)

@@ -399,6 +399,7 @@ class SimulatorNode(Node):
         if made.problem:
             self.get_logger().error(f'the arm is unchanged: {made.problem}')
             return
+        assert made.plant is not None
         made.plant.follow(self.plant)
         self.plant = made.plant
         self.pushes.move(self.plant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from std_msgs.msg import String
@@ -36,7 +36,7 @@ class SimulatorReport:
     def __init__(self, node: SimulatorNode, robot: Robot):
         self._node, self._robot = node, robot
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
-        self._description = None
+        self._description: Any = None  # publisher; False if another node publishes it
         self._steps = self._refusals = 0
         self.start()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import Any
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -145,7 +146,7 @@ def _shifts(entries: Sequence[str]) -> dict[str, list[float]]:
 
 def sensors_from(values: ErrorSettings, model: RobotModel) -> SensorSettings:
     """Return what is wrong with the sensors (raises RobodynError, naming the parameter)."""
-    given = {}
+    given: dict[str, Any] = {}
     for row in parameters(SensorParameters):
         value = getattr(values.sensors, row.name)
         given[row.name] = (per_joint(f'sensors.{row.name}', value, model.joint_names)

@@ -115,7 +115,7 @@ class StatePublisher:
 
     def publish_clock(self, stamp: int) -> None:
         """Publish simulated time on `/clock`, if it has subscribers."""
-        if self.clock_subscribed:
+        if self.clock is not None and self.clock_subscribed:
             set_stamp(self._clock_message.clock, stamp)
             self.clock.publish(self._clock_message)
 

@@ -8,7 +8,7 @@ the cycle.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -76,7 +76,7 @@ class TrajectoryAction:
             joint_names=list(controller.model.joint_names))
         self.server = ActionServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory', _never,
-            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
+            goal_callback=cast(Any, self._on_goal), handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel, callback_group=PolledGroup())
 
     def destroy(self) -> None:
@@ -115,7 +115,7 @@ class TrajectoryAction:
 
     async def _on_goal(self, goal) -> GoalResponse:
         self.poll()  # a motion that has ended by itself is not replaced by this goal
-        accepted = Future()
+        accepted: Future = Future()
         try:
             tolerances = self._tolerances(goal)
         except RobodynError as error:
@@ -161,6 +161,7 @@ class TrajectoryAction:
 
     def _end(self, code: ResultCode, text: str) -> None:
         """Set the result of the goal."""
+        assert self.goal is not None
         if code is ResultCode.SUCCESSFUL:
             self.goal.handle.succeed()
         else:
@@ -168,16 +169,19 @@ class TrajectoryAction:
         self._finish(code, text)
 
     def _end_cancelled(self) -> None:
+        assert self.goal is not None
         self.goal.handle.canceled()
         self._finish(ResultCode.SUCCESSFUL, 'cancelled')
 
     def _finish(self, code: ResultCode, text: str) -> None:
+        assert self.goal is not None
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
         self.goal.result.set_result(result)
         self.goal = None
 
     def _publish_feedback(self) -> None:
         controller, states, message = self._controller, self._states, self._feedback
+        assert self.goal is not None
         trajectory, elapsed = controller.trajectory
         if trajectory is None:  # not yet started
             return

@@ -89,7 +89,7 @@ class BackgroundSubscription:
             self._next_notice, self.has_request = now + _SPACING, True
         executor: Executor | None = self._node.executor
         self._tasks = [task for task in self._tasks if not task.done()]
-        if self._requests and executor is not None:
+        if self._requests and self._server is not None and executor is not None:
             self._tasks.append(executor.create_task(self._server.execute,
                                                     self._requests.popleft()))
         if self._paused and not self._full():
@@ -131,7 +131,10 @@ class BackgroundSubscription:
                 more.num_subscriptions, more.num_guard_conditions, more.num_timers,
                 more.num_clients, more.num_services, more.num_events))]
         with subscription, self._wake.handle:
-            wait_set = WaitSet(*counts, self._node.context.handle)
+            subscriptions, guards, timers, clients, services, events = counts
+            context: Any = self._node.context.handle
+            wait_set = WaitSet(
+                subscriptions, guards, timers, clients, services, events, context)
             wait_set.clear_entities()
             wait_set.add_subscription(subscription)
             wait_set.add_guard_condition(self._wake.handle)
@@ -145,7 +148,7 @@ class BackgroundSubscription:
                 self.dropped += len(self._messages) == _MESSAGES
                 self._messages.append(taken[0])
         ready = server is not None and server.is_ready(wait_set)
-        if ready:
+        if server is not None and ready:
             self._requests.append(server.take_data())
         # at high rates the next regular poll is soon enough
         if (taken is not None or ready) and time.monotonic() >= self._next_notice:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
@@ -21,6 +22,10 @@ from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.background_subscription import BackgroundSubscription
 from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
+
+if TYPE_CHECKING:
+    from robodyn_ros.nodes.trajectories.action import TrajectoryAction
+    from robodyn_ros.nodes.trajectories.controller_state import ControllerState
 
 
 class TrajectoryInterfaces:
@@ -55,7 +60,8 @@ class TrajectoryInterfaces:
         self.now, self._wall = now, wall
         self.refused, self.refusal = 0, ''
         self._validator = TrajectoryValidator(controller, block_until_checked=values.lockstep)
-        self._action = self._state = None
+        self._action: TrajectoryAction | None = None
+        self._state: ControllerState | None = None
         if find_spec('control_msgs') is None:
             node.get_logger().info('control_msgs is not installed: trajectories by topic only, '
                                    'no action and no ~/controller_state')

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 import threading
+from typing import cast
 
 import scipy.interpolate  # noqa: F401, used by splines: imported before the arm is held
 from trajectory_msgs.msg import JointTrajectory
@@ -89,6 +90,8 @@ class TrajectoryValidator:
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
         for lead in _LEADS:
+            if lead:
+                _make_predictable(controller)
             start_state = controller.start_state(lead)
             trajectory = controller.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
@@ -118,7 +121,7 @@ class TrajectoryValidator:
 
         """
         controller, newest = self._controller, self._newest
-        if newest.message is not message:
+        if newest is not None and newest.message is not message:
             return ResultCode.INVALID_GOAL, f'replaced by {newest.source}'
         if controller.code is not None:
             return controller.code, controller.message
@@ -137,7 +140,7 @@ class TrajectoryValidator:
         self._job = None
         try:
             if job.begin():
-                self._accept(job.request, job.trajectory)
+                self._accept(job.request, cast(Trajectory, job.trajectory))
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:
@@ -191,12 +194,16 @@ class _Job:
         if controller.interruptions != self._interruptions:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
-        return controller.begin(self._start_state, self.trajectory, self.request.tolerances)
+        return controller.begin(
+            self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances)
 
     def repeated(self) -> _Job:
         """Return another check, with more time."""
-        controller = self._controller
-        # hand guiding or a target pose would invalidate the start state once more
-        if controller.mode in (Mode.FLOAT, Mode.REACH):
-            controller.come_to_rest('a trajectory is about to begin')
-        return _Job(controller, self.request, self.attempt + 1)
+        _make_predictable(self._controller)
+        return _Job(self._controller, self.request, self.attempt + 1)
+
+
+def _make_predictable(controller: ArmController) -> None:
+    """Bring an arm to rest whose later position is not known: guided by hand, or reaching."""
+    if controller.mode in (Mode.FLOAT, Mode.REACH):
+        controller.come_to_rest('a trajectory is about to begin')

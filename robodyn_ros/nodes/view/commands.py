@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 import numpy as np
@@ -64,13 +64,15 @@ class Commands:
             ('pause', SetBool), ('step', Trigger), ('reset', Trigger),
             ('set_parameters', SetParameters))}
         # in advance, because discovery takes time
-        self._clients = {name: node.create_client(kind, name) for name, kind in kinds.items()}
+        self._clients: dict[str, Any] = {
+            name: node.create_client(kind, name) for name, kind in kinds.items()}
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
-        self._obey = {page_commands.CallService: self._ask, page_commands.Pause: self._pause,
-                      page_commands.Step: self._step, page_commands.Reset: self._reset,
-                      page_commands.Move: self._move,
-                      page_commands.Wrench: self._push, page_commands.SetPayload: self._carry}
+        self._obey: dict[type, Callable] = {
+            page_commands.CallService: self._ask, page_commands.Pause: self._pause,
+            page_commands.Step: self._step, page_commands.Reset: self._reset,
+            page_commands.Move: self._move, page_commands.Wrench: self._push,
+            page_commands.SetPayload: self._carry}
 
     def obey(self, order: page_commands.PageCommand) -> None:
         """Execute a command."""
@@ -128,7 +130,8 @@ class Commands:
     def _carry(self, order: page_commands.SetPayload) -> None:
         payload = Payload(order.link, order.mass if order.reported else 0.0, np.zeros(3),
                           np.zeros((3, 3)))
-        given = {'payload.link': order.link, 'payload.mass': float(order.mass)}
+        given: dict[str, Any] = {
+            'payload.link': order.link, 'payload.mass': float(order.mass)}
         request = SetParameters.Request(parameters=[
             RosParameter(name, value=value).to_parameter_msg() for name, value in given.items()])
         # without a simulator the arm is real, and does not have this payload

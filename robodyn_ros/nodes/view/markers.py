@@ -97,7 +97,7 @@ class MarkersNode(Node):
         markers = [make.center_of_mass(dynamics, q)]
         if (found := mass_ellipsoid(dynamics, q, self._link)) is not None:
             markers.append(make.ellipsoid(dynamics, found))
-        if (message := self._estimated.take()) is not None:
+        if self._estimated is not None and (message := self._estimated.take()) is not None:
             tail = dynamics.forward_kinematics(q, self._link)[:3, 3]
             markers += self._arrow('estimated wrench', tail, vector(message.wrench.force),
                                    make.BLUE)

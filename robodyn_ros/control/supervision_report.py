@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.messages import Messages
-from robodyn_ros.control.steps import motion
+from robodyn_ros.control.steps import modes
 
 
-class Verdict:
+class SupervisionReport:
     """
     Changes of the last torque by supervision.
 
@@ -39,7 +39,7 @@ class Verdict:
     @property
     def fault(self) -> str | None:
         """Cause for not using the torque of the law; None if it was used, limited or not."""
-        return None if self.ok else self._messages.text(motion.torque_failure(self._memory))
+        return None if self.ok else self._messages.text(modes.torque_failure(self._memory))
 
     @property
     def ok(self) -> bool:

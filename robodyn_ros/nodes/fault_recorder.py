@@ -14,10 +14,10 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.fault_publisher import FaultPublisher
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
 from robodyn_ros.nodes.simulator import node as simulator
-from robodyn_ros.reliability.fault_publisher import FaultPublisher
 
 
 class Commanded(NamedTuple):

@@ -65,6 +65,7 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
 
 def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
     """Publish the progress of motions, and run the callbacks of waiting requests."""
+    assert node.components is not None
     trajectories, log = node.components.trajectories, node.get_logger()
     contained(log, trajectories.poll)
     for _ in range(trajectories.pending_callbacks()

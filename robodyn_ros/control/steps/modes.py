@@ -59,6 +59,8 @@ class Program:
     fault_code: float = scalar('', 'Code of its text.')
     reset: float = scalar('', 'Number of the last reset of faults.')
     current: path.Path = part(path.Path)
+    # replaced by the upcoming one before it began, unless a loop elsewhere began it meanwhile
+    replaced: path.Path = part(path.Path)
     upcoming: path.Path = part(path.Path)
     pose: pose_motion.Program = part(pose_motion.Program)
     shutdown: shutdown.Program = part(shutdown.Program)
@@ -219,7 +221,8 @@ def act(robot, m, p, mode, action, message, q, qd):
 
 def update(body, reach, table, m, p, now, dt, q, qd):
     """Return the memory with the updated reference, and the outcome of a trajectory."""
-    chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming, p.current)
+    chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming,
+                  when(equal(p.replaced.number, m.path.number), p.replaced, p.current))
     running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def tracked():

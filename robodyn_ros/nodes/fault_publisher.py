@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 import math
 import time
@@ -52,7 +52,7 @@ class FaultPublisher:
         """Report a payload to controller and guard."""
         self._payload.publish(payload_message(payload))
 
-    def publish_gravity(self, gravity: Sequence[float]) -> None:
+    def publish_gravity(self, gravity: Iterable[float]) -> None:
         """Report gravity to controller and guard, m/s^2 in the frame of the base."""
         message = Vector3Stamped()
         message.vector.x, message.vector.y, message.vector.z = map(float, gravity)

@@ -29,7 +29,7 @@ _STANDSTILL = 0.5  # s without a step of the simulation
 _SMOOTHING = 0.1  # weight of a new gap between states in their mean
 
 
-class ControlCycle:
+class ControlLoop:
     """
     Closes the loop between joint states and torques.
 
@@ -147,7 +147,7 @@ class ControlCycle:
             self._gap += _SMOOTHING * (self._cycle_start - self._arrival - self._gap)
             self._arrival = self._cycle_start
         now = clock.now(sample)
-        if self.active and clock.was_answered():
+        if sample is not None and self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
             return
         permitted = self._update_permission()
@@ -218,7 +218,7 @@ class ControlCycle:
                      ) -> None:
         """Send the torque of a state, or of its absence."""
         states = self._controller.states
-        if states.kind == FROM_STATE:
+        if sample is not None and states.kind == FROM_STATE:
             if states.pause:
                 self._log.warning(HELD_UP.format(float(states.pause)))
             if states.resumes:

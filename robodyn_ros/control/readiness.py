@@ -1,0 +1,57 @@
+"""Checks that a controller may be activated, and that it accepts a request."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from robodyn_ros.control.activation_checks import check_state
+from robodyn_ros.control.mode import Mode
+from robodyn_ros.control.motor_capacity import overload
+from robodyn_ros.control.status import Status
+from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
+from robodyn_ros.exceptions import StateError
+
+
+def check_activation(status: Status, q: np.ndarray, qd: np.ndarray) -> None:
+    """Raise `StateError` if control cannot be activated in this state."""
+    arm = status.arm
+    check_state(arm.model, q, qd, arm.design.settings.position_limits)
+    problem = overload(arm, arm.gravity_torque(q), arm.bounds)
+    if problem:
+        raise StateError(f'{problem}; move the arm to a pose with less gravity torque, or '
+                         'raise effort_margin or effort_limit')
+    for name, ratio in status.contradicted_velocities.items():
+        if not -SMALL < ratio < WRONG:
+            reason = arm.messages.text(SimpleNamespace(
+                code=CONTRADICTED, joint=arm.model.joint_names.index(name), value=ratio,
+                bound=0.0, time=0.0))
+            raise StateError(f'{reason}; correct and restart the driver, or move the arm by '
+                             'hand until they agree', joint=name, value=ratio)
+
+
+def require_ready(status: Status) -> None:
+    """Raise `StateError` unless the controller is active and without a fault."""
+    if status.mode is Mode.INACTIVE:
+        raise StateError('the controller is not active; activate it first')
+    if status.arm.memory.motion.shutdown.attempt:
+        raise StateError('the control of the arm is being ended; activate it again first')
+    if status.fault:
+        raise StateError(f'a fault is latched: {status.fault}; remove its cause, then call '
+                         'reset_fault')
+
+
+def require_free(status: Status) -> None:
+    """Raise `StateError` if no motion may begin."""
+    require_ready(status)
+    if status.expects_linear_feedback:
+        raise StateError('the mode is linear_feedback: torques come from ~/linear_feedback; '
+                         'choose another mode, such as computed_torque, to follow trajectories')
+
+
+def require_inside(status: Status, what: str) -> None:
+    """Raise `StateError` for a request that is refused while a joint is in recovery."""
+    if status.recovery:
+        raise StateError(f'{status.recovery}, so {what} is refused: bring it inside by a '
+                         'trajectory, or by hand while the arm floats')

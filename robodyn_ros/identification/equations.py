@@ -32,7 +32,7 @@ from robodyn_ros.identification.signals import (
 # columns after those of the regressor, in this order
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature', 'stribeck', 'load')
 _SLOW = 0.05      # speed that counts as rest, as a part of the joint's largest speed
-_RESTING = 0.05   # largest part of the filter's window in which a joint may rest or stick
+_RESTING = 0.02   # largest part of the filter's window in which a joint may rest or stick
 _SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
 
@@ -187,7 +187,7 @@ class _Segment:
         self._keep = slice(edge, len(made.times) - edge, filters.equation_decimation)
         regressor = dynamics.regressor(made.q, made.qd, made.qdd)
         self._torque = regressor @ dynamics.parameters
-        self._clear = self._low(~made.moving) < _RESTING
+        self._clear = np.abs(self._low(~made.moving)) < _RESTING
         slope = np.gradient(made.effort, made.step, axis=0)
         one = np.ones(len(made.times))
         self._common = [self._low(np.column_stack([

@@ -87,12 +87,11 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
     if best is first:
         return Identified(*first, '')
     before, after = (f'{100.0 * mean_residual(each[1]):.3g} %' for each in (first, best))
-    at, lower = (f'{each[0].filters.position:.3g} Hz' for each in (first, best))
+    high, low = (f'{each[0].filters.position:.3g}' for each in (first, best))
     if cutoff is not None:
         return Identified(*first, f'{before} of the held-back torque are not explained, and '
-                          f'{after} with --cutoff {lower.split()[0]}: noise of the positions is '
-                          'likely')
-    return Identified(*best, f'the cutoff was lowered from {at} to {lower}: {after} of the '
+                          f'{after} with --cutoff {low}: noise of the positions is likely')
+    return Identified(*best, f'the cutoff was lowered from {high} to {low} Hz: {after} of the '
                       f'held-back torque are not explained instead of {before}')
 
 

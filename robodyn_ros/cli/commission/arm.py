@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.cli.check.live import LiveResult
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification import Recording
 
 # values of parameters of the controller by name
@@ -59,19 +61,25 @@ class Run(NamedTuple):
 
     def after(self, begin: float) -> Run:
         """Return the part from a time after the first state on, in s."""
-        where = self.times - self.times[0] >= begin
-        return Run(*(each[where] for each in self[:6]), *self[6:])
+        return self._part(self.times - self.times[0] >= begin)
 
     def moving(self) -> Run:
         """Return the part from the first motion of the reference to its last one."""
         moves = (np.abs(np.diff(self.reference, axis=0)) > 0.0).any(axis=1)
         where = np.flatnonzero(moves)
-        part = slice(where[0], where[-1] + 2) if len(where) else slice(0, 0)
-        return Run(*(each[part] for each in self[:6]), *self[6:])
+        return self._part(slice(where[0], where[-1] + 2) if len(where) else slice(0, 0))
+
+    def _part(self, rows: NDArray | slice) -> Run:
+        return self._replace(
+            times=self.times[rows], reference=self.reference[rows], position=self.position[rows],
+            velocity=self.velocity[rows], effort=self.effort[rows], torque=self.torque[rows])
 
 
 class Arm(Protocol):
     """Interface of an arm with its controller."""
+
+    def check_live(self, dynamics: Dynamics) -> LiveResult | None:
+        """Return the findings of the live check; None for an arm in simulated time."""
 
     def start(self, urdf: Path, values: Values) -> None:
         """
@@ -116,4 +124,6 @@ def save(run: Run, joint_names: Sequence[str], path: Path) -> None:
 def load(path: Path, nv: int) -> Run:
     """Return a run that `save` has written; without its latency."""
     table = np.genfromtxt(path, delimiter=',', skip_header=1)
-    return Run(table[:, 0], *(table[:, 1 + k * nv:1 + (k + 1) * nv] for k in range(5)), 0.0, '')
+    reference, position, velocity, effort, torque = (
+        table[:, 1 + k * nv:1 + (k + 1) * nv] for k in range(5))
+    return Run(table[:, 0], reference, position, velocity, effort, torque, 0.0, '')

@@ -59,7 +59,14 @@ class RosArm:
             'lockstep': True, 'publish_joint_commands': True} if lockstep else {})}
         self._children = Children()
         self._controller: Child | None = None
-        self._sender: Sender | None = None
+        self._running: Sender | None = None
+
+    @property
+    def _sender(self) -> Sender:
+        """Return the recorder of the running controller; raise `StateError` if none runs."""
+        if self._running is None:
+            raise StateError('no controller was started')
+        return self._running
 
     def check_live(self, dynamics: Dynamics) -> LiveResult | None:
         """Return the findings of the live check; None for simulated time."""
@@ -77,7 +84,7 @@ class RosArm:
         path = self._folder / 'controller.yaml'
         path.write_text(parameter_file({name: given[name] for name in order}, []),
                         encoding='utf-8')
-        self._sender = Sender(self._model, False, self._poll, self._enclave)
+        self._running = Sender(self._model, False, self._poll, self._enclave)
         self._controller = self._children.start(
             'controller', 'robodyn_ros.nodes.controller.node',
             ['--ros-args', '--params-file', str(path)], self._folder / 'controller.log')
@@ -88,7 +95,7 @@ class RosArm:
 
     def attach(self) -> None:
         """Use the controller that runs already; raise `StateError` if there is none."""
-        self._sender = Sender(self._model, False, self._poll, self._enclave)
+        self._running = Sender(self._model, False, self._poll, self._enclave)
         self._sender.wait_for_controller()
 
     def publish_payload(self, payload: Payload) -> None:
@@ -132,9 +139,9 @@ class RosArm:
 
     def close(self) -> None:
         """End the recording, and leave the controller as it is."""
-        if self._sender is not None:
-            self._sender.recorder.close()
-            self._sender = None
+        if self._running is not None:
+            self._running.recorder.close()
+            self._running = None
 
     def _poll(self) -> None:
         self._children.check()

@@ -192,9 +192,9 @@ def gains(work: Work) -> tuple[list[str], dict]:
     """Choose the natural frequency by delay, noise and inertia."""
     values = work.values()
     dynamics, nv = work.best_dynamics(), work.model.nv
-    measures = Measures(**{key: np.array(value) if isinstance(value, list) else value
-                           for key, value in work.folder.done['steps'].items()
-                           if key in Measures._fields})
+    done = work.folder.done['steps']
+    measures = Measures._make(np.array(done[key]) if isinstance(done[key], list) else done[key]
+                              for key in Measures._fields)
     inertia = joint_inertia(dynamics) + np.array(values.get('armature', np.zeros(nv)))
     wn = natural_frequency(measures, inertia, np.array(work.model.effort_limit))
     rows = [(name, number(each)) for name, each in zip(work.model.joint_names, wn)]

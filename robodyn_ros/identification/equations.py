@@ -32,7 +32,7 @@ from robodyn_ros.identification.signals import (
 # columns after those of the regressor, in this order
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature', 'stribeck', 'load')
 _SLOW = 0.05      # speed that counts as rest, as a part of the joint's largest speed
-_RESTING = 0.02   # largest part of the filter's window in which a joint may rest or stick
+_RESTING = 0.005  # largest part of the filter's window in which a joint may rest or stick
 _SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
 

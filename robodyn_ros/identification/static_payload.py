@@ -27,6 +27,7 @@ _FREE = 1.5         # rad or m to either side of 0 of a joint without a limit
 _USABLE = 0.6       # part of the effort limits that gravity may take
 _QUANTILE = 1.96    # of the normal distribution for intervals of 95 %
 _SIGNIFICANT = 2.5  # half intervals at which a payload counts as present
+_LEAST = 0.02       # kg, least mass of a payload
 _RIDGE = 1e-3       # makes the first determinants of the choice positive
 
 
@@ -54,7 +55,7 @@ class StaticPayload(NamedTuple):
     @property
     def significant(self) -> bool:
         """Return whether there is a payload."""
-        return self.mass > _SIGNIFICANT * self.mass_margin
+        return self.mass > max(_SIGNIFICANT * self.mass_margin, _LEAST)
 
 
 class Pass(NamedTuple):

@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import CONTROLLER, NODE, PATIENT, said, send, trajectory  # noqa: E402
+from controller_node import (
+    CONTROLLER, logged, NODE, PATIENT, send, trajectory)  # noqa: E402
 from design import settings_of  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
@@ -99,13 +100,13 @@ def test_the_node_moves_the_arm_and_leaves_it_carried(probe, manager):
             id=Transition.TRANSITION_DEACTIVATE))
         process.wait_for_output('deactivated: the last torque is the gravity torque')
         assert manager.arm.mode == modes.CARRY
-        assert not said(process, 'fault')
+        assert not logged(process, 'fault')
 
 
 def test_an_arm_exported_with_other_options_is_refused(manager):
     with owner(manager, **{'stale.stop': 0.9}) as process:
         process.wait_for_output('waiting: the controller of')
-        assert said(process, 'stale.stop: write the package anew')
+        assert logged(process, 'stale.stop: write the package anew')
 
 
 def test_a_killed_node_does_not_stop_the_torques(probe, manager):
@@ -129,7 +130,7 @@ def test_a_controller_that_stands_still_is_a_fault_until_it_runs_again(probe, ma
         manager.pause.clear()
         process.wait_for_output('runs the controller again')
         since = send(probe, process, trajectory(MODEL.joint_names, START + 0.1, seconds=1.0))
-        probe.until(lambda: said(process, 'the goal is reached', since), 'the goal')
+        probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
 
 
 def test_a_node_without_its_controller_waits(probe):
@@ -142,7 +143,7 @@ def test_a_node_without_its_controller_waits(probe):
         def waits():
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(time.time_ns(), 10**9)
             publisher.publish(message)
-            return said(process, 'waiting: no controller has made the shared block')
+            return logged(process, 'waiting: no controller has made the shared block')
 
         probe.until(waits, 'the reason')
 

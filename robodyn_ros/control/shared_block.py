@@ -15,7 +15,8 @@ import numpy as np
 
 from robodyn_ros.control import blocks
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
-from robodyn_ros.control.steps import laws
+from robodyn_ros.control.steps.laws import NAMES
+from robodyn_ros.dynamics.jit.flow import Table
 
 MAGIC = 0x314F52434E594452  # 'RDYNCRO1'
 RING_ROWS = 1024     # cycles
@@ -64,21 +65,23 @@ class SharedLayout:
 
     @classmethod
     def of(cls, made: CompiledCycle, joint_names: Sequence[str],
-           names: Sequence[str] = laws.NAMES) -> SharedLayout:
+           names: Sequence[str] = NAMES) -> SharedLayout:
         """Return the layout for the cycle of an arm, with the laws of these names."""
-        segment = int(made.function.arguments['path'].columns)
+        path = made.function.arguments['path']
+        assert isinstance(path, Table)
+        segment = path.columns
         entries = [(name, entry.name, entry.begin, int(entry.size)) for name, block in
                    BLOCKS.items() for entry in blocks.entries(block, made.dimensions)]
         # keys identify all that the code of a function depends on
-        parts = [each.key.split('|') for several in ([made.function], *made.functions.values())
-                 for each in several]
+        functions = [made.function, *(each for table in made.functions.values() for each in table)]
+        parts = [str(each.key).split('|') for each in functions]
         arm, code, _, *_ = parts[0]
         digests = {'layout': (WORDS, ROW, RING_ROWS, SEGMENT_ROWS, segment, entries),
                    'code': code, 'arm': (arm, tuple(joint_names)),
                    'options': [options for _, _, options, *_ in parts]}
         return cls({name: int(size) for name, size in made.sizes.items()}, segment,
                    {name: _digest(value) for name, value in digests.items()},
-                   sum(1 << laws.NAMES.index(name) for name in names))
+                   sum(1 << NAMES.index(name) for name in names))
 
     @property
     def program_bytes(self) -> int:

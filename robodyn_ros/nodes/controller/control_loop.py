@@ -103,13 +103,14 @@ class ControlLoop:
                 self.deactivate()
                 controller.deactivate()
                 raise
-        self._log.info('loop: ' + (f'python, because {self._reason}' if self._reason
-                                   else self._native.name))
+        self._log.info('loop: ' + (self._native.name if self._native and not self._reason
+                                   else f'python, because {self._reason}'))
 
     @property
     def loop(self) -> str:
         """Return the kind of loop, with the reason, for diagnostics."""
-        return f'python: {self._reason}' if self._reason else self._native.name
+        native = self._native
+        return native.name if native and not self._reason else f'python: {self._reason}'
 
     @property
     def is_native(self) -> bool:

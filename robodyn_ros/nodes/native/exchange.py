@@ -77,9 +77,9 @@ class Exchange:
         self._kind_place = host.place('acceptance.kind')
         self._read = self._begin = self._number = self.missed = 0
 
-    def _open(self, ring: np.ndarray, programs: Sequence[np.ndarray]) -> None:
+    def _open(self, ring: np.ndarray, programs: Sequence[np.ndarray] | np.ndarray) -> None:
         """Set the ring, (rows, words), and the arrays of the programs."""
-        self._ring, self._programs = ring, programs
+        self._ring, self._programs = ring, list(programs)
 
     def _write_program(self, free: int, number: int) -> None:
         """Write the words and the segments of a program."""

@@ -68,7 +68,8 @@ class SharedLoop(Exchange):
         self._layout = SharedLayout.of(host.made, joint_names)
         self._path, self._name, self._patience = _FOLDER / name.lstrip('/'), name, patience
         self._joints = tuple(joint_names)
-        self._file, self._memory = -1, None
+        self._file = -1
+        self._memory: mmap.mmap | None = None
         self._session = self._handover = 0
         self._kept: list = [None] * 3
 
@@ -163,7 +164,8 @@ class SharedLoop(Exchange):
         """Leave the block to another owner; the controller goes on."""
         self._host.remote = None
         self.block = Block(PLACES)
-        self._tables = self._given = self._ring = self._programs = self._memory = None
+        self._tables = self._given = self._ring = np.zeros(0)
+        self._programs, self._memory = [], None
         if self._file >= 0:
             with suppress(OSError):
                 os.close(self._file)
@@ -235,5 +237,6 @@ class SharedLoop(Exchange):
     def state(self) -> tuple[Row, np.ndarray, np.ndarray, np.ndarray]:
         """Return the newest row, with position, velocity and torque in it, (nv,) each."""
         row, n = self.newest(), len(self._joints)
-        return row, *(row.memory[begin:begin + n] for begin in map(
+        q, qd, sent = (row.memory[begin:begin + n] for begin in map(
             self._host.place, ('q', 'qd', 'sent')))
+        return row, q, qd, sent

@@ -51,7 +51,7 @@ def send(probe, process, message, namespace='', words='accepted'):
     Send a trajectory, and wait until the controller has answered with these words in its log.
 
     Discovery is not done on both sides at the same time: a message that comes before the
-    controller knows of its sender is lost, and sent again.
+    controller has discovered its sender is lost, and sent again.
 
     Returns
     -------

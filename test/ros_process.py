@@ -89,7 +89,7 @@ class NodeProcess:
         return self
 
     def __exit__(self, *_):
-        # a peer that vanishes may take this process's DDS down with it: first ask
+        # a peer that vanishes may take this process's DDS down with it: first terminate
         for number, timeout in ((signal.SIGINT, 6.0), (signal.SIGKILL, 10.0)):
             if not self.alive:
                 break

@@ -31,7 +31,7 @@ def test_messages_come_back_in_the_order_of_their_times(tmp_path):
     assert kinds == {'/a': kind, '/b': kind}
     assert [(stamp, m.position[0]) for stamp, m in messages['/b']] == [(30, 3.0), (50, 5.0)]
     assert messages['/a'][0][1].header.stamp.sec == 3
-    assert (tmp_path / 'bag' / 'metadata.yaml').exists(), 'ros2 bag wants it'
+    assert (tmp_path / 'bag' / 'metadata.yaml').exists(), 'ros2 bag needs it'
 
 
 def test_a_bag_never_replaces_anything(tmp_path):

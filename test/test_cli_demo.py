@@ -327,7 +327,7 @@ def test_stop_ends_stubborn_processes(children, tmp_path, monkeypatch):
     assert child.exit_code == -9
 
 
-@pytest.mark.skipif(not Path('/proc/stat').exists(), reason='only Linux tells')
+@pytest.mark.skipif(not Path('/proc/stat').exists(), reason='Linux only')
 def test_processor_time_is_measured(children, tmp_path):
     meter = CpuMeter([start(children, tmp_path, 'while True: pass')])
     time.sleep(0.3)

@@ -120,7 +120,7 @@ def test_files(tmp_path, capsys):
 
 
 def test_the_message_is_one_of_ros():
-    rosbags = pytest.importorskip('rosbags.typesys', reason='it knows the fields of messages')
+    rosbags = pytest.importorskip('rosbags.typesys', reason='it has the fields of messages')
     types = rosbags.get_typestore(rosbags.Stores.LATEST)
     fields = {name for name, _ in types.get_msgdef('trajectory_msgs/msg/JointTrajectory').fields}
     point = {name for name, _ in types.get_msgdef(

@@ -160,9 +160,9 @@ def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
     ([0.9, 0.5], [4.0, 5.0], 'more than 30 %: check the stamps'),
     ([np.nan, np.nan], [0.1, 0.1], 'record longer')])
 def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf, words):
-    from robodyn_ros.cli.identify.command import _objection
+    from robodyn_ros.cli.identify.command import objection
     found = SimpleNamespace(held_back=np.array(held_back), urdf=np.array(urdf))
-    assert words in _objection(found) and bool(words) == bool(_objection(found))
+    assert words in objection(found) and bool(words) == bool(objection(found))
 
 
 @pytest.mark.parametrize('held_back, urdf, end', [
@@ -253,10 +253,39 @@ def test_an_arm_that_was_not_recorded_is_named(bags, capsys):
     assert "'joint4'? Lock joints" in printed
 
 
-def test_inertia_beyond_a_locked_joint_is_not_written(bags, tmp_path, capsys):
+def test_inertia_beyond_a_locked_joint_is_refused_before_anything_is_read(tmp_path, capsys):
     path = tmp_path / 'out.urdf'
-    assert identify(bags / 'tidy', '--lock', 'joint6:0.0', '--urdf-output', str(path)) == 2
+    assert identify('nowhere', '--lock', 'joint6:0.0', '--urdf-output', str(path)) == USER_MISTAKE
     assert "joint 'joint6' was locked" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_read(capsys, monkeypatch):
+    pytest.importorskip('matplotlib')
+    assert identify('nowhere', '--plot', 'rest.mp3') == USER_MISTAKE
+    assert 'unknown picture format' in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    assert identify('nowhere', '--plot') == USER_MISTAKE
+    assert "pip install 'robodyn_ros[plot]'" in capsys.readouterr().err
+
+
+def test_late_stamps_are_remarked_and_repaired(recording, tmp_path, capsys):
+    model, rng = arm().model, np.random.default_rng(0)
+    count = len(recording.position_time)
+    late = np.where(rng.random(count) < 0.05, rng.exponential(3e-3, count), 0.0)
+    stamps = np.maximum.accumulate(recording.position_time + late) + 1e-8 * np.arange(count)
+    heads = ['time', *(f'{name}.{what}' for what in ('position', 'effort')
+                       for name in model.joint_names)]
+    np.savetxt(tmp_path / 'run.csv', np.column_stack([
+        stamps, recording.position, recording.effort]), '%.9g', ',', header=','.join(heads),
+        comments='')
+    errors = []
+    for options in ((), ('--period', '0.002')):
+        path = tmp_path / 'found.yaml'
+        assert identify(tmp_path / 'run.csv', '--estimate', 'friction', '--output', str(path),
+                        *options) == 0
+        errors.append(np.abs(values(path)['friction']['coulomb'] - TRUE['coulomb']).max())
+        assert 'give its --period' in ' '.join(capsys.readouterr().out.split())
+    assert errors[1] < 0.01
 
 
 def test_a_missing_library_is_named(bags, capsys, monkeypatch):

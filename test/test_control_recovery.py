@@ -145,7 +145,7 @@ def test_a_hand_leads_it_inwards_and_not_outwards(settings, side):
     pushed(hand, 0.5)
     assert side * loop.plant.q[JOINT] < start + 5e-3, 'outwards there is a wall'
     pushed(-hand, 2.0)
-    assert side * loop.plant.q[JOINT] < start - 0.04, 'inwards it gives way'
+    assert side * loop.plant.q[JOINT] < start - 0.04, 'inwards it yields'
     moved = side * loop.plant.q[JOINT]
     loop.run(0.5)
     edge = abs(MODEL.upper[JOINT])

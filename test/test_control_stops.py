@@ -97,17 +97,17 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
 
 
 @pytest.mark.parametrize('speed', [5.0, -50.0, 1e5])
-@pytest.mark.parametrize('found', ['resumed', 'activated', 'let go'])
+@pytest.mark.parametrize('found', ['resumed', 'activated', 'released'])
 def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     """A driver that is started anew may divide by no time at all in its first velocity."""
     loop = arm()
     loop.run(1.0)
-    if found == 'let go':
+    if found == 'released':
         loop.control.compensate_gravity()
         loop.run(0.3)
     place, qd = loop.plant.q.copy(), loop.plant.qd.copy()
     qd[0] = speed
-    if found == 'let go':
+    if found == 'released':
         loop.send(loop.control.update(loop.now, loop.plant.q, qd)[0])
         loop.control.hold()
     elif found == 'resumed':
@@ -118,4 +118,4 @@ def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     loop.run(1.0)
     assert loop.control.mode is Mode.HOLD
     # the brake of a joint that floats acts on the outlier, and fades
-    assert np.abs(loop.q[begin:] - place).max() < (0.3 if found == 'let go' else 0.02)
+    assert np.abs(loop.q[begin:] - place).max() < (0.3 if found == 'released' else 0.02)

@@ -17,7 +17,7 @@ from robodyn_ros.model import RobotModel
 SECONDS = 12.0       # of the processor; the longest takes about 3
 MOST_MEMORY = 250    # MiB; the longest takes about 100
 LINUX = pytest.mark.skipif(not Path('/proc/self/clear_refs').exists(),
-                           reason='only Linux tells how much memory was in use')
+                           reason='only Linux reports how much memory was in use')
 drawn = settings(max_examples=200, deadline=None, derandomize=True, database=None,
                  phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 

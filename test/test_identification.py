@@ -12,6 +12,7 @@ from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
 from robodyn_ros.identification.fit import residual
 from robodyn_ros.identification.recording import Recording
+from robodyn_ros.identification.unknowns import urdf_terms
 from robodyn_ros.model.inertia import is_physical
 from robodyn_ros.simulation import mismatched, SensorSettings
 
@@ -104,9 +105,8 @@ def test_the_torque_of_another_motion_is_predicted_better_than_by_the_urdf():
     damping, friction, _ = truth(0)
     other = recorded(heavy(0), arm(), waves(model, 77, reach=0.7), 5, damping=damping,
                      friction=friction)
-    urdf = found.arm._replace(delay=DELAY, phi=arm().parameters, terms=np.array(
-        [model.damping, model.friction, 0.0 * damping, 0.0 * damping]))
-    ours = found.arm._replace(terms=found.arm.terms * [[1.0], [1.0], [0.0], [0.0]])
+    urdf = found.arm._replace(delay=DELAY, phi=arm().parameters, terms=urdf_terms(model))
+    ours = found.arm._replace(terms=found.arm.terms * [[1.0], [1.0], *[[0.0]] * 4])
     for j, joint in enumerate(excerpt(arm(), other).joints):
         size = np.linalg.norm(joint.effort)
         rest = np.linalg.norm(residual(joint, j, ours, -1)) / size

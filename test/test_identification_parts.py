@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.exceptions import ModelError
+from robodyn_ros.exceptions import ArgumentError, ModelError
 from robodyn_ros.identification.condition import condition_number
-from robodyn_ros.identification.fit import correlated_samples
+from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.log_cholesky import from_matrix, LogCholesky, to_matrix, WEIGHTS
 from robodyn_ros.identification.recording import (
-    intersections, intervals_without_gap, Recording, sorted_samples, uniform)
+    evenly_sampled, intersections, intervals_without_gap, Recording, sorted_samples, uniform)
 from robodyn_ros.identification.signals import bandwidth, Filters, lowpass, motion, slowest_motion
 
 # a brick of 2 kg, 0.1 x 0.2 x 0.4 m, away from the origin
@@ -66,7 +66,44 @@ def test_bandwidth_is_that_of_the_fastest_wave_and_not_of_noise():
     q = np.column_stack([np.sin(2 * np.pi * 0.3 * TIMES) + 0.3 * np.sin(2 * np.pi * 1.5 * TIMES)])
     for noise in (0.0, 1e-3):
         noisy = q + noise * np.random.default_rng(0).normal(size=q.shape)
-        assert bandwidth([noisy], RATE) == pytest.approx(1.5, abs=0.26)
+        assert bandwidth([noisy], RATE)[0] == pytest.approx(1.5, abs=0.26)
+
+
+@pytest.mark.parametrize('noise', [1e-4, 1e-3])
+def test_noise_begins_where_the_acceleration_rises_again(noise):
+    motion, rng = np.sin(2 * np.pi * 0.5 * TIMES)[:, None], np.random.default_rng(0)
+    assert bandwidth([motion], RATE) == (pytest.approx(0.5, abs=0.26), np.inf)
+    found, onset = bandwidth([motion + noise * rng.normal(size=motion.shape)], RATE)
+    assert found == pytest.approx(0.5, abs=0.26)
+    assert found < onset < 8.0
+
+
+def late_stamps(count, period, rng):
+    """Return the times of samples and their stamps: most a little late, some by several ms."""
+    times = 5.0 + period * np.arange(count)
+    late = np.where(rng.random(count) < 0.05, rng.exponential(4e-3, count),
+                    rng.exponential(2e-5, count))
+    return times, np.maximum.accumulate(times + late) + 1e-9 * np.arange(count)
+
+
+def test_late_stamps_are_repaired():
+    rng = np.random.default_rng(0)
+    times, stamps = late_stamps(5000, 1e-3, rng)
+    assert np.diff(stamps).max() > 5e-3
+    repaired = evenly_sampled(stamps, 1e-3)
+    np.testing.assert_allclose(repaired, times, atol=1e-4)
+    # also with a period that is not exact, or with lost messages
+    np.testing.assert_allclose(evenly_sampled(stamps, 1.0002e-3), times, atol=1e-4)
+    kept = rng.random(5000) > 0.02
+    repaired = evenly_sampled(stamps[kept], 1e-3)
+    assert np.mean(np.abs(repaired - times[kept]) < 1e-4) > 0.96
+
+
+def test_a_period_that_is_not_that_of_the_stamps_is_refused():
+    _, stamps = late_stamps(500, 1e-3, np.random.default_rng(0))
+    for period in (5e-4, 2e-3):
+        with pytest.raises(ArgumentError, match='the stamps are 1'):
+            evenly_sampled(stamps, period)
 
 
 def test_lowpass_has_no_delay_and_keeps_what_is_slow():

@@ -50,7 +50,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
     assert logged(scene.guard, TAKEN) == 1
-    assert not scene.reset().success, 'nobody is there to take the arm'
+    assert not scene.reset().success, 'no controller is there to take the arm'
 
 
 def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(scene):

@@ -99,7 +99,7 @@ def test_a_message_that_is_too_large_is_refused_unread():
 
 @pytest.fixture(scope='module')
 def probe():
-    with Probe('guests_probe') as made:
+    with Probe('external_law_probe') as made:
         yield made
 
 

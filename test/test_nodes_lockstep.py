@@ -65,7 +65,7 @@ WITH_ERRORS = {'sensors.position_noise': [1e-5], 'sensors.dropout': 0.2, 'seed':
                'faults': ['0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
 
 
-@pytest.mark.parametrize('parameters', [{}, WITH_ERRORS], ids=['well', 'spoiled'])
+@pytest.mark.parametrize('parameters', [{}, WITH_ERRORS], ids=['nominal', 'with errors'])
 def test_two_runs_are_the_same_to_the_last_bit(parameters):
     runs = []
     for _ in range(2):

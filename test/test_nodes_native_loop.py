@@ -145,7 +145,7 @@ def test_messages_of_a_gripper_do_not_displace_the_states_of_the_arm(bench):
 
 
 def test_the_newest_cycle_is_there_on_demand(bench):
-    """What is asked of Python between two of its polls; before the first cycle: nothing."""
+    """Requests to Python between two of its polls; before the first cycle: nothing."""
     host, loop = bench.control.host, bench.loop
     wait_until(bench.feed, 'a torque')
     before = float(bench.control.states.called)

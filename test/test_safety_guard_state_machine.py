@@ -74,7 +74,7 @@ def test_a_controller_that_ends_while_it_requests_is_replaced(watch):
 
 def test_a_pause_of_the_guard_is_no_silence_of_the_controller(watch):
     watch.run(0.2, Phase.ACTIVE)
-    assert watch.run(5.0, look=5.0) is ARMED, 'a single look says nothing'
+    assert watch.run(5.0, look=5.0) is ARMED, 'a single poll is no evidence'
     assert watch.run(LOOK, Phase.ACTIVE) is ARMED
     assert watch.run(0.2) is COMMANDING
 
@@ -90,7 +90,7 @@ def test_a_reset_gives_back_once_the_controller_commands(commanding):
     commanding.run(0.1, Phase.STANDBY)
     commanding.guard.reset(commanding.now)
     assert commanding.run(0.3, Phase.STANDBY) is YIELDING
-    assert commanding.guard.commands, 'at every moment somebody commands'
+    assert commanding.guard.commands, 'at every moment one of them commands'
     assert commanding.run(0.02, Phase.ACTIVE) is ARMED
     with pytest.raises(StateError, match='nothing to reset'):
         commanding.guard.reset(commanding.now)
@@ -178,7 +178,7 @@ def test_without_a_guard_nothing_is_deferred():
     assert alone.run(1.0) and alone.run(2.0, turn=2.0)
     assert not alone.deference.problem and not alone.deference.refusal
     assert alone.phase is Phase.ACTIVE
-    assert not alone.deference.paused(alone.now + 1.0), 'there is nothing to ask'
+    assert not alone.deference.paused(alone.now + 1.0), 'there is nothing to request'
 
 
 def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question():
@@ -293,7 +293,7 @@ def test_a_guard_that_would_command_otherwise_is_not_armed():
     watch.guard.refusal = ''
     assert watch.run(0.1, Phase.ACTIVE) is ARMED
     watch.guard.refusal = 'effort_margin differs'
-    assert watch.run(0.1, Phase.ACTIVE) is ARMED, 'better than nobody'
+    assert watch.run(0.1, Phase.ACTIVE) is ARMED, 'better than none'
     assert watch.run(0.2) is COMMANDING
 
 

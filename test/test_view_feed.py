@@ -33,7 +33,7 @@ def feed(probe):
 def sender(probe, topic, kind=JointState):
     """Return a function that publishes to a subscriber."""
     publisher = probe.node.create_publisher(kind, topic, 10)
-    probe.until(publisher.get_subscription_count, f'a listener on {topic}')
+    probe.until(publisher.get_subscription_count, f'a subscriber of {topic}')
     return publisher.publish
 
 
@@ -81,7 +81,7 @@ def test_only_the_simulator_makes_an_arm_a_simulated_one(probe, feed):
     with Probe('robot_simulator') as elsewhere:  # but in another namespace
         for node in (probe, elsewhere):
             node.subscribe(WrenchStamped, topic)
-        probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all listeners')
+        probe.until(lambda: probe.node.count_subscribers(topic) == 3, 'all subscribers')
         assert not feed.poll().simulated
     node = Node('robot_simulator', namespace='left', context=probe.node.context)
     node.create_subscription(WrenchStamped, '~/wrench', print, 10)

@@ -25,8 +25,10 @@ COMMANDS = {
     'view': 'a running arm in the browser; drags the links of a simulated one',
     'campaign': 'faults of an arm at speed, injected many times, and its response',
     'montecarlo': 'many simulated arms with random deviations from their model',
+    'commission': 'measure an arm, identify it, and write its parameters, step by step',
     'excite': 'plan an excitation trajectory for identification',
     'identify': 'friction, inertia and payload of an arm from a recording',
+    'payload': 'mass and centre of a payload, by the running controller',
 }
 _PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:

@@ -195,7 +195,7 @@ class Session:
             self.recorder.call_service(name)
 
     def recover(self) -> None:
-        """Reset a fault as soon as its cause is gone (raises as `Recorder.ask`)."""
+        """Reset a fault as soon as its cause is gone (raises as `Recorder.call_service`)."""
         end = time.monotonic() + _RECOVER
         while True:
             try:

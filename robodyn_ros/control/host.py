@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class Host:
     remote : object or None
         External loop that runs the cycle, with `submit()` and `refresh()`; `memory` is then a
         copy of its memory.
+    most_segments : float
+        Largest number of segments of trajectories.
 
     """
 
@@ -51,6 +54,7 @@ class Host:
         self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
         self.remote: Any = None
+        self.most_segments = math.inf
 
     def run(self, kind: float, now: float) -> np.ndarray:
         """Run a cycle for the state that was written; return the torque."""

@@ -9,6 +9,7 @@ import numpy as np
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.steps import modes, path, stop_profile
 from robodyn_ros.dynamics.jit.ieee import Ieee
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 
@@ -66,7 +67,7 @@ class Paths:
         Write a trajectory that begins at a moment; the request to follow it comes after.
 
         Kept are the path that is followed and the one about to begin: a native loop may begin it
-        before it reads what is written here.
+        before it reads what is written here. Raises StateError if there is no room for them.
         """
         program, table = self._program, [trajectory.table]
         kept = [(self._running(), program.current)]
@@ -74,6 +75,11 @@ class Paths:
             kept.append((program.upcoming, program.replaced))
         else:
             program.replaced.number[()] = 0.0
+        total = sum(int(source.rows) for source, _ in kept if source is not None) + len(table[0])
+        if total > self._host.most_segments:
+            raise StateError(f'the trajectories have {total} segments, but there is room for '
+                             f'{self._host.most_segments:g}; send one with fewer points, or when '
+                             'the arm is at rest')
         for source, place in kept:
             if source is None:
                 continue

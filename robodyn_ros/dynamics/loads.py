@@ -117,8 +117,8 @@ class Loads:
         """
         body = self._model.link(link).body
         if body < 0:
-            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels its weight; name a link that moves', link=link)
+            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base; '
+                             'name a link that moves', link=link)
         if body not in self._slots:
             raise ModelError(f'payload on link {link!r}: the dynamics were made without a slot '
                              'there; make them of with_slots(model)', link=link)

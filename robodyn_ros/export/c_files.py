@@ -54,14 +54,14 @@ def source(prefix: str, about: str, functions: Sequence[CFunction]) -> str:
         writer = writer_of(function)
         bodies += [*writer.definition(), '']
         needed |= writer.helpers
-    return _text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',
-                  *c_support.helpers(needed), *bodies])
+    return text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',
+                 *c_support.helpers(needed), *bodies])
 
 
 def internal_header(prefix: str, functions: Iterable[CFunction]) -> str:
     """Return the header that the files of the robot share, with functions of no other use."""
     guard = macro(prefix, 'INTERNAL_H')
-    return _text([
+    return text([
         '/* Not for others: see the header without `internal`. */', f'#ifndef {guard}',
         f'#define {guard}', '', '#include <float.h>',
         *(f'#include <{each}>' for each in c_support.INCLUDES), '', f'#include "{prefix}.h"', '',
@@ -106,7 +106,7 @@ def header(prefix: str, about: Sequence[str], joints: Sequence[str], loads: int,
         lines += [*_comment(each.comment), *each.function.head(';'), '']
     if cycle is not None:
         lines += _cycle_lines(prefix, cycle)
-    return _text([*lines, '#ifdef __cplusplus', '}', '#endif', '', '#endif'])
+    return text([*lines, '#ifdef __cplusplus', '}', '#endif', '', '#endif'])
 
 
 def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
@@ -143,14 +143,14 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
              f'#include "{prefix}_internal.h"', '', *array_lines(
                  f'const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}]', list(loads)), '']
     if cycle is None:
-        return _text(lines)
+        return text(lines)
     dimensions = cycle.made.dimensions
     for name, values in cycle.initial.items():
         assert size(BLOCKS[name], dimensions) == len(values)
         first, *rest = initialiser(BLOCKS[name], values, dimensions)
         lines += [f'const struct {prefix}_{name} {prefix}_initial_{name} = {first}', *rest[:-1],
                   f'{rest[-1]};', '']
-    return _text(lines)
+    return text(lines)
 
 
 def cmake(prefix: str, sources: Sequence[str], objects: Sequence[str], example: bool) -> str:
@@ -174,7 +174,7 @@ def cmake(prefix: str, sources: Sequence[str], objects: Sequence[str], example: 
                   f'target_link_libraries({prefix}_example PRIVATE {prefix})',
                   f'set_target_properties({prefix}_example PROPERTIES C_STANDARD 99 '
                   'C_EXTENSIONS OFF)']
-    return _text(lines)
+    return text(lines)
 
 
 def _comment(lines: Sequence[str]) -> list[str]:
@@ -183,5 +183,6 @@ def _comment(lines: Sequence[str]) -> list[str]:
                                                 ' */']
 
 
-def _text(lines: Iterable[str]) -> str:
+def text(lines: Iterable[str]) -> str:
+    """Return lines as the text of a file."""
     return '\n'.join(lines).rstrip('\n') + '\n'

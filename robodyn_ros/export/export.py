@@ -10,7 +10,11 @@ import numpy as np
 
 from robodyn_ros import __version__
 from robodyn_ros.control import ArmController, with_slots
+from robodyn_ros.control.compiled import REQUIRED
+from robodyn_ros.control.shared_block import SharedLayout
+from robodyn_ros.control.steps.laws import NAMES
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import c_files
 from robodyn_ros.export.c_function import CFunction, operation_count
 from robodyn_ros.export.c_support import LIBM
@@ -19,6 +23,7 @@ from robodyn_ros.export.dynamics_functions import dynamics_functions
 from robodyn_ros.export.example import example
 from robodyn_ros.export.names import comment, identifier
 from robodyn_ros.export.objects import object_file
+from robodyn_ros.export.ros2_control_package import package_files
 from robodyn_ros.model import RobotModel
 
 CYCLE = 'cycle'
@@ -125,11 +130,30 @@ class Export:
         functions = [each for group in self.groups().values() for each in group]
         return object_file(functions, self.public(), triple, cpu)
 
+    def c_sources(self) -> dict[str, str]:
+        """Return headers and sources in C, as texts by name."""
+        return {**self.header_files(), **{
+            f'{self.name}_{group}.c': c_files.source(self.name, _ABOUT[group], functions)
+            for group, functions in self.groups().items()}}
+
+    def ros2_control_files(self) -> dict[str, str]:
+        """
+        Return all files of a package with a controller of ros2_control, as texts by path.
+
+        Raises ParameterError if the cycle is not exported.
+        """
+        if self.cycle is None:
+            raise ParameterError('a controller of ros2_control needs the function cycle',
+                                 value=self.functions)
+        laws = (*REQUIRED, *self.laws)
+        layout = SharedLayout.of(self.cycle.made, self.model.joint_names,
+                                 [each for each in NAMES if each in laws])
+        return package_files(self.name, self.model.name, self.model.joint_names, layout,
+                             self.c_sources())
+
     def c_files(self) -> dict[str, str]:
         """Return all files of a project in C, as texts by name."""
-        name, files = self.name, self.header_files()
-        for group, functions in self.groups().items():
-            files[f'{name}_{group}.c'] = c_files.source(name, _ABOUT[group], functions)
+        name, files = self.name, self.c_sources()
         sources = [each for each in files if each.endswith('.c')]
         files['main.c'] = example(self)
         files['CMakeLists.txt'] = c_files.cmake(name, sources, [], True)

@@ -19,6 +19,9 @@ from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
 
 QUANTILE = 1.96       # quantile of the normal distribution for intervals of 95 %
 _UNIDENTIFIED = 0.3   # ratio of posterior and prior deviation above which data is uninformative
+_TRIMMED = 2          # rounds without outliers
+_OUTLIER = 4.0        # standard deviations from which a residual is an outlier
+_NORMAL = 1.4826      # standard deviation per median of the absolute values
 _MIN_EQUATIONS = 30   # least number of equations of a joint
 _SIGNIFICANT = 5.0    # standard deviations of its mass at which a payload counts as present
 
@@ -49,8 +52,8 @@ class Estimate(NamedTuple):
     arm : Physical
         All parameters, estimated or not.
     joints : dict of str to list of Value
-        Joint parameters by kind ('viscous', 'coulomb', 'offset', 'armature', 'scale'), in model
-        order; only requested kinds.
+        Joint parameters by kind ('viscous', 'coulomb', 'offset', 'armature', 'scale', and those of
+        further dry friction: 'stribeck', 'load'), in model order; only requested kinds.
     payload : list of Value
         Mass, centre of mass (3), inertia xx, yy, zz, xy, xz, yz about it, in the link's frame;
         empty if not requested.
@@ -129,8 +132,10 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     payload = None
     if payload_link is not None:
         payload = initial_payload(dynamics, train, payload_link)
-    unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay)
+    unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay, data.dry)
     fit, unexcited = _identifiable(unknowns, train, data.moves)
+    for _ in range(_TRIMMED):
+        fit = solve(fit.unknowns, _without_outliers(fit, train), fit.z, fit.deviation)
     _check_signs(dynamics, fit.physical)
     test = [joint.between(split, np.inf) for joint in data.joints]
     body = fit.unknowns.payload_body
@@ -176,6 +181,20 @@ def _identifiable(unknowns: Unknowns, joints: list[Equations],
             return fit, dropped
         dropped = [*dropped, numbers[worst]]
         near, deviation = np.delete(fit.z, first + worst), fit.deviation
+
+
+def _without_outliers(fit: Fit, joints: list[Equations]) -> list[Equations]:
+    """
+    Return the equations whose residuals are plausible.
+
+    Where a joint sticks and slips, friction is anything: few equations, with large residuals.
+    """
+    body, kept = fit.unknowns.payload_body, []
+    for j, joint in enumerate(joints):
+        size = np.abs(residual(joint, j, fit.physical, body))
+        bound = _OUTLIER * _NORMAL * np.median(size) if len(joint) else 0.0
+        kept.append(joint.where(size <= max(bound, fit.deviation[j])))
+    return kept
 
 
 def _check_signs(dynamics: Dynamics, arm: Physical) -> None:

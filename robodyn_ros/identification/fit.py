@@ -19,6 +19,7 @@ from typing import cast, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS
 from robodyn_ros.identification.unknowns import Physical, Unknowns
 
@@ -104,7 +105,7 @@ def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = No
 
 
 def usual_terms(joints: list[Equations]) -> NDArray:
-    """Return values of `JOINT_TERMS`, (4, nv), each of which alone would explain the torque."""
+    """Return values of `JOINT_TERMS`, (6, nv), each of which alone would explain the torque."""
     usual = np.ones((_TERMS, len(joints)))
     for j, joint in enumerate(joints):
         for k in range(_TERMS):
@@ -126,25 +127,6 @@ def coefficients(arm: Physical, j: int, payload_body: int) -> NDArray:
     if payload_body >= 0:
         phi.reshape(-1, 10)[payload_body] += arm.payload
     return np.concatenate([phi, arm.terms[:, j]])
-
-
-def correlated_samples(errors: NDArray, segment: NDArray) -> float:
-    """
-    Return the number of successive errors per independent error; 1 or more.
-
-    1 + 2 sum of the autocorrelation up to where it first vanishes (Sokal, Monte Carlo methods in
-    statistical mechanics, 1997).
-    """
-    variance, total = np.mean(errors ** 2) if len(errors) else 0.0, 1.0
-    if variance == 0.0:
-        return total
-    for lag in range(1, len(errors) // 5):
-        same = segment[lag:] == segment[:-lag]
-        correlation = np.mean((errors[lag:] * errors[:-lag])[same]) / variance if same.any() else 0
-        if not correlation > 0.0:
-            break
-        total += 2.0 * correlation
-    return total
 
 
 class _Problem:

@@ -84,7 +84,8 @@ def _columns(joints: list[Equations], body: int, sizes: Iterable[float]) -> NDAr
     blocks = []
     for j, (joint, size) in enumerate(zip(joints, sizes)):
         own = np.zeros((len(joint), 3 * len(joints)))
-        own[:, 3 * j:3 * j + 3] = joint.columns[:, -_TERMS:-1]  # without armature
+        # viscous and Coulomb friction, offset
+        own[:, 3 * j:3 * j + 3] = joint.columns[:, -_TERMS:3 - _TERMS]
         blocks.append(np.hstack([joint.columns[:, 10 * body:10 * body + 4], own]) / size)
     return np.vstack(blocks)
 

@@ -12,6 +12,8 @@ from robodyn_ros.exceptions import ArgumentError
 # a pause of more than this many median periods is a gap, unless it is so short (s) that linear
 # interpolation is accurate
 _GAP, _SHORT = 2.5, 0.03
+_REPAIRS = 3  # rounds of counting the samples and fitting their period
+_NONE_LOST = 1e-3  # part of the samples that may be missing where all seem to be there
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,64 @@ def intersections(first: list[tuple[float, float]],
     return [(begin, end) for begin, end in both if begin < end]
 
 
-def uniform(recording: Recording) -> tuple[float, list[tuple[NDArray, NDArray, NDArray]]]:
+def evenly_sampled(times: NDArray, period: float) -> NDArray:
+    """
+    Return the times at which samples were taken, from stamps that are late by varying amounts.
+
+    The driver samples evenly, stamps are late or right, but never early, and samples may be
+    missing: a sample has the latest place in the sequence that leaves one to each later sample.
+
+    Parameters
+    ----------
+    times : (n,) array
+        Increasing stamps, in s.
+    period : float
+        Period of the driver, in s; corrected to the clock of the stamps.
+
+    Raises
+    ------
+    ArgumentError
+        The period is not that of these stamps.
+
+    """
+    typical = (times[-1] - times[0]) / max(len(times) - 1, 1)
+    if not 0.5 * period < np.median(np.diff(times)) < 1.5 * period or typical < 0.9 * period:
+        raise ArgumentError(
+            f'the stamps are {1e3 * typical:.4g} ms apart, and the period is {1e3 * period:.4g} '
+            'ms: give the one at which the driver samples', period=period)
+    order = np.arange(len(times))
+    begin = times[0]
+    if abs((times[-1] - begin) / period - order[-1]) < max(_NONE_LOST * len(times), 3.0):
+        period, begin = _lower_line(order, times)  # the period that is given may be a little off
+    for _ in range(_REPAIRS):
+        places = np.round((times - begin) / period) - order
+        places = order + np.minimum.accumulate(places[::-1])[::-1]
+        period, begin = _lower_line(places, times)
+    return begin + period * places
+
+
+def _lower_line(x: NDArray, y: NDArray) -> tuple[float, float]:
+    """Return slope and offset of a line through the lower half of points that err upwards."""
+    line = np.polyfit(x, y, 1)
+    for _ in range(_REPAIRS):
+        rest = y - np.polyval(line, x)
+        low = rest <= np.median(rest)
+        line = np.polyfit(x[low], y[low], 1)
+    return float(line[0]), float(line[1])
+
+
+def uniform(recording: Recording, period: float | None = None
+            ) -> tuple[float, list[tuple[NDArray, NDArray, NDArray]]]:
     """
     Return the recording at equal time steps, split at gaps.
+
+    Parameters
+    ----------
+    recording : Recording
+        Samples, in any order and with duplicates.
+    period : float, optional
+        Period at which the driver samples, in s: late stamps of positions, and of efforts in the
+        same messages, are repaired.
 
     Returns
     -------
@@ -82,7 +139,8 @@ def uniform(recording: Recording) -> tuple[float, list[tuple[NDArray, NDArray, N
     Raises
     ------
     ArgumentError
-        There are too few samples, or positions and efforts do not overlap in time.
+        There are too few samples, the period is wrong, or positions and efforts do not overlap
+        in time.
 
     """
     position_time, position = sorted_samples(recording.position_time, recording.position)
@@ -91,6 +149,10 @@ def uniform(recording: Recording) -> tuple[float, list[tuple[NDArray, NDArray, N
         if len(times) < 10:
             raise ArgumentError(f'there are {len(times)} usable {what} of all joints: record '
                                 'some tens of seconds of motion', count=len(times))
+    if period is not None:
+        together = np.array_equal(position_time, effort_time)
+        position_time = evenly_sampled(position_time, period)
+        effort_time = position_time if together else effort_time
     step = float(np.median(np.diff(position_time)))
     segments = []
     for begin, end in intersections(intervals_without_gap(position_time),

@@ -31,6 +31,9 @@ _EDGE = 2.0              # periods of the equation cutoff dropped at either end 
 _MIN_DURATION = 1.0      # s, least duration of a segment
 _POWER = 0.995           # part of the velocity's power within the motion's bandwidth
 _CLEAR = 4.0             # ratio to the noise above which a signal is motion
+_BANDS = 4               # bands per octave of a smoothed spectrum
+_RISE = 10.0             # by which an acceleration spectrum must rise again, to be that of noise
+_MOVED = 0.99            # part of the position's power below which noise is not looked for
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,10 @@ class Filters:
     equation: float
 
     @classmethod
-    def for_motion(cls, rate: float, bandwidth: float) -> Filters:
-        """Return filters that pass a motion of this bandwidth (Hz)."""
-        position = min(_POSITION * bandwidth, _MAX_CUTOFF * rate)
+    def for_motion(cls, rate: float, bandwidth: float, noise: float = np.inf) -> Filters:
+        """Return filters that pass a motion of this bandwidth, and no noise above `noise` (Hz)."""
+        equation = max(min(_EQUATION * bandwidth, noise), _EQUATION * _SLOWEST, bandwidth)
+        position = min(equation * _POSITION / _EQUATION, _MAX_CUTOFF * rate)
         return cls(rate, position, position * _EQUATION / _POSITION)
 
     @property
@@ -102,32 +106,58 @@ def lowpass(values: NDArray, cutoff: float, rate: float) -> NDArray:
                                                             int(3.0 * rate / cutoff)))
 
 
-def bandwidth(segments: list[NDArray], rate: float) -> float:
+def bandwidth(segments: list[NDArray], rate: float) -> tuple[float, float]:
     """
-    Return the frequency (Hz) below which almost all of the velocity's power lies.
+    Return the bandwidth of a motion, and the frequency from which on there is only noise (Hz).
 
-    It is the median over the moving joints, so that a single noisy joint has no influence.
+    Almost all of the velocity's power lies below the bandwidth. The spectrum of a motion's
+    acceleration falls at high frequencies; that of noise, as of quantisation or uneven stamps,
+    rises with the fourth power: noise begins where it is least. Both are medians over the moving
+    joints, so that a single noisy joint has no influence.
 
     Parameters
     ----------
     segments : list of (n, nv) array
-        Positions at equal time steps. White noise is subtracted.
+        Positions at equal time steps.
     rate : float
         Samples per second.
+
+    Returns
+    -------
+    bandwidth, noise : float
+        Both in Hz; noise is infinite if there is none.
 
     """
     longest = max(segments, key=len)
     frequency, power = welch(longest, rate, nperseg=min(len(longest), int(8.0 * rate)),
                              detrend='linear', axis=0)
-    noise = np.median(power[frequency > 0.25 * rate], axis=0)
-    velocity = np.where(power > _CLEAR * noise, power - noise, 0.0) * frequency[:, None] ** 2
-    total = velocity.sum(axis=0)
+    size = power.sum(axis=0)
     # the spectrum of a joint that hardly moves is noise
-    share = np.cumsum(velocity, axis=0)[:, total > 1e-4 * total.max()]
-    if not share.size or not total.max() > 0.0:
-        return _SLOWEST
+    power = power[:, size > 1e-5 * size.max()]
+    if not power.size or not size.max() > 0.0:
+        return _SLOWEST, np.inf
+    onset = np.array([_noise_onset(frequency, column) for column in power.T])
+    level = np.median(power[frequency > 0.25 * rate], axis=0)
+    motion = (power > _CLEAR * level) & (frequency[:, None] < onset)
+    share = np.cumsum(np.where(motion, power - level, 0.0) * frequency[:, None] ** 2, axis=0)
+    share = share[:, share[-1] > 1e-4 * share[-1].max()]
+    if not share.size:
+        return _SLOWEST, float(np.median(onset))
     edges = [frequency[np.searchsorted(column, _POWER * column[-1])] for column in share.T]
-    return max(_SLOWEST, float(np.median(edges)))
+    return max(_SLOWEST, float(np.median(edges))), float(np.median(onset))
+
+
+def _noise_onset(frequency: NDArray, power: NDArray) -> float:
+    """Return the frequency (Hz) at which the noise of a joint begins; infinite if none does."""
+    begin = frequency[np.searchsorted(np.cumsum(power), _MOVED * power.sum())]
+    bands = np.unique(np.searchsorted(frequency, max(begin, frequency[1]) * 2.0 ** np.arange(
+        0.0, np.log2(max(0.5 * frequency[-1] / max(begin, frequency[1]), 1.0)), 1.0 / _BANDS)))
+    if len(bands) < 2:
+        return np.inf
+    centre = [frequency[a:b].mean() for a, b in zip(bands, bands[1:])]
+    level = np.array([power[a:b].mean() for a, b in zip(bands, bands[1:])]) * np.power(centre, 4)
+    rises = np.flatnonzero(level > _RISE * np.minimum.accumulate(level))
+    return float(centre[np.argmin(level[:rises[0]])]) if len(rises) else np.inf
 
 
 def position_noise(segments: list[NDArray], filters: Filters) -> NDArray:

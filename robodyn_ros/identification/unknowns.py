@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, near_matches
+from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.identification.equations import JOINT_TERMS
 from robodyn_ros.identification.log_cholesky import LogCholesky, SIZE, WEIGHTS
+from robodyn_ros.model import RobotModel
 
 # groups of parameters, with their kinds of numbers per joint
 GROUPS = {'friction': ('viscous', 'coulomb', 'offset'), 'armature': ('armature',),
           'scale': ('scale',), 'inertia': ()}
-NOT_NEGATIVE = ('viscous', 'coulomb', 'armature')
+NOT_NEGATIVE = ('viscous', 'coulomb', 'armature', 'stribeck', 'load')
 SCALE_SPREAD = 0.5
 # entropic distance of a payload from its initial guess: nearly unconstrained
 PAYLOAD_SPREAD = 3.0
@@ -32,8 +34,8 @@ class Physical(NamedTuple):
     ----------
     phi : (10 nb,) array
         Inertial parameters of the bodies without the payload, as `Dynamics.parameters`.
-    terms : (4, nv) array
-        Viscous and Coulomb friction, offset and armature.
+    terms : (6, nv) array
+        Rows as in `JOINT_TERMS`.
     scale : (nv,) array
         Recorded effort per effort at the joint.
     payload : (10,) array
@@ -59,6 +61,13 @@ class Body:
     spread: float
 
 
+def urdf_terms(model: RobotModel) -> NDArray:
+    """Return the joint terms of a URDF, (6, nv): its friction, and nothing else."""
+    terms = np.zeros((len(JOINT_TERMS), model.nv))
+    terms[:2] = model.damping, model.friction
+    return terms
+
+
 class Unknowns:
     """
     Unknown parameters as one vector z: ten per estimated body, numbers of joints, the delay.
@@ -75,6 +84,8 @@ class Unknowns:
         Body that holds a payload, and a guess of it.
     delay : float, optional
         Delay of the efforts (s), if known.
+    dry : DryFriction, optional
+        Dry friction of the equations, with its further numbers; default the sign alone.
 
     Raises
     ------
@@ -86,16 +97,15 @@ class Unknowns:
     """
 
     def __init__(self, dynamics: Dynamics, groups: Collection[str], inertia_spread: float = 0.5,
-                 payload: tuple[int, NDArray] | None = None, delay: float | None = None):
+                 payload: tuple[int, NDArray] | None = None, delay: float | None = None,
+                 dry: DryFriction | None = None):
         _check_groups(groups, payload is not None)
         model = dynamics.model
         self.joint_names, self.nb = model.joint_names, model.nb
         self.payload_body = -1 if payload is None else payload[0]
         none = np.zeros(SIZE) if payload is None else np.asarray(payload[1], dtype=float)
         self.nominal = Physical(
-            dynamics.parameters, np.array([model.damping, model.friction, np.zeros(model.nv),
-                                           np.zeros(model.nv)]), np.ones(model.nv), none,
-            delay or 0.0)
+            dynamics.parameters, urdf_terms(model), np.ones(model.nv), none, delay or 0.0)
         self.bodies: list[Body] = []
         if 'inertia' in groups:
             self.bodies = [Body(b, LogCholesky(phi, model.body_names[b]), inertia_spread)
@@ -105,6 +115,8 @@ class Unknowns:
             self.bodies.append(Body(-1, LogCholesky(none, 'payload'), PAYLOAD_SPREAD))
         self.numbers: list[tuple[str, int]] = [
             (kind, j) for group in groups for kind in GROUPS[group] for j in range(model.nv)]
+        if dry is not None and 'friction' in groups:
+            self.numbers += [(kind, j) for j in range(model.nv) for kind in dry.kinds(j)]
         self.delayed = delay is None
 
     @property
@@ -132,7 +144,7 @@ class Unknowns:
 
         Parameters
         ----------
-        usual : (4, nv) array
+        usual : (6, nv) array
             Typical deviation of the joint terms.
 
         """

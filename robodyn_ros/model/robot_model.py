@@ -250,8 +250,8 @@ class RobotModel:
 
         """
         if self.link(link).body < 0:
-            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base, '
-                             'no joint feels its weight; name a link that moves', link=link)
+            raise ModelError(f'payload on link {link!r}: the link belongs to the immovable base; '
+                             'name a link that moves', link=link)
         load = Payload(link, mass, cast(NDArray, com), cast(
             NDArray, np.zeros((3, 3)) if inertia is None else inertia))  # which converts them
         slots = {old.link: old for old in self.payloads}

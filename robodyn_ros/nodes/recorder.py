@@ -12,6 +12,7 @@ import time
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped
 import numpy as np
 from rcl_interfaces.srv import SetParameters
 import rclpy
@@ -24,8 +25,10 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.load_messages import payload_message
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.simulator import node as simulator
@@ -33,6 +36,7 @@ from robodyn_ros.nodes.simulator import node as simulator
 _POLL = 0.03     # s between two polls of the topics
 _DEPTH = 4000    # messages that can wait, for several seconds without a processor
 _TIMEOUT = 5.0   # s for a service
+_DELIVERY = 0.5  # s for the last message of this process
 # further topics of a bag: type, topic, and whether it is latched
 _OTHERS = ((String, 'robot_description', True),
            (Float64MultiArray, 'effort_controller/commands', False),
@@ -287,6 +291,16 @@ class Recorder:
         now = time.time_ns()
         self._trajectory.publish(message)
         return now
+
+    def publish_payload(self, payload: Payload) -> None:
+        """Publish a payload for controller and guard (raises as `send`)."""
+        publisher = self._node.create_publisher(
+            InertiaStamped, f'{controller.NAME}/payload', qos.reliable(2))
+        if not self.wait(publisher.get_subscription_count, _TIMEOUT):
+            raise StateError(f'no subscriber on {publisher.topic_name}',
+                             topic=publisher.topic_name)
+        publisher.publish(payload_message(payload))
+        self.wait(timeout=_DELIVERY)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

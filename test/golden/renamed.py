@@ -22,7 +22,7 @@ _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
     ('times the weight in all joints', 'times the gravity torque in all joints'),
     ('the driver must tell N m', 'the driver must report N m'),
     ('the joint states carry no effort', 'the joint states contain no effort'),
-    ('belongs to the immovable base, no joint feels it; name',
+    ('belongs to the immovable base, no joint feels (it|its weight); name',
      'belongs to the immovable base; name'),
     ('bring the arm to where it weighs less, or raise effort_margin',
      'move the arm to a pose with less gravity torque, or raise effort_margin'),

@@ -42,6 +42,7 @@ class Sender:
 
     Attributes
     ----------
+    recorder : Recorder
     moved : bool
         Whether the reference has moved.
 
@@ -50,26 +51,32 @@ class Sender:
     def __init__(self, model: RobotModel, everything: bool, tick: Callable[[], None],
                  enclave: str = ''):
         self._model = model
-        self._recorder = Recorder(tick, everything, enclave)
+        self.recorder = Recorder(tick, everything, enclave)
+        self._refused: str | None = None  # number of earlier refusals, from diagnostics
+        self.restart()
+
+    def restart(self) -> None:
+        """Discard all that was recorded, before another motion."""
+        for stream in self.recorder.recorded:
+            stream.messages.clear()
         self.moved = False
         self._count, self._received, self._rested, self._sent = 0, math.inf, math.inf, math.inf
-        self._refused: str | None = None  # number of earlier refusals, from diagnostics
 
     def __enter__(self) -> Sender:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._recorder.close()
+        self.recorder.close()
 
     @property
     def recorded(self) -> list[Stream]:
         """All topics that were recorded."""
-        return self._recorder.recorded
+        return self.recorder.recorded
 
     def wait_for_controller(self) -> None:
         """Wait for joint states and references; raise `StateError` if there are none."""
-        recorder = self._recorder
+        recorder = self.recorder
         if not recorder.wait(lambda: recorder.states and recorder.references, _DISCOVERY):
             what = 'references of a controller' if recorder.states else 'joint states'
             raise StateError(f'no {what} received within {_DISCOVERY:g} s: start '
@@ -92,19 +99,19 @@ class Sender:
         """
         self.wait_for_controller()
         self._refused = self._wait_for_diagnostics().get(_REFUSED)
-        self._recorder.send(self._model.joint_names, *points)
+        self.recorder.send(self._model.joint_names, *points)
         self._sent = self._received = time.monotonic()
-        self._recorder.wait(self._is_over, math.inf)
+        self.recorder.wait(self._is_over, math.inf)
         if not self.moved:
             raise StateError(f'the controller does not begin the motion; {self._refusal()}')
         return _shortfall(self._wait_for_diagnostics())
 
     def _is_over(self) -> bool:
         """Return whether the reference has come to rest, does not move, or no longer arrives."""
-        now, count = time.monotonic(), len(self._recorder.references)
+        now, count = time.monotonic(), len(self.recorder.references)
         if count > self._count:
             self._count, self._received = count, now
-            newest = self._recorder.references.newest(self._model.joint_names)
+            newest = self.recorder.references.newest(self._model.joint_names)
             moves = bool(np.abs(newest.velocity).max() > _MOVES)
             self.moved |= moves
             self._rested = min(self._rested, now) if self.moved and not moves else math.inf
@@ -126,13 +133,13 @@ class Sender:
 
     def _wait_for_diagnostics(self) -> dict[str, str]:
         """Return the next diagnostics of the controller; empty if none arrive."""
-        self._recorder.diagnostics.clear()
-        self._recorder.wait(lambda: bool(self._newest()), _DIAGNOSTICS)
+        self.recorder.diagnostics.clear()
+        self.recorder.wait(lambda: bool(self._newest()), _DIAGNOSTICS)
         return self._newest()
 
     def _newest(self) -> dict[str, str]:
         """Return the newest diagnostics of the controller."""
-        return next((values for name, values in reversed(self._recorder.diagnostics)
+        return next((values for name, values in reversed(self.recorder.diagnostics)
                      if name.endswith('controller')), {})
 
 

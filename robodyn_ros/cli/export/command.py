@@ -14,7 +14,9 @@ from pathlib import Path
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import paragraph, table
 from robodyn_ros.cli.robot import add_robot_arguments, Robot
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
+from robodyn_ros.export.export import CYCLE
 from robodyn_ros.export.measure import compiler, FLAGS, measure, Measurement
 
 EXAMPLES = """examples:
@@ -22,6 +24,7 @@ EXAMPLES = """examples:
   robodyn export arm.urdf arm_c --functions inverse_dynamics,jacobian:tool0
   robodyn export arm.urdf arm_c --laws joint_impedance,cartesian_impedance
   robodyn export arm.urdf arm_m7 --object thumbv7em-none-eabihf
+  robodyn export arm.urdf src/arm_controller --ros2-control
 """
 ALL = 'all'
 
@@ -32,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('folder', type=Path, metavar='DIR', help='where the files go')
     add('--c', action='store_true', help='write C99; the default without --object')
+    add('--ros2-control', action='store_true',
+        help='write a package with a controller of ros2_control, which runs the cycle with all '
+             'laws')
     add('--object', action='append', default=[], metavar='TRIPLE',
         help='write an object file for a machine, with its header: x86_64-linux-gnu, '
              'aarch64-linux-gnu, thumbv7em-none-eabihf (Cortex-M7), riscv64-linux-gnu; may be '
@@ -49,20 +55,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the files; return 0."""
+    if options.ros2_control and (options.c or options.object):
+        raise ParameterError('--ros2-control writes a package of its own: leave out --c and '
+                             '--object')
     steps = Steps()
     with steps('load the robot') as step:
-        export = Export(Robot.from_options(options).load(), options.functions,
-                        _laws(options.laws), options.prefix)
+        export = _export(options)
         step.result = f'{export.model.name}, {export.model.nv} joints'
     options.folder.mkdir(parents=True, exist_ok=True)
     with steps('trace the functions') as step:
         operations = export.operations()
         step.result = f'{len(operations)} functions, {sum(operations.values()):,} operations'
-    as_c = options.c or not options.object
+    as_c = options.c or not (options.object or options.ros2_control)
     with steps('write') as step:
-        files = export.c_files() if as_c else export.header_files()
+        files = (export.ros2_control_files() if options.ros2_control else
+                 export.c_files() if as_c else export.header_files())
         for name, text in files.items():
-            (options.folder / name).write_text(text, encoding='ascii')
+            path = options.folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding='ascii')
         step.result = (f'{len(files)} files in {options.folder}, '
                        f'{sum(map(len, files.values())) / 1000:,.0f} kB')
     for triple in options.object:
@@ -79,6 +90,14 @@ def run(options: argparse.Namespace) -> int:
     elif as_c and not cc:
         steps.write_line('not measured: there is no C compiler `cc`; name one by CC=...')
     return 0
+
+
+def _export(options: argparse.Namespace) -> Export:
+    """Return the export; a controller has all laws, and needs no other functions."""
+    functions, laws = options.functions, options.laws
+    if options.ros2_control:
+        functions, laws = (CYCLE,), laws or (ALL,)
+    return Export(Robot.from_options(options).load(), functions, _laws(laws), options.prefix)
 
 
 def _report(export: Export, operations: dict[str, int], found: Measurement) -> list[str]:

@@ -13,16 +13,21 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.identify.output import identified_urdf, parameter_file, parameters, remarks
+from robodyn_ros.cli.identify.output import (
+    check_not_locked, identified_urdf, parameter_file, parameters, remarks)
 from robodyn_ros.cli.identify.recordings import read_recording, Topics
+from robodyn_ros.cli.picture import check_picture
 from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number, table
+from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.cli.writable import check_writable
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.identification.equations import excerpt
-from robodyn_ros.identification.estimate import Estimate, estimate, Value
+from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
+from robodyn_ros.identification.equations import Excerpt
+from robodyn_ros.identification.estimate import Estimate, Value
+from robodyn_ros.identification.identify import identify
+from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.unknowns import GROUPS
 from robodyn_ros.model import RobotModel
 
@@ -33,6 +38,7 @@ EXAMPLES = """examples:
   robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
 _MAX_RESIDUAL = 0.3  # largest residual of the held-back torque
+_UNEVEN = 1.5        # ratio of steps between stamps that is worth a remark
 _EXACT = 0.01        # residual below which models count as equally good
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
@@ -55,7 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--trust', type=between(0.01, 10.0), default=0.5, metavar='PART', help='relative '
         'uncertainty of the masses in the URDF (default 0.5)')
     add('--cutoff', type=between(0.1, 1000.0), metavar='HZ', help='cutoff frequency of the low '
-        'pass of positions (default: ten times the bandwidth of the motion)')
+        'pass of positions (default: ten times the bandwidth of the motion, less where noise '
+        'begins below)')
+    add('--period', type=between(1e-5, 1.0), metavar='SECONDS', help='period at which the driver '
+        'samples: repairs stamps that are late by varying amounts')
+    add('--friction', choices=SHAPES, default='sign', help='dry friction as a function of '
+        'velocity, where the data supports more than the sign (default sign)')
+    add('--load-friction', action='store_true', help='also look for friction that grows with the '
+        'load')
     add('--delay', type=between(-1.0, 1.0), metavar='SECONDS', help='known delay of the efforts '
         'relative to the positions (default: identified)')
     add('--hold-back', type=between(0.05, 0.9), default=0.25, metavar='PART', help='part of the '
@@ -75,40 +88,59 @@ def run(options: argparse.Namespace) -> int:
                              '--estimate')
     for path in (options.output, options.urdf_output, options.plot):
         check_writable(path)
+    if options.plot:
+        check_picture(options.plot)
     steps, robot = Steps(), Robot.from_options(options)
     with steps('load the robot') as step:
         model = robot.load()
+        if options.urdf_output:
+            check_not_locked(robot.urdf, model)
         dynamics = Dynamics(model)
         step.result = f'{model.name}, {model.nv} joints'
     with steps('read the recording') as step:
         recording = read_recording(options.recording, model.joint_names, Topics(
             options.topic, options.effort_topic, options.effort_joints))
         step.result = (f'{len(recording.position)} positions, {len(recording.effort)} efforts')
-    with steps('filter') as step:
-        data = excerpt(dynamics, recording, options.cutoff)
-        step.result = (f'{data.used:.1f} of {data.recorded:.1f} s used, in {data.segments} '
-                       f'pieces; up to {data.filters.equation:.3g} Hz')
     what = [*groups, *(['payload'] if options.payload else [])]
     with steps('estimate ' + ', '.join(what)) as step:
-        found = estimate(dynamics, data, groups, options.payload, options.trust,
-                         options.hold_back, options.delay)
+        data, found, remark = identify(
+            dynamics, recording, groups, options.cutoff, options.period,
+            DryFriction(options.friction, options.load_friction), steps.tick,
+            payload_link=options.payload, inertia_spread=options.trust,
+            hold_back=options.hold_back, delay=options.delay)
         step.result = f'condition number {found.condition:.3g}'
-    for line in ('', *report(model, found, options.all)):
+    for line in ('', *described(data, recording), *([remark] if remark else [])):
+        for row in paragraph('', line) if line else ['']:
+            steps.write_line(row)
+    for line in ('', *report(model, found, options.all, data.dry)):
         steps.write_line(line)
-    for path in _write(options, robot, model, found):
+    for path in _write(options, robot, model, found, data.dry):
         steps.write_line(f'written: {path}')
-    return 0 if not _objection(found) else 1
+    return 0 if not objection(found) else 1
 
 
-def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
-           found: Estimate) -> list[Path]:
+def described(data: Excerpt, recording: Recording) -> list[str]:
+    """Return lines about the recording, and what was used of it."""
+    steps = 1e3 * np.diff(np.unique(recording.position_time))
+    filters = data.filters
+    lines = [f'{data.used:.1f} of {data.recorded:.1f} s used, in {data.segments} pieces; '
+             f'positions up to {filters.position:.3g} Hz, torques up to {filters.equation:.3g} '
+             'Hz']
+    if steps.max() > _UNEVEN * np.median(steps):
+        lines.append(f'the stamps are {steps.min():.3g} to {steps.max():.3g} ms apart: if the '
+                     'driver samples evenly, give its --period')
+    return lines
+
+
+def _write(options: argparse.Namespace, robot: Robot, model: RobotModel, found: Estimate,
+           dry: DryFriction) -> list[Path]:
     """Write the files of the options; return their paths."""
     written = []
     if options.output:
         head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
                 + (f'; goes with {options.urdf_output.name}' if options.urdf_output else ''),
-                'Joints: ' + ', '.join(model.joint_names), *remarks(found, options.payload)]
-        options.output.write_text(parameter_file(parameters(found), head), encoding='utf-8')
+                'Joints: ' + ', '.join(model.joint_names), *remarks(found, options.payload, dry)]
+        options.output.write_text(parameter_file(parameters(found, dry), head), encoding='utf-8')
         written.append(options.output)
     if options.urdf_output:
         options.urdf_output.write_text(identified_urdf(robot.urdf, model, found.arm.phi),
@@ -121,7 +153,8 @@ def _write(options: argparse.Namespace, robot: Robot, model: RobotModel,
     return written
 
 
-def report(model: RobotModel, found: Estimate, everything: bool = False) -> list[str]:
+def report(model: RobotModel, found: Estimate, everything: bool = False,
+           dry: DryFriction | None = None) -> list[str]:
     """Return the tables."""
     kinds = list(found.joints)
     rows = [(name, *(_cell(found.joints[kind][j]) for kind in kinds),
@@ -140,10 +173,21 @@ def report(model: RobotModel, found: Estimate, everything: bool = False) -> list
             lines.append('  none: the mass is below its uncertainty, and is not written')
     if found.base:
         lines += ['', *_base_lines(found, everything)]
+    lines += _dry_lines(model, dry)
     for kind, j in found.unexcited:
         lines.append(f'not excited: {kind} of {model.joint_names[j]}, kept as in the URDF '
                      f'({number(_kept(found, kind, j))})')
     return lines + ['', _verdict(found)]
+
+
+def _dry_lines(model: RobotModel, dry: DryFriction | None) -> list[str]:
+    """Return lines about the shape of dry friction."""
+    if dry is None or dry.shape == 'sign':
+        return []
+    what = {'smooth': 'tanh(velocity / v)', 'stribeck': 'Stribeck velocity v'}[dry.shape]
+    parts = [f'{name} ' + (f'{v:.3g}' if np.isfinite(v) else 'not supported by the data')
+             for name, v in zip(model.joint_names, dry.velocity)]
+    return ['', *paragraph(f'dry friction, {what}: ', ', '.join(parts))]
 
 
 def _kept(found: Estimate, kind: str, j: int) -> float:
@@ -161,7 +205,7 @@ def _base_lines(found: Estimate, everything: bool) -> list[str]:
     return lines
 
 
-def _objection(found: Estimate) -> str:
+def objection(found: Estimate) -> str:
     """Return the reason why the result must not be used; '' if the validation passes."""
     valid = np.isfinite(found.held_back)
     if not valid.any():
@@ -176,15 +220,15 @@ def _objection(found: Estimate) -> str:
 
 
 def _verdict(found: Estimate) -> str:
-    objection, valid = _objection(found), np.isfinite(found.held_back)
+    reason, valid = objection(found), np.isfinite(found.held_back)
     if not valid.any():
-        return f'FAIL  {objection}'
+        return f'FAIL  {reason}'
     residual, urdf = np.mean(found.held_back[valid]), np.mean(found.urdf[valid])
-    remark = objection
+    remark = reason
     if urdf < residual <= _EXACT:
         remark = (f'the URDF is more accurate, but models below {100.0 * _EXACT:g} % count as '
                   'equally good')
-    return ('FAIL' if objection else 'pass') + (
+    return ('FAIL' if reason else 'pass') + (
         f'  held-back torque: mean residual {100.0 * residual:.3g} %, with the URDF '
         f'{100.0 * urdf:.3g} %' + (f'; {remark}' if remark else ''))
 

@@ -11,10 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robodyn_ros.exceptions import ParameterError, printable
+from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model import RobotModel
 
+STRIBECK_VELOCITY = 0.01  # rad/s or m/s, default of the parameter
 _LINE = 5000  # largest length of a line
 NODE = 'computed_torque_controller'
 # parameters of the controller for estimates of each joint; offsets and scales have none
@@ -22,15 +24,29 @@ JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb'
                     'armature': 'armature'}
 
 
-def parameters(found: Estimate) -> dict[str, list[float]]:
+def parameters(found: Estimate, dry: DryFriction | None = None) -> dict[str, list[float]]:
     """Return the parameters of the controller by name, one number for each joint."""
-    return {name: [each.value for each in found.joints[kind]]
-            for kind, name in JOINT_PARAMETERS.items() if kind in found.joints}
+    values = {name: [each.value for each in found.joints[kind]]
+              for kind, name in JOINT_PARAMETERS.items() if kind in found.joints}
+    if dry is not None and 'stribeck' in found.joints:
+        values['friction.stiction'] = [
+            coulomb + each.value
+            for coulomb, each in zip(values['friction.coulomb'], found.joints['stribeck'])]
+        values['friction.stribeck_velocity'] = np.where(
+            np.isfinite(dry.velocity), dry.velocity, STRIBECK_VELOCITY).tolist()
+    return dict(sorted(values.items(), key=lambda item: '.' not in item[0]))
 
 
-def remarks(found: Estimate, payload_link: str | None) -> list[str]:
+def remarks(found: Estimate, payload_link: str | None,
+            dry: DryFriction | None = None) -> list[str]:
     """Return the results without a parameter: the payload, as a command, and the torque scale."""
     lines = []
+    if dry is not None and dry.shape == 'smooth':
+        lines.append('Dry friction is coulomb * tanh(velocity / v), v of each joint: '
+                     + _yaml(np.nan_to_num(dry.velocity).tolist()))
+    if 'load' in found.joints:
+        lines.append('Part of the load by which dry friction grows, of each joint: '
+                     + _yaml([each.value for each in found.joints['load']]))
     if found.has_payload and payload_link is not None:
         lines += ['The payload; report it to controller and guard while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]
@@ -69,6 +85,8 @@ def parameter_file(values: Mapping[str, object], head: Sequence[str]) -> str:
 def _yaml(value: object) -> str:
     if isinstance(value, list):
         return f'[{", ".join(map(_yaml, value))}]'
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     # with a dot, as ROS would read an integer otherwise
@@ -97,9 +115,9 @@ def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
         A movable joint of the URDF was locked.
 
     """
+    check_not_locked(source, model)
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
     root = ElementTree.parse(source, parser).getroot()
-    _check_not_locked(root, model)
     bodies = dict(zip(model.body_names, np.reshape(phi, (-1, 10))))
     for link in root.findall('link'):
         name = link.get('name', '')
@@ -114,8 +132,9 @@ def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:
     return ElementTree.tostring(root, encoding='unicode', xml_declaration=False) + '\n'
 
 
-def _check_not_locked(root: ElementTree.Element, model: RobotModel) -> None:
-    for joint in root.findall('joint'):
+def check_not_locked(source: Path, model: RobotModel) -> None:
+    """Raise `ParameterError` if a movable joint of the URDF of a model is locked."""
+    for joint in ElementTree.parse(source).getroot().findall('joint'):
         parent, child = (model.links.get(each.get('link', '')) for end in ('parent', 'child')
                          for each in joint.findall(end)[:1])
         if (joint.get('type') != 'fixed' and parent is not None and child is not None

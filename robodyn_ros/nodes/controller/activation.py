@@ -90,6 +90,8 @@ class Activation:
         if verdict.level is not Freshness.FRESH:
             raise StateError(verdict.reason)
         controller.check_state(states.q, states.qd)
+        if self._cycle.refusal:
+            raise StateError(self._cycle.refusal)
         if self._guard.refusal:
             raise StateError(self._guard.refusal)
         other_commanders = self._other_commanders.refusal()

@@ -23,6 +23,7 @@ from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
 from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.controller.report import ControllerReport
+from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
 from robodyn_ros.nodes.controller.shutdown import Shutdown
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
@@ -111,12 +112,13 @@ class Components:
         controller, log = self.controller, node.get_logger()
         model = controller.model
         check_rate(values, _simulated(node))
+        shared = values.loop == SHARED
         writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
             node, controller, writer, values.command.effort_command_topic,
-            values.command.publish_joint_commands or values.lockstep, clock)
+            values.command.publish_joint_commands or values.lockstep, clock, shared)
         # in lockstep the simulator waits until each state was received
         decoder = JointStateDecoder()
         subscription = PolledSubscription(
@@ -125,7 +127,9 @@ class Components:
         self.states = states = StateInput(subscription, decoder, controller, clock)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command.command_joints), values.guard)
-        native, reason = open_native(node, controller, states, output, guard, clock, values)
+        native, reason = (
+            (open_shared(node, controller, output, clock, values), '') if shared else
+            open_native(node, controller, states, output, guard, clock, values))
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log,
                                          values.fixed_rate, native, reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)

@@ -19,7 +19,9 @@ from robodyn_ros.control.state import COAST, FROM_STATE, SILENT
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
-from robodyn_ros.nodes.controller.native import HELD_UP, NativeControl
+from robodyn_ros.nodes.controller.native import NativeControl
+from robodyn_ros.nodes.controller.rows import HELD_UP
+from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import in_seconds
@@ -49,8 +51,8 @@ class ControlLoop:
         Logger of the node.
     rate : float
         Minimum rate of torques between slower states, in Hz; 0: one torque per state.
-    native : NativeControl, optional
-        Native loop, which runs the cycle while the arm is under control.
+    native : NativeControl or SharedControl, optional
+        Loop outside of Python, which runs the cycle while the arm is under control.
     reason : str
         Reason why there is no native loop.
 
@@ -69,7 +71,8 @@ class ControlLoop:
 
     def __init__(self, controller: ArmController, states: StateInput, output: TorqueOutput,
                  guard: GuardLink, clock: ControllerClock, log: RcutilsLogger,
-                 rate: float = 0.0, native: NativeControl | None = None, reason: str = ''):
+                 rate: float = 0.0, native: NativeControl | SharedControl | None = None,
+                 reason: str = ''):
         self._native, self._reason = native, reason
         self._controller, self._states, self._output = controller, states, output
         self._guard, self._clock, self._log = guard, clock, log
@@ -101,17 +104,27 @@ class ControlLoop:
                 controller.deactivate()
                 raise
         self._log.info('loop: ' + (f'python, because {self._reason}' if self._reason
-                                   else 'native'))
+                                   else self._native.name))
 
     @property
     def loop(self) -> str:
         """Return the kind of loop, with the reason, for diagnostics."""
-        return f'python: {self._reason}' if self._reason else 'native'
+        return f'python: {self._reason}' if self._reason else self._native.name
 
     @property
     def is_native(self) -> bool:
         """Whether the native loop runs the cycle while the arm is under control."""
         return self._native is not None
+
+    @property
+    def refusal(self) -> str:
+        """Return why the loop cannot be started; empty if it can."""
+        return self._native.refusal if self._native is not None else ''
+
+    @property
+    def lost(self) -> str:
+        """Return why a loop outside of this process does not run any more; empty if it does."""
+        return self._native.lost if self._native is not None else ''
 
     @property
     def refused(self) -> int:

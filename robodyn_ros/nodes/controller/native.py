@@ -6,23 +6,20 @@ import math
 
 from rclpy.node import Node
 
-from robodyn_ros.control import ArmController, Mode
-from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
+from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
+from robodyn_ros.nodes.controller.rows import Rows
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
-from robodyn_ros.nodes.conversions import in_seconds, OTHER_JOINTS
+from robodyn_ros.nodes.conversions import OTHER_JOINTS
 from robodyn_ros.nodes.native.choice import open_loop
-from robodyn_ros.nodes.native.loop import NativeLoop, Row, Wires
+from robodyn_ros.nodes.native.loop import NativeLoop, Wires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
-
-HELD_UP = 'this process was held up for {:.3f} s'
-_SOON, _SELDOM = 0.002, 0.005  # s between updates: with subscribers or linear feedback, without
 
 
 class NativeControl:
@@ -48,10 +45,12 @@ class NativeControl:
 
     Attributes
     ----------
-    coasting : bool
-        Whether the states are silent.
     sent : bool
         Whether the last torque was sent; after a pause of this process it is withheld.
+    name : str
+        Kind of the loop, as of the parameter.
+    refusal, lost : str
+        Reason why the loop cannot be started, or does not run any more; always empty.
 
     Raises
     ------
@@ -60,10 +59,12 @@ class NativeControl:
 
     """
 
+    name, refusal, lost = 'native', '', ''
+
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  output: TorqueOutput, guard: GuardLink, clock: ControllerClock,
                  values: ControllerSettings):
-        self._controller, self._states, self._output = controller, states, output
+        self._controller, self._states = controller, states
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
         wires = Wires(node, states.subscription, guard.state_subscription, output.publisher,
@@ -71,11 +72,9 @@ class NativeControl:
         self._loop = NativeLoop(
             controller.host, guard.deference, wires, clock.simulated,
             1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
-        self._pause, self._resumes = (controller.host.place(f'acceptance.{name}')
-                                      for name in ('pause', 'resumes'))
-        self.coasting = self.sent = self._lost = False
-        self._count = self._errors = self._others = 0
-        self._statistics = CycleStatistics()
+        self._rows = Rows(self._loop, controller, output, clock, self._log)
+        self.sent = self._lost = False
+        self._errors = self._others = 0
 
     @property
     def running(self) -> bool:
@@ -84,7 +83,7 @@ class NativeControl:
 
     def start(self, statistics: CycleStatistics) -> str:
         """Start the loop; return why it cannot run, empty if it runs."""
-        self._statistics, self._lost = statistics, False
+        self._rows.statistics, self._lost = statistics, False
         heartbeat = self._guard.heartbeat
         problem = next(filter(None, map(self._register, self._states.layouts)), '')
         if not problem:
@@ -141,10 +140,14 @@ class NativeControl:
         loop.submit_changes()
 
     @property
+    def coasting(self) -> bool:
+        """Whether the states are silent."""
+        return self._rows.coasting
+
+    @property
     def pause(self) -> float:
         """Time until the next update, in s."""
-        urgent = self._output.has_subscribers or self._controller.mode is Mode.LINEAR_FEEDBACK
-        return _SOON if urgent else _SELDOM
+        return self._rows.pause
 
     @property
     def refused(self) -> int:
@@ -160,38 +163,10 @@ class NativeControl:
 
     def _read_all(self) -> bool:
         """Read the cycles since the last call; return whether one of them answered a state."""
-        rows = self._loop.rows()
-        for row in rows:
-            self._read(row)
-        if rows:
-            self._loop.load_row(rows[-1])
-        return any(row.kind == FROM_STATE for row in rows)
-
-    def _read(self, row: Row) -> None:
-        """Count a cycle of the loop, and publish its telemetry."""
-        sent, self._count = row.sent != self._count, row.sent
-        if row.kind == REQUESTS:
-            return
-        answers = row.kind == FROM_STATE
-        if sent and self._output.has_subscribers:
-            self._loop.load_row(row)
-            self._output.publish_telemetry(self._controller.sent,
-                                           row.stamp if answers else self._stamp_of(row))
-        self.coasting = row.kind == SILENT
-        if not answers:
-            return
-        self._loop.block.set_number('cause', 0.0)
-        if pause := row.memory[self._pause]:
-            self._log.warning(HELD_UP.format(pause))
-        if row.memory[self._resumes]:
-            self._statistics.restart()
-        measured, passed = in_seconds(row.stamp), row.end - row.arrival
-        self._statistics.add(measured or row.arrival,
-                             self._clock.latency(measured, row.wall + passed), passed)
-
-    def _stamp_of(self, row: Row) -> int:
-        """Return the stamp of a torque that answers no state, in ns."""
-        return self._clock.ros_stamp() if self._clock.simulated else int(1e9 * row.wall)
+        answered = self._rows.read_all()
+        if answered:
+            self._loop.block.set_number('cause', 0.0)
+        return answered
 
     def _defer_to_guard(self) -> None:
         """Stop commanding while the guard commands; then resume from its last torque."""
@@ -199,7 +174,7 @@ class NativeControl:
             self._controller.lose()
             self._loop.submit()
             self._lost = True
-        self.coasting = True
+        self._rows.coasting = True
         if not self._guard.commands:
             self._guard.resume_from_guard(self._controller)
             self._loop.submit()

@@ -10,7 +10,7 @@ from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety import check_not_raised
 from robodyn_ros.settings import group, JOINT, parameter, parameters, settings
 
-LOOPS = ('auto', 'native', 'python')
+LOOPS = ('auto', 'native', 'python', 'controller_manager')
 
 
 @settings('guard')
@@ -41,11 +41,14 @@ class ControllerSettings:
     command: CommandSettings = group(CommandSettings, '')
     loop: str = parameter(
         'auto', 'Loop from joint state to torque: native (a thread in machine code, which waits '
-        'for no Python), python, or auto: native where it is possible.', choices=LOOPS,
-        read_only=True)
+        'for no Python), python, auto: native where it is possible, or controller_manager: an '
+        'exported controller of ros2_control.', choices=LOOPS, read_only=True)
+    shared_block: str = parameter(
+        '', 'Shared memory of the controller in controller_manager, as its parameter block; '
+        "empty: /robodyn. and the robot's name.", read_only=True)
     loop_patience: float = parameter(
-        0.5, 'Time without a sign of the Python side after which the native loop stops a motion '
-        'and holds.', 's', 0.05, 60.0, read_only=True)
+        0.5, 'Time without a sign of the Python side after which a loop outside of Python stops a '
+        'motion and holds.', 's', 0.05, 60.0, read_only=True)
     fixed_rate: float = parameter(
         0.0, 'Torques per second where states come more slowly: between two states, for the one '
         'that the model predicts. 0: a torque per state. In real time only.', 'Hz', 0.0, 2000.0,

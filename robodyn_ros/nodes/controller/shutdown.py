@@ -58,6 +58,8 @@ class Shutdown:
         cycle.stop_native()
         if guard.commands:
             result = 'the guard commands the arm'
+        elif cycle.lost:
+            result = cycle.lost
         elif not controller.shutdown_over:
             result = 'the arm may not be at rest; the last torque is the gravity torque'
             self._send_gravity_torque()
@@ -67,8 +69,9 @@ class Shutdown:
         self._log.info(f'deactivated: {result}')
 
     def _over(self) -> bool:
-        return self._guard.commands or self._cycle.simulation_stopped or (
-            self._controller.shutdown_over and self._cycle.sent)
+        cycle = self._cycle
+        return bool(cycle.lost) or self._guard.commands or cycle.simulation_stopped or (
+            self._controller.shutdown_over and cycle.sent)
 
     def _send_gravity_torque(self) -> None:
         """Send the gravity torque, once the guard permits it or commands."""

@@ -37,6 +37,8 @@ class TorqueOutput:
         Whether named efforts are published as well.
     clock : ControllerClock
         Clock of the cycle.
+    elsewhere : bool
+        Whether torques do not leave by this topic: only telemetry is published.
 
     Attributes
     ----------
@@ -51,9 +53,10 @@ class TorqueOutput:
     """
 
     def __init__(self, node: Node, controller: ArmController, writer: EffortWriter, topic: str,
-                 named: bool, clock: ControllerClock):
+                 named: bool, clock: ControllerClock, elsewhere: bool = False):
         self._node, self._controller = node, controller
         self._writer, self._clock = writer, clock
+        self._publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
         self._publisher = _publisher(node, topic)
         self.topic: str = self._publisher.topic_name
         self._telemetry = Telemetry(node, controller.model.joint_names, named)
@@ -98,7 +101,7 @@ class TorqueOutput:
 
     def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
-        if not self._clock.lockstep:  # a Float64MultiArray has no stamp of the answered state
+        if self._publishes:
             self._publisher.publish(self._writer.write(torque))
         if self._telemetry.commands:
             self._telemetry.command(self._clock.ros_stamp() if stamp is None else stamp,

@@ -64,6 +64,8 @@ class Block:
     ----------
     places : mapping of str to int
         Index of each word.
+    words : (n,) array of int64, optional
+        Memory of the block; default new memory.
 
     Attributes
     ----------
@@ -73,9 +75,9 @@ class Block:
 
     """
 
-    def __init__(self, places: Mapping[str, int] = PLACES):
+    def __init__(self, places: Mapping[str, int] = PLACES, words: np.ndarray | None = None):
         self._places = places
-        self.words = np.zeros(len(places), dtype=np.int64)
+        self.words = np.zeros(len(places), dtype=np.int64) if words is None else words
         self.numbers = self.words.view(np.float64)
 
     def __getitem__(self, name: str) -> int:

@@ -88,7 +88,7 @@ def loop_ir(places: Mapping[str, int]) -> str:
     function(_record, 'record')
     function(_iterate, 'iterate')
     function(_loop, 'loop')
-    function(_swap, 'swap')
+    function(lambda w, _functions: w.swap(), 'swap')
     return str(module)
 
 
@@ -323,11 +323,6 @@ def _plan(w: _Writer, made, permitted, now) -> None:
 
 def _loop(w: _Writer, functions: Mapping) -> None:
     w.until_stopped(lambda: w.b.call(functions['iterate'], [w.block]))
-
-
-def _swap(w: _Writer, _functions) -> None:
-    """Make the program `chosen` the newest one."""
-    w.b.store_atomic(w.word('chosen'), w.word_at('current'), 'seq_cst', 8)
 
 
 def compiled(places: Mapping[str, int]) -> machine.Code:

@@ -20,14 +20,13 @@ from robodyn_ros.control.steps import permission
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, PLACES, ROW
+from robodyn_ros.nodes.native.exchange import Exchange, Row
 from robodyn_ros.nodes.native.layouts import Layouts
 from robodyn_ros.nodes.native.probe import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 
 ROWS = 1024          # rows of the ring buffer, one per cycle
 _CAPACITY = 65_536   # bytes of a message
-_TIMEOUT = 2.0       # s until the loop uses a new program, on the busiest machine
-_POLL = 1e-4         # s
 
 
 class Wires:
@@ -56,37 +55,7 @@ class Wires:
         self.torque_message, self.order = torque_message, order
 
 
-class Row:
-    """
-    Inputs and results of one iteration of the loop.
-
-    Attributes
-    ----------
-    stamp : int
-        Stamp of the newest joint state, in ns.
-    arrival, wall, end : float
-        Begin of the iteration on the steady clock, the same on the clock of stamps, and its end
-        on the steady clock, in s.
-    sent : int
-        Torques sent so far.
-    kind : float
-        Kind of the cycle, see `control.state`.
-    memory, permission : array
-        Memories of the cycle and of the permission.
-
-    """
-
-    __slots__ = ('stamp', 'arrival', 'wall', 'end', 'sent', 'kind', 'memory', 'permission')
-
-    def __init__(self, words: np.ndarray, kind_place: int, permission_size: int):
-        numbers, begin = words.view(np.float64), len(ROW) + permission_size
-        _, self.stamp, *_, self.sent = words[:len(ROW)].tolist()
-        self.arrival, self.wall, self.end = numbers[2:5].tolist()
-        self.permission, self.memory = numbers[len(ROW):begin], numbers[begin:]
-        self.kind = self.memory.item(kind_place)
-
-
-class NativeLoop:
+class NativeLoop(Exchange):
     """
     Runs the cycle of an arm in a thread that needs no Python interpreter.
 
@@ -123,19 +92,18 @@ class NativeLoop:
     def __init__(self, host: Host, deference: CommandPermission, wires: Wires, simulated: bool,
                  period: float, patience: float):
         check_platform()
-        self._host, self._deference, self._wires = host, deference, wires
+        self._deference, self._wires = deference, wires
         self._rcl = made = rcl.Rcl()
         self._probe(wires)
-        self.block = block = Block()
+        block = Block()
         d = host.made.dimensions
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
             ('state', State), ('memory', Memory), ('turn', permission.Turn),
             ('permission', permission.Memory)) for entry in blocks.entries(cls, d)}
-        self._kind_place = places['memory.acceptance.kind']
-        self._code = code.compiled({name: place for name, place in places.items()
-                                    if not name.startswith('memory.')
-                                    or name == 'memory.acceptance.kind'})
-        self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(self._code.address('swap'))
+        compiled = code.compiled({name: place for name, place in places.items()
+                                  if not name.startswith('memory.')
+                                  or name == 'memory.acceptance.kind'})
+        super().__init__(host, block, compiled)
         block.set_functions(made.addresses)
         for name, function in deference.functions.items():
             block[name] = function.address
@@ -158,7 +126,6 @@ class NativeLoop:
                                  else wires.guard_states.handle.pointer)
         self._thread = LoopThread('control loop', self._code, block, self.stop,
                                   self._wake.trigger_guard_condition)
-        self._read = self._begin = self._number = self.missed = 0
 
     def _probe(self, wires: Wires) -> None:
         handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
@@ -196,9 +163,10 @@ class NativeLoop:
             block[name] = array.ctypes.data
         block['memory_bytes'] = self._memory.nbytes
         width = len(ROW) + self._values['memory'].size + self._memory.size
-        self._ring = np.full((ROWS, width), -1, dtype=np.int64)
-        block['ring'], block['ring_rows'] = self._ring.ctypes.data, ROWS
-        block['ring_bytes'] = self._ring.strides[0]
+        ring = np.full((ROWS, width), -1, dtype=np.int64)
+        block['ring'], block['ring_rows'] = ring.ctypes.data, ROWS
+        block['ring_bytes'] = ring.strides[0]
+        self._open(ring, self._programs)
         self._unknown = np.zeros(_CAPACITY, dtype=np.uint8)
         block['unknown'], block['unknown_bytes'] = self._unknown.ctypes.data, _CAPACITY
         self._layouts = Layouts(block)
@@ -285,74 +253,20 @@ class NativeLoop:
         """Reset the watchdog of the loop, which stops motions if Python does not react."""
         self.block.set_number('alive', time.monotonic())
 
-    # --- programs ---------------------------------------------------------------------------
+    # --- exchange ---------------------------------------------------------------------------
 
-    def submit(self) -> None:
-        """
-        Submit the program of the host, and wait until the loop has used it.
-
-        Raises
-        ------
-        NativeLoopError
-            The loop does not react.
-
-        """
-        number = self._put()
+    def _wake_up(self) -> None:
         self._wake.trigger_guard_condition()
-        end = time.monotonic() + _TIMEOUT
-        while self.block['used'] < number:
-            if time.monotonic() > end:
-                raise rcl.NativeLoopError('the control loop does not react')
-            time.sleep(_POLL)
-        self.refresh()
 
-    def submit_changes(self) -> None:
-        """Submit the program of the host if it has changed."""
-        if self._programs[self.block['current']].tobytes() != self._host.bound.program.tobytes():
-            self._put()
-
-    def _put(self) -> int:
-        block, host = self.block, self._host
-        free = ({0, 1, 2} - {block['current'], block['using']}).pop()
-        self._programs[free][:] = host.bound.program
-        self._segments[free] = segments = host.bound.segments
-        self._number += 1
+    def _write_program(self, free: int, number: int) -> None:
+        self._segments[free] = segments = self._host.bound.segments
         place = PLACES[f'number{free}']
-        block.words[place:place + 4] = (self._number, self._programs[free].ctypes.data,
-                                        segments.ctypes.data, len(segments))
-        block['chosen'] = free
-        self._swap(block.address)
-        return self._number
-
-    # --- results ----------------------------------------------------------------------------
-
-    def rows(self) -> list[Row]:
-        """Return the iterations since the last call that were not overwritten."""
-        count = self.block['count']
-        rows = map(self._row, range(max(self._read, count - ROWS + 1), count))
-        kept = [row for row in rows if row is not None]
-        self.missed += count - self._read - len(kept)
-        self._read = count
-        return kept
-
-    def _row(self, number: int) -> Row | None:
-        """Return an iteration by its number; None if it has been overwritten."""
-        words = self._ring[number % ROWS].copy()
-        if words[0] == self._ring[number % ROWS, 0] == number:
-            return Row(words, self._kind_place, self._values['memory'].size)
-        return None
-
-    def refresh(self) -> None:
-        """Copy the memory of the newest iteration, if there was one, to the host."""
-        if self.block['count'] == self._begin:
-            return
-        while (row := self._row(self.block['count'] - 1)) is None:
-            pass
-        self.load_row(row)
+        self.block.words[place:place + 4] = (number, self._programs[free].ctypes.data,
+                                             segments.ctypes.data, len(segments))
 
     def load_row(self, row: Row) -> None:
         """Copy the memory of an iteration to the host."""
-        self._host.bound.memory[:] = row.memory
+        super().load_row(row)
         self._deference.values['memory'][:] = row.permission
 
     def unknown_message(self) -> bytes | None:

@@ -194,6 +194,10 @@ class Writer:
         """Return a time in ns."""
         return self.b.add(self.b.mul(whole, I64(SECOND)), rest)
 
+    def swap(self) -> None:
+        """Write that the program `chosen` becomes the newest one, `current`."""
+        self.b.store_atomic(self.word('chosen'), self.word_at('current'), 'seq_cst', 8)
+
     def is_(self, value, number: float):
         """Return whether a number is equal to a constant."""
         return self.b.fcmp_ordered('==', value, F64(number))

@@ -167,6 +167,6 @@ def faults_from(values: ErrorSettings, model: RobotModel, now: float) -> list[Fa
 
 
 def campaign_from(values: ErrorSettings) -> Campaign:
-    """Return the random faults that are asked for (raises RobodynError)."""
+    """Return the requested random faults (raises RobodynError)."""
     return Campaign(values.fault_campaign.rate, values.fault_campaign.longest,
                     values.fault_campaign.kinds, values.seed)

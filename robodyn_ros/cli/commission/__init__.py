@@ -1,0 +1,1 @@
+"""Commissioning of an arm: from its URDF to measured parameters of the controller."""

@@ -1,0 +1,169 @@
+"""
+Commission an arm, step by step: from its URDF to measured parameters of the controller.
+
+Checks the arm, measures delay and noise, excites it slowly and then faster, identifies friction,
+rotors and masses, chooses the gains, and compares the tracking error before and after. Each step
+says what it will do and asks. Keep a hand on the emergency stop. The results of completed steps
+are in a folder: the same command resumes after an interruption.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+import shlex
+import sys
+import textwrap
+
+from robodyn_ros.cli.commission.dry_run import SimulatedArm
+from robodyn_ros.cli.commission.folder import Folder
+from robodyn_ros.cli.commission.report import write_report
+from robodyn_ros.cli.commission.steps import Step, STEPS
+from robodyn_ros.cli.commission.work import Work
+from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.report import WIDTH
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError, RobodynError
+from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
+
+EXAMPLES = """examples:
+  robodyn commission arm.urdf --dry-run             practise on a simulated arm that differs
+  robodyn commission arm.urdf --dry-run --yes       the same without questions
+  robodyn commission arm.urdf                       the arm; its driver must run
+  robodyn commission arm.urdf --repeat excite1      again from this step on
+
+steps: """ + ', '.join(step.name for step in STEPS) + """
+exit codes: 0 complete, 1 stopped or refused, 2 invalid arguments, 130 interrupted
+"""
+_NAMES = [step.name for step in STEPS]
+
+
+class Stopped(Exception):
+    """The user does not want to go on."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add('--folder', type=Path, default=Path('commission'), metavar='DIR',
+        help='state, recordings and results (default commission)')
+    add('--repeat', choices=_NAMES, metavar='STEP', help='do this step and all after it again')
+    add('--yes', action='store_true', help='do not ask; only with --dry-run')
+    add('--dry-run', action='store_true', help='on a simulated arm with rotors, friction and '
+        'masses drawn at random')
+    add('--seed', type=int, default=0, help='seed of the simulated arm (default 0)')
+    add('--pace', type=between(0.1, 2.0), default=1.0, metavar='FACTOR', help='on the speeds of '
+        'the excitations, 0.2 and 0.45 of the limits (default 1)')
+    add('--speed', type=between(0.01, 1.0), default=0.3, metavar='PART', help='part of the '
+        'velocity limits in the motion that is compared (default 0.3)')
+    add('--excitation', type=between(5.0, 120.0), default=20.0, metavar='SECONDS',
+        help='duration of each excitation (default 20)')
+    add('--search', type=between(0.0, 600.0), default=10.0, metavar='SECONDS',
+        help='time of the search for each (default 10)')
+    add('--friction', choices=SHAPES, default='sign', help='dry friction, as in `robodyn '
+        'identify` (default sign)')
+    add('--load-friction', action='store_true', help='also look for friction that grows with load')
+    add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
+    add_enclave_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the steps that are not done yet; return 0, or 1 if a step was refused."""
+    if options.yes and not options.dry_run:
+        raise ParameterError('--yes moves an arm without asking: only with --dry-run')
+    robot, out = Robot.from_options(options), Steps()
+    dynamics = Dynamics(robot.load())
+    folder = Folder(options.folder, [*robot.options(), *(
+        ['--dry-run', str(options.seed)] if options.dry_run else [])])
+    if options.repeat:
+        folder.forget_from(options.repeat, _NAMES)
+    arm = _arm(options, robot, dynamics, folder, out)
+    work = Work(robot, dynamics, arm, folder, out.tick,
+                DryFriction(options.friction, options.load_friction), options.speed,
+                pace=options.pace, excitation=options.excitation, search=options.search,
+                seed=options.seed)
+    try:
+        for number, step in enumerate(STEPS, 1):
+            _do(step, f'{number}/{len(STEPS)}', work, out, options.yes)
+    except Stopped:
+        out.write_line('stopped; the same command resumes here')
+        return 1
+    except KeyboardInterrupt:
+        _hold(work, out, 'interrupted', options.yes)
+        raise
+    except RobodynError as error:
+        _hold(work, out, str(error), options.yes)
+        return 1
+    finally:
+        arm.stop()
+    path = work.write_result()
+    report = write_report(work, folder / 'report.html')
+    for line in ('', f'written: {path}, {report}', 'The next line to type:',
+                 '  ros2 launch robodyn_ros controller.launch.py params_file:='
+                 + shlex.quote(str(path))):
+        out.write_line(line)
+    return 0
+
+
+def _arm(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, folder: Folder,
+         out: Steps):
+    given = {'limits.driver_compensates_gravity': True} if (
+        options.driver_compensates_gravity) else {}
+    if options.dry_run:
+        return SimulatedArm(robot, dynamics, folder.path, out.tick, options.seed)
+    from robodyn_ros.cli.commission.ros_arm import RosArm  # needs ROS
+    return RosArm(robot, dynamics.model, folder.path, out.tick, enclave=options.enclave,
+                  given=given)
+
+
+def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
+    """Do a step, unless it is done."""
+    if step.name in work.folder.done:
+        out.write_line(f'{number} {step.name}: done before')
+        return
+    out.write_line()
+    for line in textwrap.wrap(f'{number} {step.name}: {step.text}', WIDTH):
+        out.write_line(line)
+    if not yes:
+        _ask(step)
+    with out(step.name):
+        lines, result = step.act(work)
+    for line in lines:
+        for row in textwrap.wrap(line, WIDTH, drop_whitespace=False) or ['']:
+            out.write_line(row)
+    work.folder.complete(step.name, result)
+
+
+def _ask(step: Step) -> None:
+    """Ask whether to go on; raise `Stopped` if not."""
+    question = 'The arm will move. ' if step.moves else ''
+    while True:
+        try:
+            answer = input(f'{question}Go on? [Enter: yes, q: stop] ').strip().lower()
+        except EOFError as error:
+            raise Stopped from error
+        if answer in ('', 'y', 'yes'):
+            return
+        if answer in ('q', 'n', 'no', 'quit'):
+            raise Stopped
+
+
+def _hold(work: Work, out: Steps, reason: str, yes: bool) -> None:
+    """Hold the arm after a failure, and say so; the controller ends when the user agrees."""
+    for line in reason.splitlines():
+        out.write_line(line)
+    try:
+        work.arm.hold()
+    except RobodynError as error:
+        out.write_line(f'the arm could not be asked to hold: {error}')
+    else:
+        if not yes and work.started and sys.stdin.isatty():
+            try:
+                input('The arm holds where it is. Let the brakes in or support it, then press '
+                      'Enter: the controller ends. ')
+            except (EOFError, KeyboardInterrupt):
+                out.write_line()
+    out.write_line('the same command resumes with this step; --repeat STEP goes back further')

@@ -1,0 +1,71 @@
+"""Folder with the state of a commissioning, from which it is resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from robodyn_ros.exceptions import RobodynError
+
+_STATE = 'state.json'
+
+
+class Folder:
+    """
+    Results of the steps so far, and files.
+
+    Parameters
+    ----------
+    path : Path
+        Folder; made if there is none.
+    robot : list of str
+        Selection of the robot, which must not change in the meantime.
+
+    Attributes
+    ----------
+    path : Path
+    done : dict of str to dict
+        Results of the completed steps, by name, in their order.
+
+    Raises
+    ------
+    RobodynError
+        The folder belongs to another robot, or its state cannot be read.
+
+    """
+
+    def __init__(self, path: Path, robot: list[str]):
+        self.path, self._robot = path, robot
+        path.mkdir(parents=True, exist_ok=True)
+        self.done: dict[str, dict] = {}
+        file = path / _STATE
+        if file.exists():
+            try:
+                state = json.loads(file.read_text(encoding='utf-8'))
+                before, self.done = state['robot'], state['done']
+            except (ValueError, KeyError) as error:
+                raise RobodynError(f'{file} cannot be read ({error}): remove it, or give another '
+                                   '--folder', path=str(file)) from error
+            if before != robot:
+                raise RobodynError(f'{path} belongs to another arm ({" ".join(before)}): give '
+                                   'another --folder', path=str(path))
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def complete(self, name: str, result: dict) -> None:
+        """Record the result of a step."""
+        self.done[name] = result
+        self._write()
+
+    def forget_from(self, name: str, order: list[str]) -> None:
+        """Discard the results of a step and of those after it."""
+        for each in order[order.index(name):]:
+            self.done.pop(each, None)
+        self._write()
+
+    def _write(self) -> None:
+        text = json.dumps({'robot': self._robot, 'done': self.done}, indent=1)
+        new = self.path / f'{_STATE}.new'
+        new.write_text(text + '\n', encoding='utf-8')
+        new.replace(self.path / _STATE)  # never half a state

@@ -1,0 +1,139 @@
+"""What small steps of the joints and a pause show: delay, noise, velocities, stick-slip."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.commission.arm import Run
+from robodyn_ros.cli.units import joint_slides
+from robodyn_ros.model import RobotModel
+
+STEP = (0.05, 0.01)    # rad, m: size of a step
+_STROKE, _REST = 0.5, 0.25  # s of a step there or back, and of the rest after it
+_LAGS = np.arange(0.0, 0.03, 0.00025)  # s, tried for a delay
+_SLOW = 0.1            # part of the reference velocity below which a joint sticks
+
+
+class Measures(NamedTuple):
+    """
+    Measured properties of arm, sensors and loop.
+
+    Attributes
+    ----------
+    delay : float
+        From the stamp of a state until its torque acts, in s, with half a period.
+    period : float
+        Between two states, in s.
+    longest : float
+        Longest time between two states, in s.
+    resolution : (nv,) array
+        Smallest step of each position, rad or m.
+    velocity_noise : (nv,) array
+        Standard deviation of the velocities at rest, rad/s or m/s.
+    velocity_ratio : (nv,) array
+        Reported velocity per derivative of the position; NaN where there is none.
+    velocity_lag : float
+        Delay of reported velocities against positions, in s.
+    sticking : (nv,) array
+        Part of its motion in which a joint does not move.
+
+    """
+
+    delay: float
+    period: float
+    longest: float
+    resolution: NDArray
+    velocity_noise: NDArray
+    velocity_ratio: NDArray
+    velocity_lag: float
+    sticking: NDArray
+
+
+def step_points(model: RobotModel, start: NDArray) -> tuple[NDArray, ...]:
+    """Return points of a step of one joint after the other, there and back, from a position."""
+    size = np.where(joint_slides(model), STEP[1], STEP[0])
+    up = model.upper - start > start - model.lower
+    positions = [start]
+    for j in range(model.nv):
+        there = start.copy()
+        there[j] += size[j] if up[j] else -size[j]
+        positions += [there, there, start, start]
+    pauses = np.tile([_STROKE, _REST], 2 * model.nv)
+    times = np.concatenate([[0.0], np.cumsum(pauses)])
+    zero = np.zeros((len(times), model.nv))
+    return 0.5 + times, np.array(positions), zero, zero
+
+
+def measure(rest: Run, steps: Run) -> Measures:
+    """Return what a run at rest and one of `step_points` show."""
+    nv = rest.position.shape[1]
+    period = steps.period
+    changes = [np.abs(np.diff(column)) for column in np.vstack([rest.position, steps.position]).T]
+    resolution = np.array([each[each > 0.0].min() if (each > 0.0).any() else 0.0
+                           for each in changes])
+    derivative = np.gradient(steps.position, steps.times, axis=0)
+    wanted = np.gradient(steps.reference, steps.times, axis=0)
+    moving = np.abs(wanted) > 0.3 * np.abs(wanted).max(axis=0)
+    smooth = smoothed(derivative, period)
+    sticking = np.array([np.mean(np.abs(smooth[moving[:, j], j])
+                                 < _SLOW * np.abs(wanted[moving[:, j], j]))
+                         if moving[:, j].any() else 0.0 for j in range(nv)])
+    reported = np.isfinite(steps.velocity).all(axis=0)
+    velocity = np.where(reported, steps.velocity, 0.0)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        ratio = np.sum(velocity * derivative, axis=0) / np.sum(derivative ** 2, axis=0)
+    acting = lag(steps.times, steps.torque, steps.effort)
+    # a reported effort has acted for some part of a period already
+    delay = max(steps.latency + 0.5 * period, np.nan_to_num(acting))
+    velocity_lag = lag(steps.times, derivative[:, reported], velocity[:, reported])
+    return Measures(delay, period, float(np.diff(steps.times).max()), resolution,
+                    np.nan_to_num(_noise(rest.velocity)), np.where(reported, ratio, np.nan),
+                    velocity_lag, sticking)
+
+
+def lag(times: NDArray, cause: NDArray, effect: NDArray) -> float:
+    """
+    Return the delay of signals, in s: of those tried, the likeliest for white noise.
+
+    Parameters
+    ----------
+    times : (n,) array
+        Increasing times.
+    cause, effect : (n, m) array
+        Signals; each effect is a multiple of its delayed cause, with an offset.
+
+    Returns
+    -------
+    float
+        NaN if no signal changes.
+
+    """
+    good = (np.isfinite(cause).all(axis=0) & np.isfinite(effect).all(axis=0)
+            & (np.ptp(cause, axis=0) > 0.0) & (np.ptp(effect, axis=0) > 0.0))
+    if not good.any():
+        return float('nan')
+    late = times >= times[0] + _LAGS[-1]
+    total = np.zeros(len(_LAGS))
+    for x, y in zip(cause.T[good], effect.T[good]):
+        y = y[late] - y[late].mean()
+        for k, each in enumerate(_LAGS):
+            shifted = np.interp(times[late] - each, times, x)
+            shifted = shifted - shifted.mean()
+            share = (shifted @ y) ** 2 / ((shifted @ shifted) * (y @ y))
+            total[k] += np.log(max(1.0 - share, 1e-9))
+    return float(_LAGS[np.argmin(total)])
+
+
+def smoothed(values: NDArray, period: float, seconds: float = 0.02) -> NDArray:
+    """Return moving averages of columns over a time in s."""
+    size = max(1, round(seconds / period))
+    kernel = np.ones(size) / size
+    return np.column_stack([np.convolve(column, kernel, 'same') for column in values.T])
+
+
+def _noise(velocity: NDArray) -> NDArray:
+    """Return the standard deviation of white noise, from the differences of successive values."""
+    return np.sqrt(0.5 * np.mean(np.diff(velocity, axis=0) ** 2, axis=0))

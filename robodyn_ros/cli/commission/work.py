@@ -1,0 +1,124 @@
+"""What the steps of a commissioning share: the arm, the folder, and the parameters so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.commission.arm import Arm
+from robodyn_ros.cli.commission.folder import Folder
+from robodyn_ros.cli.identify.output import parameter_file
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.identification.dry_friction import DryFriction
+from robodyn_ros.model import RobotModel
+
+RESULT = 'arm.yaml'
+# while the masses are wrong, what is unknown is compensated as it is observed
+OBSERVED = {'ki': [0.0], 'disturbance_observer': True}
+_LEARNED = ('identify1', 'identify2', 'gains', 'after')  # steps with parameters
+_LEAST_APPROACH = 3.0  # s
+_PEAK = 15.0 / 8.0     # largest speed of a motion from rest to rest, relative to its mean
+
+
+@dataclass(eq=False)
+class Work:
+    """
+    A commissioning in progress.
+
+    Attributes
+    ----------
+    robot : Robot
+        Selection of the robot, with its URDF as given.
+    dynamics : Dynamics
+        Its dynamics.
+    arm : Arm
+    folder : Folder
+    tick : callable
+        Called with the progress of long computations.
+    friction : DryFriction
+        Dry friction to look for.
+    speed, duration : float
+        Part of the velocity limits, and s, of the motion that is compared.
+    pace : float
+        Factor on the velocities of the excitations.
+    excitation, search : float
+        Duration of an excitation and of the search for it, in s.
+    seed : int
+        Seed of the excitations.
+
+    """
+
+    robot: Robot
+    dynamics: Dynamics
+    arm: Arm
+    folder: Folder
+    tick: Callable[[str], None] = lambda text: None
+    friction: DryFriction = DryFriction()
+    speed: float = 0.3
+    duration: float = 3.0
+    pace: float = 1.0
+    excitation: float = 20.0
+    search: float = 10.0
+    seed: int = 0
+    started: bool = False
+
+    @property
+    def model(self) -> RobotModel:
+        """Return the model of the URDF."""
+        return self.dynamics.model
+
+    def values(self) -> dict[str, object]:
+        """Return the parameters of the controller found so far."""
+        found: dict[str, object] = {}
+        if 'before' in self.folder.done:
+            found.update(OBSERVED)
+        for name in _LEARNED:
+            found.update(self.folder.done.get(name, {}).get('parameters', {}))
+        return found
+
+    def better_robot(self) -> Robot:
+        """Return the robot with the URDF that was identified last, if any."""
+        done = self.folder.done
+        name = done.get('identify2', done.get('identify1', {})).get('urdf_file')
+        return replace(self.robot, urdf=self.folder / name) if name else self.robot
+
+    def best_dynamics(self) -> Dynamics:
+        """Return the dynamics with the masses that were identified last, if any."""
+        robot = self.better_robot()
+        return self.dynamics if robot is self.robot else Dynamics(robot.load())
+
+    def restart(self) -> None:
+        """Start the controller with all that was found so far, ending the present one."""
+        self.arm.stop()
+        self.started = False
+        robot = self.better_robot() if 'gains' in self.folder.done else self.robot
+        self.arm.start(robot.urdf, self.values())
+        self.started = True
+
+    def ensure_started(self) -> None:
+        """Start the controller unless it runs: after a resumption."""
+        if not self.started:
+            self.restart()
+
+    def approach(self, goal: NDArray, share: float) -> float:
+        """Return a time for a motion to a position at part of the velocity limits, in s."""
+        q = self.arm.watch(0.1).position[-1]
+        limit = np.where(np.isfinite(self.model.velocity_limit), self.model.velocity_limit, 1.0)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            needed = np.nan_to_num(_PEAK * np.abs(goal - q) / (share * limit), posinf=0.0)
+        return float(max(_LEAST_APPROACH, needed.max()))
+
+    def write_result(self) -> Path:
+        """Write the parameters for the controller; return the path."""
+        robot, path = self.better_robot(), self.folder / RESULT
+        values = {**robot.parameters(), **self.values()}
+        order = sorted(values, key=lambda name: '.' not in name)
+        path.write_text(parameter_file({name: values[name] for name in order}, [
+            'From robodyn commission; see report.html', 'Joints: '
+            + ', '.join(self.model.joint_names)]), encoding='utf-8')
+        return path

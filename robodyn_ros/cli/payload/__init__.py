@@ -1,0 +1,1 @@
+"""Measurement of a payload with the running controller."""

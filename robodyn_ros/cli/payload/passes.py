@@ -1,0 +1,87 @@
+"""Slow passes through poses in both directions: their points, and what was recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.commission.arm import Run
+from robodyn_ros.cli.commission.measures import smoothed
+from robodyn_ros.cli.units import joint_slides
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.identification.static_payload import Pass
+from robodyn_ros.model import RobotModel
+
+_STROKE = (0.1, 0.03)   # rad, m to either side of a pose
+_PASS = 2.0             # s of a pass
+_MIDDLE = 0.5           # part of the stroke that is averaged
+_LEAST = 1.0            # s, shortest way to a pose
+_SHARE = 0.3            # part of the velocity limits on the way
+_PEAK = 15.0 / 8.0      # largest speed of a motion from rest to rest, relative to its mean
+_FEW = 5                # least number of states in a pass
+_MOVES = 0.3            # part of the reference velocity from which on a joint moves
+_WHOLE = 0.7            # part of a pass in which it must move
+_SMOOTHING = 0.05       # s, of the velocities for that
+
+
+def stroke(model: RobotModel) -> NDArray:
+    """Return the distance to either side of a pose, (nv,), in rad or m."""
+    return np.where(joint_slides(model), _STROKE[1], _STROKE[0])
+
+
+def pass_points(model: RobotModel, start: NDArray, poses: NDArray) -> tuple[NDArray, ...]:
+    """Return points of passes up and down through each pose, from a start position."""
+    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 1.0)
+    times, positions, now, here = [], [], 0.0, start
+    for pose in poses:
+        below, above = pose - stroke(model), pose + stroke(model)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            way = np.nan_to_num(_PEAK * np.abs(below - here) / (_SHARE * limit), posinf=0.0)
+        now += max(_LEAST, float(way.max()))
+        times += [now, now + _PASS, now + 2.0 * _PASS]
+        positions += [below, above, below]
+        now, here = times[-1], below
+    zero = np.zeros((len(times), model.nv))
+    return np.array(times), np.array(positions), zero, zero
+
+
+def passes_of(model: RobotModel, run: Run, poses: NDArray) -> list[Pass]:
+    """
+    Return the means over the passes of a run of `pass_points`.
+
+    Raises
+    ------
+    StateError
+        A pass was not recorded.
+
+    """
+    effort = run.effort if np.isfinite(run.effort).any() else run.torque
+    velocity = smoothed(np.gradient(run.position, run.times, axis=0), run.period, _SMOOTHING)
+    wanted = np.gradient(run.reference, run.times, axis=0)
+    found = []
+    for k, pose in enumerate(poses, 1):
+        near = (np.abs(run.reference - pose) <= _MIDDLE * stroke(model)).all(axis=1)
+        sides = []
+        for sign in (1.0, -1.0):
+            there = near & (sign * wanted.mean(axis=1) > 0.0)
+            if np.count_nonzero(there) < _FEW:
+                raise StateError(f'the passes through pose {k} of {len(poses)} were not recorded')
+            moves = there[:, None] & (sign * velocity > _MOVES * np.abs(wanted))
+            whole = moves.sum(axis=0) > _WHOLE * np.count_nonzero(there)
+            sides.append([np.where(whole, _mean(values, moves), np.nan)
+                          for values in (run.position, effort)])
+        position, torque = (0.5 * (a + b) for a, b in zip(*sides))
+        found.append(Pass(np.where(np.isfinite(position), position, pose), torque))
+    return found
+
+
+def _mean(values: NDArray, where: NDArray) -> NDArray:
+    """Return means of columns over the rows that are selected, (nv,)."""
+    return np.where(where, values, 0.0).sum(axis=0) / np.maximum(where.sum(axis=0), 1)
+
+
+def as_lists(passes: Sequence[Pass]) -> list[list[list[float]]]:
+    """Return passes as lists, for JSON."""
+    return [[values.tolist() for values in each] for each in passes]

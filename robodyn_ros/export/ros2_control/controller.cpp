@@ -1,0 +1,390 @@
+#include "controller.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+#include "rclcpp/logging.hpp"
+
+namespace @NAME@_controller
+{
+namespace
+{
+
+using controller_interface::CallbackReturn;
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+using hardware_interface::HW_IF_ACCELERATION;
+using hardware_interface::HW_IF_EFFORT;
+using hardware_interface::HW_IF_POSITION;
+using hardware_interface::HW_IF_VELOCITY;
+
+constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
+constexpr double AT_REST = 0.02;  // rad/s or m/s
+constexpr auto REPORT = std::chrono::milliseconds(200);
+const char * const DRIVE_GAINS[] = {"kp", "kd"};
+const char * const NAMES[] = @PREFIX@JOINT_NAMES;
+
+void append(
+  InterfaceConfiguration & found, const std::vector<std::string> & joints, const char * interface)
+{
+  for (const auto & joint : joints) {
+    found.names.push_back(joint + "/" + interface);
+  }
+}
+
+}  // namespace
+
+CallbackReturn Controller::on_init()
+{
+  auto_declare<std::vector<std::string>>("joints", {std::begin(NAMES), std::end(NAMES)});
+  auto_declare<std::string>("block", "@BLOCK@");
+  auto_declare<bool>("effort_states", false);
+  auto_declare<double>("reference_reach", 0.2);
+  auto_declare<std::vector<double>>("drive_kp", std::vector<double>());
+  auto_declare<std::vector<double>>("drive_kd", std::vector<double>());
+  return CallbackReturn::SUCCESS;
+}
+
+bool Controller::read_parameters()
+{
+  const auto node = get_node();
+  const auto log = node->get_logger();
+  joints_ = node->get_parameter("joints").as_string_array();
+  measures_effort_ = node->get_parameter("effort_states").as_bool();
+  reach_ = node->get_parameter("reference_reach").as_double();
+  drive_kp_ = node->get_parameter("drive_kp").as_double_array();
+  drive_kd_ = node->get_parameter("drive_kd").as_double_array();
+  if (joints_.size() != static_cast<size_t>(JOINTS)) {
+    RCLCPP_ERROR(
+      log, "joints has %zu names, the exported arm %d joints: leave it out, or list the names of "
+      "the hardware in the order of the export", joints_.size(), JOINTS);
+    return false;
+  }
+  if (drive_kp_.size() != drive_kd_.size() ||
+    (!drive_kp_.empty() && drive_kp_.size() != static_cast<size_t>(JOINTS)))
+  {
+    RCLCPP_ERROR(
+      log, "drive_kp and drive_kd have %zu and %zu numbers: give one of each for every of the %d "
+      "joints, or none", drive_kp_.size(), drive_kd_.size(), JOINTS);
+    return false;
+  }
+  for (size_t j = 0; j < drive_kp_.size(); ++j) {
+    if (!(drive_kp_[j] >= 0.0 && drive_kd_[j] >= 0.0)) {
+      RCLCPP_ERROR(
+        log, "drive_kp or drive_kd of joint '%s' is negative or not finite", joints_[j].c_str());
+      return false;
+    }
+  }
+  if (!(reach_ > 0.0)) {
+    RCLCPP_ERROR(log, "reference_reach is %g: it must be above 0", reach_);
+    return false;
+  }
+  return true;
+}
+
+// Missing interfaces are refused by controller_manager; a joint of another arm is named here.
+bool Controller::is_described() const
+{
+  const std::string & description = get_robot_description();
+  for (const auto & joint : joints_) {
+    if (!description.empty() && description.find("\"" + joint + "\"") == std::string::npos &&
+      description.find("'" + joint + "'") == std::string::npos)
+    {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "joint '%s' is not in robot_description: export the arm that "
+        "runs here (robodyn export), or set joints to its names", joint.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
+CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
+{
+  const auto node = get_node();
+  if (!read_parameters() || !is_described()) {
+    return CallbackReturn::FAILURE;
+  }
+  reference_interfaces_.assign(3 * joints_.size(), NOT_A_NUMBER);
+  loop_.reset();
+  block_.reset();
+  try {
+    block_ = std::make_unique<SharedBlock>(node->get_parameter("block").as_string());
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(node->get_logger(), "%s", error.what());
+    return CallbackReturn::FAILURE;
+  }
+  loop_ = std::make_unique<CycleLoop>(*block_, node->get_parameter("use_sim_time").as_bool());
+  timer_ = node->create_wall_timer(REPORT, [this] {report();});
+  RCLCPP_INFO(
+    node->get_logger(), "@ROBOT@, %d joints; shared block %s", JOINTS, block_->name().c_str());
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  timer_.reset();
+  loop_.reset();
+  block_.reset();
+  return CallbackReturn::SUCCESS;
+}
+
+InterfaceConfiguration Controller::command_interface_configuration() const
+{
+  InterfaceConfiguration found{interface_configuration_type::INDIVIDUAL, {}};
+  append(found, joints_, HW_IF_EFFORT);
+  if (!drive_kp_.empty()) {
+    append(found, joints_, HW_IF_POSITION);
+    append(found, joints_, HW_IF_VELOCITY);
+    append(found, joints_, DRIVE_GAINS[0]);
+    append(found, joints_, DRIVE_GAINS[1]);
+  }
+  return found;
+}
+
+InterfaceConfiguration Controller::state_interface_configuration() const
+{
+  InterfaceConfiguration found{interface_configuration_type::INDIVIDUAL, {}};
+  append(found, joints_, HW_IF_POSITION);
+  append(found, joints_, HW_IF_VELOCITY);
+  if (measures_effort_) {
+    append(found, joints_, HW_IF_EFFORT);
+  }
+  return found;
+}
+
+std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
+{
+  std::vector<hardware_interface::CommandInterface> found;
+  reference_interfaces_.assign(3 * joints_.size(), NOT_A_NUMBER);
+  double * value = reference_interfaces_.data();
+  for (const char * interface : {HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_ACCELERATION}) {
+    for (const auto & joint : joints_) {
+      found.emplace_back(get_node()->get_name(), joint + "/" + interface, value++);
+    }
+  }
+  return found;
+}
+
+template<typename Loaned>
+Loaned * find(std::vector<Loaned> & all, const std::string & name)
+{
+  for (auto & each : all) {
+    if (each.get_name() == name) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+bool Controller::find_commands(const std::string & interface, Commands & found)
+{
+  found.clear();
+  for (const auto & joint : joints_) {
+    found.push_back(find(command_interfaces_, joint + "/" + interface));
+    if (found.back() == nullptr) {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "joint '%s' has no command interface %s: add it to the tag "
+        "<ros2_control> of its URDF%s", joint.c_str(), interface.c_str(),
+        interface == HW_IF_EFFORT ? "" : ", or leave drive_kp and drive_kd empty");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Controller::find_states(const std::string & interface, States & found, bool required)
+{
+  found.clear();
+  for (const auto & joint : joints_) {
+    found.push_back(find(state_interfaces_, joint + "/" + interface));
+    if (required && found.back() == nullptr) {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "joint '%s' has no state interface %s: add it to the tag "
+        "<ros2_control> of its URDF", joint.c_str(), interface.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
+CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
+{
+  const bool drives = !drive_kp_.empty();
+  bool complete = find_states(HW_IF_POSITION, q_, true) && find_states(HW_IF_VELOCITY, qd_, true);
+  complete = complete && find_states(HW_IF_EFFORT, measured_effort_, measures_effort_);
+  complete = complete && find_commands(HW_IF_EFFORT, effort_);
+  if (drives) {
+    complete = complete && find_commands(HW_IF_POSITION, position_) &&
+      find_commands(HW_IF_VELOCITY, velocity_) && find_commands(DRIVE_GAINS[0], kp_) &&
+      find_commands(DRIVE_GAINS[1], kd_);
+  }
+  if (!complete) {
+    return CallbackReturn::FAILURE;
+  }
+  reference_interfaces_.assign(reference_interfaces_.size(), NOT_A_NUMBER);
+  waiting_ = refused_ = -1;
+  loop_->activate();
+  return CallbackReturn::SUCCESS;
+}
+
+// No update follows: the last torque carries the arm. It is not brought to rest before.
+CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  read_state();
+  if (loop_->end()) {
+    for (int j = 0; j < JOINTS; ++j) {
+      (void)effort_[j]->set_value(loop_->torque()[j]);
+    }
+    if (!drive_kp_.empty()) {
+      write_drive_gains(false);
+    }
+    const double * qd = loop_->state().qd;
+    for (int j = 0; j < JOINTS; ++j) {
+      if (std::fabs(qd[j]) > AT_REST) {
+        RCLCPP_WARN(
+          get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g: its last torque "
+          "only carries the weight; end the motion before", joints_[j].c_str(), qd[j]);
+        break;
+      }
+    }
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+bool Controller::on_set_chained_mode(bool chained)
+{
+  if (!loop_->chain(chained)) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "a node owns the motions of this arm: deactivate it before another "
+      "controller gives references");
+    return false;
+  }
+  reference_interfaces_.assign(reference_interfaces_.size(), NOT_A_NUMBER);
+  return true;
+}
+
+return_type Controller::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration &)
+{
+  return return_type::OK;
+}
+
+return_type Controller::update_and_write_commands(
+  const rclcpp::Time & time, const rclcpp::Duration &)
+{
+  read_state();
+  if (is_in_chained_mode()) {
+    const double * references = reference_interfaces_.data();
+    const int refused = loop_->follow(
+      references, references + JOINTS, references + 2 * JOINTS, reach_);
+    if (refused >= 0) {
+      refused_ = refused;
+    }
+  }
+  if (loop_->update(time.nanoseconds())) {
+    waiting_ = -1;
+    write_commands();
+  }
+  const auto & memory = loop_->memory();
+  mode_ = static_cast<int>(memory.motion.mode);
+  fault_joint_ = static_cast<int>(memory.motion.fault.joint);
+  fault_ = static_cast<int>(memory.motion.fault.code);
+  owned_ = loop_->has_owner();
+  return return_type::OK;
+}
+
+void Controller::read_state()
+{
+  auto & state = loop_->state();
+  for (int j = 0; j < JOINTS; ++j) {
+    state.q[j] = q_[j]->get_optional().value_or(NOT_A_NUMBER);
+    state.qd[j] = qd_[j]->get_optional().value_or(NOT_A_NUMBER);
+    state.effort[j] = measures_effort_ ?
+      measured_effort_[j]->get_optional().value_or(NOT_A_NUMBER) : NOT_A_NUMBER;
+    if (!loop_->has_begun() && !(std::isfinite(state.q[j]) && std::isfinite(state.qd[j]))) {
+      waiting_ = j;
+    }
+  }
+}
+
+void Controller::write_commands()
+{
+  const auto & memory = loop_->memory();
+  const auto & motion = memory.motion;
+  // a joint with a reference is guided by its drive between two torques, too
+  const bool guided = motion.mode == @PREFIX@HOLD || motion.mode == @PREFIX@TRACK ||
+    motion.mode == @PREFIX@STOP || motion.mode == @PREFIX@REACH;
+  bool written = true;
+  for (int j = 0; j < JOINTS; ++j) {
+    double torque = loop_->torque()[j];
+    if (!drive_kp_.empty()) {
+      const double kp = guided ? drive_kp_[j] : 0.0;
+      const double kd = guided ? drive_kd_[j] : 0.0;
+      torque -= kp * (motion.reference.q[j] - memory.q[j]) +
+        kd * (motion.reference.qd[j] - memory.qd[j]);
+      written = position_[j]->set_value(motion.reference.q[j]) && written;
+      written = velocity_[j]->set_value(motion.reference.qd[j]) && written;
+    }
+    written = effort_[j]->set_value(torque) && written;
+  }
+  if (!drive_kp_.empty()) {
+    write_drive_gains(guided);
+  }
+  if (!written) {
+    ++unwritten_;
+  }
+}
+
+void Controller::write_drive_gains(bool guided)
+{
+  for (int j = 0; j < JOINTS; ++j) {
+    (void)kp_[j]->set_value(guided ? drive_kp_[j] : 0.0);
+    (void)kd_[j]->set_value(guided ? drive_kd_[j] : 0.0);
+  }
+}
+
+void Controller::report()
+{
+  const auto log = get_node()->get_logger();
+  const int waiting = waiting_, refused = refused_.exchange(-1), fault = fault_;
+  const unsigned unwritten = unwritten_;
+  if (waiting != logged_waiting_ && waiting >= 0) {
+    RCLCPP_WARN(
+      log, "waiting: joint '%s' reports no finite position and velocity yet; the arm is not "
+      "controlled before that", joints_[waiting].c_str());
+  }
+  if (refused != logged_refused_ && refused >= 0) {
+    RCLCPP_ERROR(
+      log, "the reference of joint '%s' is more than reference_reach (%g) from the present one: "
+      "the arm is stopped, and follows again when it is near", joints_[refused].c_str(), reach_);
+  }
+  if (fault != logged_fault_ && fault != 0) {
+    RCLCPP_ERROR(
+      log, "fault %d%s%s: the arm is stopped and held; deactivate and activate this controller, or "
+      "reset it by the node that owns it, whose log has the reason", fault,
+      fault_joint_ >= 0 && fault_joint_ < JOINTS ? ", joint " : "",
+      fault_joint_ >= 0 && fault_joint_ < JOINTS ? joints_[fault_joint_].c_str() : "");
+  }
+  if (owned_ != logged_owned_) {
+    RCLCPP_INFO(log, owned_ ? "a node owns the motions now" : "no node owns the motions now");
+  }
+  if (unwritten != logged_unwritten_) {
+    RCLCPP_ERROR(log, "%u times a command interface could not be written", unwritten);
+  }
+  logged_waiting_ = waiting;
+  logged_refused_ = refused;
+  logged_fault_ = fault;
+  logged_owned_ = owned_;
+  logged_unwritten_ = unwritten;
+}
+
+}  // namespace @NAME@_controller
+
+PLUGINLIB_EXPORT_CLASS(
+  @NAME@_controller::Controller, controller_interface::ChainableControllerInterface)

@@ -1,0 +1,246 @@
+#include "cycle_loop.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace @NAME@_controller
+{
+namespace
+{
+
+constexpr double HORIZON = 0.1;  // s for which a reference from upstream is continued
+constexpr int POWERS = 4 * JOINTS;  // from one power to the next in a segment
+
+double seconds(clockid_t clock)
+{
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool is_finite(const @NAME@_state & state)
+{
+  for (int j = 0; j < JOINTS; ++j) {
+    if (!std::isfinite(state.q[j]) || !std::isfinite(state.qd[j])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+CycleLoop::CycleLoop(SharedBlock & block, bool simulated)
+: block_(block), simulated_(simulated)
+{
+}
+
+void CycleLoop::activate()
+{
+  *memory_ = @NAME@_initial_memory;
+  program_ = @NAME@_initial_program;
+  program_.acceptance.simulated = simulated_ ? 1.0 : 0.0;
+  begun_ = owned_ = follows_ = false;
+  taken_ = released_ = 0;
+  block_.store(@PREFIX@WORD_SESSION, ++session_);
+}
+
+bool CycleLoop::update(int64_t stamp)
+{
+  state_.now = state_.arrival = seconds(CLOCK_MONOTONIC);
+  state_.stamp = simulated_ ? 1e-9 * static_cast<double>(stamp) : 0.0;
+  state_.clock = simulated_ ? state_.stamp : seconds(CLOCK_REALTIME);
+  state_.permitted = 1.0;
+  if (!begun_) {
+    if (!is_finite(state_)) {
+      return false;
+    }
+    if (simulated_) {
+      state_.now = state_.stamp;
+    }
+    take_over(program_);
+    begun_ = true;
+  }
+  const double * path = path_;
+  int32_t rows = 1;
+  int64_t number = 0;
+  const @NAME@_program & program = newest(path, rows, number);
+  state_.unattended = owned_ && !(state_.arrival - block_.number(@PREFIX@WORD_ALIVE) <=
+    block_.number(@PREFIX@WORD_PATIENCE)) ? 1.0 : 0.0;
+  run(@PREFIX@KIND_RECEIVED, program, path, rows);
+  if (memory_->acceptance.kind == @PREFIX@KIND_REQUESTS) {
+    // the state cannot be used: the torque for the one that the model predicts
+    run(@PREFIX@KIND_DUE, program, path, rows);
+  }
+  ++sent_;
+  block_.store(@PREFIX@WORD_ACTIVE, 1);
+  record(stamp);
+  block_.store(@PREFIX@WORD_USED, number);
+  return true;
+}
+
+bool CycleLoop::end()
+{
+  block_.store(@PREFIX@WORD_ACTIVE, 0);
+  if (!begun_) {
+    return false;
+  }
+  const double * path = path_;
+  int32_t rows = 1;
+  int64_t number = 0;
+  // in CARRY the torque is that of the weight already, or was faded out by its owner
+  if (is_finite(state_) && memory_->motion.mode != @PREFIX@CARRY) {
+    program_ = newest(path, rows, number);
+    take_over(program_);
+    std::memcpy(torque_, memory_->sent, sizeof(torque_));
+  }
+  begun_ = false;
+  return true;
+}
+
+void CycleLoop::run(
+  double kind, const @NAME@_program & program, const double * path, int32_t rows)
+{
+  state_.kind = kind;
+  @NAME@_cycle(path, rows, &state_, memory_, &program, torque_, next_);
+  std::swap(memory_, next_);
+}
+
+void CycleLoop::take_over(@NAME@_program & program)
+{
+  program.motion.kind = @PREFIX@TO_TAKE_OVER;
+  program.motion.request = memory_->motion.request + 1.0;
+  run(@PREFIX@KIND_REQUESTS, program, path_, 1);
+}
+
+// The program of the owner, with what it hands over; without an owner that of this controller.
+const @NAME@_program & CycleLoop::newest(const double * & path, int32_t & rows, int64_t & number)
+{
+  int64_t k;
+  do {  // the owner may have swapped before `using` was visible to it; it waits for `used` then
+    k = block_.load(@PREFIX@WORD_CURRENT);
+    block_.store(@PREFIX@WORD_USING, k);
+  } while (k != block_.load(@PREFIX@WORD_CURRENT));
+  if (k < 0 || k > 2) {
+    return program_;
+  }
+  const int words = @PREFIX@WORD_NUMBER0 + @PREFIX@PROGRAM_WORDS * static_cast<int>(k);
+  const int64_t handover = block_.load(words + 2);
+  if (chained_ || handover == released_ || block_.load(words + 3) != session_) {
+    return program_;  // what is there is of an owner that has gone, or of the last activation
+  }
+  if (handover != taken_) {
+    std::memcpy(memory_, block_.at(@PREFIX@BLOCK_HANDOVER), sizeof(*memory_));
+    taken_ = handover;
+    owned_ = true;
+    follows_ = false;
+  }
+  number = block_.load(words);
+  rows = static_cast<int32_t>(std::clamp<int64_t>(
+      block_.load(words + 1), 1, @PREFIX@SEGMENT_ROWS));
+  path = static_cast<const double *>(block_.at(
+      @PREFIX@BLOCK_SEGMENTS + static_cast<size_t>(k) * @PREFIX@SEGMENTS_BYTES));
+  return *static_cast<const @NAME@_program *>(block_.at(
+      @PREFIX@BLOCK_PROGRAMS + static_cast<size_t>(k) * @PREFIX@PROGRAM_BYTES));
+}
+
+bool CycleLoop::chain(bool chained)
+{
+  if (chained && has_owner()) {
+    return false;
+  }
+  if (chained && owned_) {  // by a node that has ended: its gains and limits stay
+    const double * path = path_;
+    int32_t rows = 1;
+    int64_t number = 0;
+    program_ = newest(path, rows, number);
+    released_ = taken_;
+    owned_ = false;
+  }
+  chained_ = chained;
+  block_.store(@PREFIX@WORD_CHAINED, chained);
+  rest();
+  return true;
+}
+
+int CycleLoop::follow(const double * q, const double * qd, const double * qdd, double reach)
+{
+  if (!begun_) {
+    return -1;
+  }
+  for (int j = 0; j < JOINTS; ++j) {
+    if (!std::isfinite(q[j])) {
+      rest();
+      return -1;
+    }
+  }
+  for (int j = 0; j < JOINTS; ++j) {
+    if (!(std::fabs(q[j] - memory_->motion.reference.q[j]) <= reach)) {
+      rest();
+      return j;
+    }
+  }
+  auto & motion = program_.motion;
+  auto & upcoming = motion.upcoming;
+  std::memset(path_, 0, sizeof(path_));
+  for (int j = 0; j < JOINTS; ++j) {
+    const double v = std::isfinite(qd[j]) ? qd[j] : 0.0;
+    const double a = std::isfinite(qdd[j]) ? qdd[j] : 0.0;
+    double * position = path_ + 1 + j;
+    double * velocity = position + JOINTS;
+    double * acceleration = velocity + JOINTS;
+    position[0] = q[j];
+    position[POWERS] = v;
+    position[2 * POWERS] = 0.5 * a;
+    velocity[0] = v;
+    velocity[POWERS] = a;
+    acceleration[0] = a;
+    upcoming.first_q[j] = q[j];
+    upcoming.last_q[j] = q[j] + (v + 0.5 * a * HORIZON) * HORIZON;
+    upcoming.path_q[j] = upcoming.path_qd[j] = std::numeric_limits<double>::infinity();
+    upcoming.goal_q[j] = upcoming.goal_qd[j] = std::numeric_limits<double>::infinity();
+  }
+  upcoming.number = std::fmax(memory_->motion.path.number, memory_->motion.dropped) + 1.0;
+  upcoming.moment = -std::numeric_limits<double>::infinity();  // with this update
+  upcoming.row = 0.0;
+  upcoming.rows = 1.0;
+  upcoming.first = 0.0;
+  upcoming.last = HORIZON;
+  motion.kind = @PREFIX@TO_FOLLOW;
+  motion.request += 1.0;
+  follows_ = true;
+  return -1;
+}
+
+void CycleLoop::rest()
+{
+  if (follows_) {
+    follows_ = false;
+    program_.motion.kind = @PREFIX@TO_REST;
+    program_.motion.request += 1.0;
+  }
+}
+
+void CycleLoop::record(int64_t stamp)
+{
+  auto row = static_cast<char *>(block_.at(
+      @PREFIX@BLOCK_RING + static_cast<size_t>(count_ % @PREFIX@RING_ROWS) * @PREFIX@ROW_BYTES));
+  auto words = reinterpret_cast<int64_t *>(row);
+  __atomic_store_n(words, -1, __ATOMIC_SEQ_CST);
+  const double end = seconds(CLOCK_MONOTONIC);
+  words[@PREFIX@ROW_STAMP] = stamp;
+  std::memcpy(words + @PREFIX@ROW_ARRIVAL, &state_.arrival, sizeof(double));
+  std::memcpy(words + @PREFIX@ROW_WALL, &state_.clock, sizeof(double));
+  std::memcpy(words + @PREFIX@ROW_END, &end, sizeof(double));
+  words[@PREFIX@ROW_SENT] = sent_;
+  std::memcpy(words + @PREFIX@ROW_WORDS, memory_, sizeof(*memory_));
+  __atomic_store_n(words, count_, __ATOMIC_SEQ_CST);
+  block_.store(@PREFIX@WORD_COUNT, ++count_);
+}
+
+}  // namespace @NAME@_controller

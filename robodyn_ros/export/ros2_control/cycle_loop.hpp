@@ -1,0 +1,76 @@
+// The control cycle between states and torques, and its exchange with the node that owns it.
+
+#ifndef CYCLE_LOOP_HPP_
+#define CYCLE_LOOP_HPP_
+
+#include <cstdint>
+
+#include "@NAME@.h"
+#include "shared_block.hpp"
+
+namespace @NAME@_controller
+{
+
+constexpr int JOINTS = @PREFIX@JOINTS;
+
+/// Runs the cycle; nothing here allocates, locks, logs or waits, except the constructor.
+///
+/// Without an owner the arm is held with the program of the export. An owner hands over a memory
+/// and a program; its motions are stopped if it falls silent.
+class CycleLoop
+{
+public:
+  /// simulated: whether the time of the cycle is that of the stamps.
+  CycleLoop(SharedBlock & block, bool simulated);
+
+  /// Forget the last activation: the next update with a finite state takes the arm over.
+  void activate();
+
+  /// Return the state, to be written before each update: q, qd, effort (NaN if not measured).
+  @NAME@_state & state() {return state_;}
+
+  /// Compute the torque for the state; return whether there is one.
+  bool update(int64_t stamp);
+
+  /// Compute the last torque: that which carries the arm, or the one it was left with.
+  bool end();
+
+  /// Take references from an upstream controller from now on, or no longer, which stops the arm.
+  ///
+  /// Return false if an owner has the arm.
+  bool chain(bool chained);
+
+  /// Follow a reference from an upstream controller in the next update; stop if it is not finite.
+  ///
+  /// Return the first joint whose reference is further from the present one than `reach`, which is
+  /// refused and stops the arm, or -1.
+  int follow(const double * q, const double * qd, const double * qdd, double reach);
+
+  const double * torque() const {return torque_;}
+  const @NAME@_memory & memory() const {return *memory_;}
+  bool has_begun() const {return begun_;}
+  bool has_owner() const {return owned_ && state_.unattended == 0.0;}
+
+private:
+  void run(double kind, const @NAME@_program & program, const double * path, int32_t rows);
+  void take_over(@NAME@_program & program);
+  const @NAME@_program & newest(const double * & path, int32_t & rows, int64_t & number);
+  void record(int64_t stamp);
+  void rest();
+
+  SharedBlock & block_;
+  const bool simulated_;
+  @NAME@_state state_ = {};
+  @NAME@_memory memories_[2] = {};
+  @NAME@_memory * memory_ = memories_;
+  @NAME@_memory * next_ = memories_ + 1;
+  @NAME@_program program_ = {};  // of an arm without owner
+  double path_[@PREFIX@SEGMENT] = {};
+  double torque_[JOINTS] = {};
+  int64_t session_ = 0, count_ = 0, sent_ = 0, taken_ = 0, released_ = 0;
+  bool begun_ = false, owned_ = false, follows_ = false, chained_ = false;
+};
+
+}  // namespace @NAME@_controller
+
+#endif  // CYCLE_LOOP_HPP_

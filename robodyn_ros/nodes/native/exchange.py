@@ -1,0 +1,163 @@
+"""Exchange of data with a loop that runs the cycle: programs to it, rows of its ring from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import ctypes
+import time
+
+import numpy as np
+
+from robodyn_ros.control.host import Host
+from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.nodes.native.block import Block, ROW
+from robodyn_ros.nodes.native.rcl import NativeLoopError
+
+_TIMEOUT = 2.0  # s until the loop uses a new program, on the busiest machine
+_POLL = 1e-4    # s
+
+
+class Row:
+    """
+    Inputs and results of one iteration of a loop.
+
+    Attributes
+    ----------
+    stamp : int
+        Stamp of the newest joint state, in ns.
+    arrival, wall, end : float
+        Begin of the iteration on the steady clock, the same on the clock of stamps, and its end
+        on the steady clock, in s.
+    sent : int
+        Torques sent so far.
+    kind : float
+        Kind of the cycle, see `control.state`.
+    memory, permission : array
+        Memories of the cycle and of the permission.
+
+    """
+
+    __slots__ = ('stamp', 'arrival', 'wall', 'end', 'sent', 'kind', 'memory', 'permission')
+
+    def __init__(self, words: np.ndarray, kind_place: int, memory_size: int):
+        numbers, begin = words.view(np.float64), words.size - memory_size
+        _, self.stamp, *_, self.sent = words[:len(ROW)].tolist()
+        self.arrival, self.wall, self.end = numbers[2:5].tolist()
+        self.permission, self.memory = numbers[len(ROW):begin], numbers[begin:]
+        self.kind = self.memory.item(kind_place)
+
+
+class Exchange:
+    """
+    Writes programs of a host for a loop, and reads what the loop did with them.
+
+    The loop uses the newest of three programs, and writes a row for each cycle into a ring.
+
+    Parameters
+    ----------
+    host : Host
+        Memory and program of the arm; the memory is a copy of the loop's, see `load_row`.
+    block : Block
+        Words shared with the loop.
+    code : Code
+        Machine code with the function `swap`, see `Writer.swap`.
+
+    Attributes
+    ----------
+    block : Block
+        Words shared with the loop.
+    missed : int
+        Iterations that were overwritten before `rows` was called.
+
+    """
+
+    def __init__(self, host: Host, block: Block, code: machine.Code):
+        self._host, self.block, self._code = host, block, code
+        self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.address('swap'))
+        self._kind_place = host.place('acceptance.kind')
+        self._read = self._begin = self._number = self.missed = 0
+
+    def _open(self, ring: np.ndarray, programs: Sequence[np.ndarray]) -> None:
+        """Set the ring, (rows, words), and the arrays of the programs."""
+        self._ring, self._programs = ring, programs
+
+    def _write_program(self, free: int, number: int) -> None:
+        """Write the words and the segments of a program."""
+        raise NotImplementedError
+
+    def _wake_up(self) -> None:
+        """End a wait of the loop, if it waits."""
+
+    # --- programs ---------------------------------------------------------------------------
+
+    def submit(self) -> None:
+        """
+        Submit the program of the host, and wait until the loop has used it.
+
+        Raises
+        ------
+        NativeLoopError
+            The loop does not react.
+
+        """
+        number = self._put()
+        self._wake_up()
+        self._wait(number)
+        self.refresh()
+
+    def submit_changes(self) -> None:
+        """Submit the program of the host if it has changed."""
+        if self._programs[self.block['current']].tobytes() != self._host.bound.program.tobytes():
+            self._put()
+
+    def _put(self) -> int:
+        block = self.block
+        free = ({0, 1, 2} - {block['current'], block['using']}).pop()
+        self._programs[free][:] = self._host.bound.program
+        self._number += 1
+        self._write_program(free, self._number)
+        block['chosen'] = free
+        self._swap(block.address)
+        return self._number
+
+    def _wait(self, number: int) -> None:
+        """Wait until the loop has used a program."""
+        end = time.monotonic() + _TIMEOUT
+        while self.block['used'] < number:
+            if time.monotonic() > end:
+                raise NativeLoopError('the control loop does not react')
+            time.sleep(_POLL)
+
+    # --- results ----------------------------------------------------------------------------
+
+    def rows(self) -> list[Row]:
+        """Return the iterations since the last call that were not overwritten."""
+        count = self.block['count']
+        rows = map(self._row, range(max(self._read, count - len(self._ring) + 1), count))
+        kept = [row for row in rows if row is not None]
+        self.missed += count - self._read - len(kept)
+        self._read = count
+        return kept
+
+    def _row(self, number: int) -> Row | None:
+        """Return an iteration by its number; None if it has been overwritten."""
+        place = number % len(self._ring)
+        words = self._ring[place].copy()
+        if words[0] == self._ring[place, 0] == number:
+            return Row(words, self._kind_place, self._host.bound.memory.size)
+        return None
+
+    def newest(self) -> Row:
+        """Return the newest iteration."""
+        while (row := self._row(self.block['count'] - 1)) is None:
+            pass
+        return row
+
+    def refresh(self) -> None:
+        """Copy the memory of the newest iteration, if there was one, to the host."""
+        if self.block['count'] != self._begin:
+            self.load_row(self.newest())
+
+    def load_row(self, row: Row) -> None:
+        """Copy the memory of an iteration to the host."""
+        self._host.bound.memory[:] = row.memory

@@ -1,0 +1,237 @@
+"""The command `robodyn commission`: an arm that its URDF does not describe tracks afterwards."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robodyn_ros.cli.commission import command
+from robodyn_ros.cli.commission.arm import load, Run, save
+from robodyn_ros.cli.commission.bandwidth import natural_frequency
+from robodyn_ros.cli.commission.folder import Folder
+from robodyn_ros.cli.commission.measures import lag, measure, Measures, step_points
+from robodyn_ros.cli.commission.steps import Step, STEPS
+from robodyn_ros.cli.main import FAILURE, INTERRUPTED, main, USER_MISTAKE
+from robodyn_ros.cli.motion import plan_motion
+from robodyn_ros.cli.robot import Robot
+from robodyn_ros.control import Settings
+from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.settings import with_values
+from robodyn_ros.share import share_path
+import yaml
+
+ARM = share_path('urdf', 'robodyn6.urdf')
+
+
+def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatch, capsys):
+    """An arm that the project did not write: from tens of mrad to less than one."""
+    pytest.importorskip('mujoco')
+    pytest.importorskip('cmeel', reason='example-robot-data')
+    from lockstep_arm import LockstepArm
+    from mujoco_arm import MujocoPlant, urdf_text
+    text, made = urdf_text('ur5'), []
+
+    def arm(robot, dynamics, _folder, _tick, seed):
+        start = plan_motion(dynamics, 3.0, 0.3).start
+        made.append(MujocoPlant(text, dynamics.model, seed, start))
+        return LockstepArm(robot, made[-1], delay=1)
+
+    monkeypatch.setattr(command, 'SimulatedArm', arm)
+    urdf, folder = tmp_path / 'arm.urdf', tmp_path / 'state'
+    urdf.write_text(text)
+    options = ['commission', str(urdf), '--dry-run', '--yes', '--folder', str(folder)]
+    assert main([*options, '--excitation', '10', '--search', '1']) == 0
+    said = capsys.readouterr().out
+    assert f'params_file:={folder / "arm.yaml"}' in said
+    done = Folder(folder, [*Robot(urdf).options(), '--dry-run', '0']).done
+    assert list(done) == [step.name for step in STEPS]
+    before, after = (max(done[name]['rms']) for name in ('before', 'after'))
+    assert before > 20.0 and after < 1.0
+    hits = [abs(value - true) <= 2.0 * margin for kind in ('viscous', 'coulomb')
+            for (value, margin), true in zip(done['identify2']['joints'][kind],
+                                             getattr(made[0], kind))]
+    assert np.mean(hits) >= 0.8
+    # what is written is what the controller takes
+    values, = yaml.safe_load((folder / 'arm.yaml').read_text()).values()
+    values = _flat(values['ros__parameters'])
+    model = RobotModel.from_urdf(values.pop('urdf_file'))
+    values.pop('gravity')
+    settings = with_values(Settings(), {
+        key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+    np.testing.assert_allclose(settings.friction.coulomb, made[0].coulomb, rtol=0.1)
+    true = RobotModel.from_urdf(made[0].true_text(text))
+    assert model.joint_names == true.joint_names
+    assert abs(model.mass.sum() - true.mass.sum()) < 0.3 * true.mass.sum()
+    report = (folder / 'report.html').read_text()
+    assert 'Tracking error' in report and 'What the data could not tell' in report
+    # nothing is left to do
+    assert main(options) == 0
+    assert capsys.readouterr().out.count('done before') == len(STEPS)
+
+
+def _flat(tree, prefix=''):
+    return {name: value for key, each in tree.items() for name, value in (
+        _flat(each, f'{prefix}{key}.') if isinstance(each, dict) else {f'{prefix}{key}': each}
+    ).items()}
+
+
+class Fake:
+    """An arm that does nothing, and remembers what it was asked."""
+
+    def __init__(self, *_arguments):
+        self.asked = []
+
+    def hold(self):
+        self.asked.append('hold')
+
+    def stop(self):
+        self.asked.append('stop')
+
+
+@pytest.fixture
+def commission(tmp_path, monkeypatch, capsys):
+    """Return a function that runs the command with steps of its own; exit code and output."""
+    arms, calls = [], []
+    monkeypatch.setattr(command, 'SimulatedArm', lambda *given: arms.append(Fake()) or arms[-1])
+    monkeypatch.setattr(command, 'write_report', lambda _work, path: path)
+
+    def step(name, error=None):
+        def act(_work):
+            calls.append(name)
+            if error and calls.count(name) == 1:
+                raise error
+            return [f'{name} says'], {'value': 1.0}
+        return Step(name, f'Text of {name}.', True, act)
+
+    def run(steps, *options, answers=()):
+        monkeypatch.setattr(command, 'STEPS', steps)
+        monkeypatch.setattr(command, '_NAMES', [each.name for each in steps])
+        left = list(answers)
+
+        def answer(_question):
+            if not left:
+                raise EOFError
+            return left.pop(0)
+
+        monkeypatch.setattr('builtins.input', answer)
+        calls.clear()
+        code = main(['commission', str(ARM), '--dry-run', '--folder', str(tmp_path / 'state'),
+                     *options])
+        return code, ''.join(capsys.readouterr()), list(calls)
+
+    return SimpleNamespace(run=run, step=step, arms=arms)
+
+
+def test_an_interruption_holds_the_arm_and_is_resumed(commission):
+    step = commission.step
+    steps = [step('preflight'), step('live', KeyboardInterrupt()), step('activation')]
+    code, said, calls = commission.run(steps, '--yes')
+    assert code == INTERRUPTED and calls == ['preflight', 'live']
+    assert commission.arms[-1].asked == ['hold', 'stop'] and 'resumes with this step' in said
+    steps[1] = step('live', StateError('the driver is silent'))
+    code, said, calls = commission.run(steps, '--yes')
+    assert code == FAILURE and calls == ['live'] and 'the driver is silent' in said
+    assert '1/3 preflight: done before' in said
+    steps[1] = step('live')
+    code, said, calls = commission.run(steps, '--yes')
+    assert code == 0 and calls == ['live', 'activation']
+    assert 'activation says' in said and 'ros2 launch robodyn_ros controller.launch.py' in said
+    code, _, calls = commission.run(steps, '--yes', '--repeat', 'live')
+    assert code == 0 and calls == ['live', 'activation']
+
+
+def test_every_step_says_what_it_does_and_asks(commission):
+    steps = [commission.step('preflight'), commission.step('live'), commission.step('float')]
+    code, said, calls = commission.run(steps, answers=['', 'perhaps', 'y', 'q'])
+    assert code == FAILURE and calls == ['preflight', 'live']
+    assert 'Text of float.' in said and 'stopped; the same command resumes here' in said
+    code, _, calls = commission.run(steps, answers=[''])
+    assert code == 0 and calls == ['float']
+    # without anybody to answer, nothing moves
+    assert commission.run(steps, '--repeat', 'live')[0::2] == (FAILURE, [])
+
+
+def test_what_cannot_be_is_refused(tmp_path, capsys):
+    assert main(['commission', str(ARM), '--yes', '--folder', str(tmp_path)]) == USER_MISTAKE
+    assert '--yes moves an arm without asking' in capsys.readouterr().err
+    Folder(tmp_path, ['--urdf', 'a']).complete('preflight', {})
+    with pytest.raises(RobodynError, match='belongs to another arm'):
+        Folder(tmp_path, ['--urdf', 'b'])
+    (tmp_path / 'state.json').write_text('{')
+    with pytest.raises(RobodynError, match='cannot be read'):
+        Folder(tmp_path, ['--urdf', 'a'])
+
+
+def synthetic(delay=0.006, noise=1e-3, period=0.002, stuck=()):
+    """Return runs at rest and of small steps of an arm that follows exactly."""
+    model, rng = RobotModel.from_urdf(ARM), np.random.default_rng(0)
+    start = 0.5 * (np.maximum(model.lower, -1.0) + np.minimum(model.upper, 1.0))
+    at, positions, _, _ = step_points(model, start)
+    times = np.arange(0.0, at[-1], period)
+    # cosines from point to point
+    k = np.clip(np.searchsorted(at, times, 'right') - 1, 0, len(at) - 2)
+    part = np.clip((times - at[k]) / (at[k + 1] - at[k]), 0.0, 1.0)[:, None]
+    reference = positions[k] + 0.5 * (1 - np.cos(np.pi * part)) * (positions[k + 1] - positions[k])
+    velocity = np.gradient(reference, times, axis=0)
+    torque = np.gradient(velocity, times, axis=0)
+    effort = np.column_stack([np.interp(times - delay, times, each) for each in torque.T])
+    position = reference.copy()
+    position[:, list(stuck)] = start[list(stuck)]
+    velocity = velocity + noise * rng.normal(size=velocity.shape)
+    run = Run(times, reference, position, velocity, effort, torque, 0.001, '')
+    rest = Run(*(np.repeat(each[:1], 500, axis=0) for each in run[:6]), 0.0, '')
+    rest = rest._replace(times=times[:500], velocity=noise * rng.normal(size=(500, model.nv)))
+    return rest, run
+
+
+def test_delay_noise_and_sticking_are_measured():
+    found = measure(*synthetic(stuck=(2,)))
+    assert found.delay == pytest.approx(0.006, abs=5e-4)
+    assert found.period == pytest.approx(0.002)
+    np.testing.assert_allclose(found.velocity_noise, 1e-3, rtol=0.15)
+    assert found.sticking[2] == 1.0 and found.sticking[[0, 1, 3, 4, 5]].max() < 0.05
+    np.testing.assert_allclose(found.velocity_ratio[[0, 1, 3, 4, 5]], 1.0, atol=0.02)
+
+
+def test_signals_without_a_change_have_no_delay():
+    times = np.linspace(0.0, 1.0, 100)
+    assert np.isnan(lag(times, np.ones((100, 2)), np.ones((100, 2))))
+
+
+def measures(delay=0.004, noise=0.0):
+    return Measures(delay, 0.002, 0.002, np.zeros(2), np.full(2, noise), np.ones(2), 0.0,
+                    np.zeros(2))
+
+
+def test_gains_follow_from_delay_and_noise():
+    inertia, limit = np.array([1.0, 0.1]), np.array([100.0, np.inf])
+    # kd T = 0.4, between 60 and 45 degrees of phase margin
+    np.testing.assert_allclose(natural_frequency(measures(), inertia, limit), 50.0)
+    np.testing.assert_allclose(natural_frequency(measures(1e-5), inertia, limit), 60.0)
+    np.testing.assert_allclose(natural_frequency(measures(1.0), inertia, limit), 5.0)
+    # a hundredth of the effort limit: 2 wn I sigma = 1 N m
+    np.testing.assert_allclose(natural_frequency(measures(noise=0.05), inertia, limit),
+                               [10.0, 50.0])
+
+
+def test_a_run_becomes_a_table_and_is_read_again(tmp_path):
+    _, run = synthetic()
+    names = RobotModel.from_urdf(ARM).joint_names
+    save(run, names, tmp_path / 'run.csv')
+    again = load(tmp_path / 'run.csv', len(names))
+    for a, b in zip(run[:6], again[:6]):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
+    moving = run.moving()
+    assert moving.times[0] < 0.6 and np.ptp(moving.reference, axis=0).min() > 0.0
+    assert len(run.after(1.0).times) == np.count_nonzero(run.times >= 1.0)
+
+
+@pytest.mark.slow
+def test_the_dry_run_with_its_nodes(tmp_path, capsys):
+    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+    assert main(['commission', str(ARM), '--dry-run', '--yes', '--folder', str(tmp_path),
+                 '--excitation', '10', '--search', '2']) == 0
+    done = Folder(tmp_path, [*Robot(ARM).options(), '--dry-run', '0']).done
+    assert max(done['after']['rms']) < 1.0 < 0.1 * max(done['before']['rms'])
+    assert (tmp_path / 'report.html').stat().st_size > 1000

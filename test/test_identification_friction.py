@@ -1,0 +1,98 @@
+"""Dry friction of other shapes is found where the data shows it, and nowhere else."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from identification_data import arm, waves
+from robodyn_ros.cli.identify.output import parameters
+from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.identification.dry_friction import DryFriction
+from robodyn_ros.identification.equations import excerpt
+from robodyn_ros.identification.estimate import estimate
+from robodyn_ros.identification.identify import identify, mean_residual
+from robodyn_ros.identification.recording import Recording
+
+COULOMB = np.array([4.0, 3.0, 2.0, 1.0, 0.8, 0.5])
+VISCOUS = np.array([1.0, 1.0, 0.8, 0.4, 0.3, 0.2])
+WIDTH, STRIBECK, EXCESS, GROWTH = 0.1, 0.15, 0.8, 0.08
+
+
+@lru_cache
+def recording(kind, noise=0.01, resolution=0.0):
+    """Return a recording of an ideally tracked motion with dry friction of some kind."""
+    model, rate = arm().model, 500.0
+    motion = waves(model, 3)
+    times = np.arange(int(motion.duration * rate)) / rate
+    q, qd, qdd = motion.sample(times)
+    torque = arm().inverse_dynamics(q, qd, qdd)
+    direction = np.tanh(qd / WIDTH) if kind == 'smooth' else np.sign(qd)
+    level = COULOMB * np.ones_like(qd)
+    if kind == 'stribeck':
+        level = level * (1.0 + EXCESS * STRIBECK ** 2 / (STRIBECK ** 2 + qd ** 2))
+    if kind == 'load':
+        level = level + GROWTH * np.abs(torque)
+    effort = torque + VISCOUS * qd + level * direction
+    effort += noise * np.random.default_rng(0).normal(size=effort.shape)
+    if resolution:
+        q = resolution * np.round(q / resolution)
+    return Recording(model.joint_names, times, q, times, effort)
+
+
+@lru_cache
+def found(kind, shape='sign', load=False):
+    data = excerpt(arm(), recording(kind), dry=DryFriction(shape, load))
+    return data.dry, estimate(arm(), data, ['friction'])
+
+
+def test_the_width_of_smooth_friction_is_found():
+    dry, result = found('smooth', 'smooth')
+    np.testing.assert_allclose(dry.velocity, WIDTH, rtol=0.3)  # of candidates 40 % apart
+    np.testing.assert_allclose(result.arm.terms[1], COULOMB, rtol=0.05)
+    _, plain = found('smooth')
+    assert (result.held_back < plain.held_back).all()
+
+
+def test_stribeck_friction_is_found_and_becomes_parameters_of_the_controller():
+    dry, result = found('stribeck', 'stribeck')
+    np.testing.assert_allclose(dry.velocity, STRIBECK, rtol=0.3)
+    np.testing.assert_allclose(result.arm.terms[1], COULOMB, rtol=0.1)
+    values = parameters(result, dry)
+    np.testing.assert_allclose(values['friction.stiction'], (1.0 + EXCESS) * COULOMB, rtol=0.15)
+    assert values['friction.stribeck_velocity'] == dry.velocity.tolist()
+    names = list(values)
+    assert names.index('friction.viscous') < names.index('friction.stribeck_velocity')
+
+
+def test_friction_that_grows_with_the_load_is_found():
+    dry, result = found('load', load=True)
+    heavy = arm().model.effort_limit > 50.0
+    assert heavy.any() and dry.loaded[heavy].all()
+    growth = np.array([each.value for each in result.joints['load']])
+    np.testing.assert_allclose(growth[heavy], GROWTH, rtol=0.1)
+    _, plain = found('load')
+    assert mean_residual(result) < 0.7 * mean_residual(plain)
+
+
+@pytest.mark.parametrize('shape', ['smooth', 'stribeck'])
+def test_nothing_is_found_where_nothing_is(shape):
+    dry, result = found('sign', shape, load=True)
+    # as narrow as the sampling of the sign, if at all
+    assert (np.nan_to_num(dry.velocity) < 0.03).all() and not dry.loaded.any()
+    np.testing.assert_allclose(result.arm.terms[1], COULOMB, rtol=0.05)
+
+
+def test_an_unknown_shape_is_refused():
+    with pytest.raises(ArgumentError, match="did you mean 'smooth'"):
+        DryFriction('smoth')
+
+
+def test_coarse_positions_lower_the_cutoff_or_it_is_named():
+    coarse = recording('sign', 0.01, 1e-3)
+    automatic = identify(arm(), coarse, ['friction'])
+    assert automatic.data.filters.position < 10.0
+    given = identify(arm(), coarse, ['friction'], cutoff=80.0)
+    assert given.data.filters.position == 80.0 and '--cutoff' in given.remark
+    assert mean_residual(automatic.found) < 0.3 * mean_residual(given.found)
+    np.testing.assert_allclose(automatic.found.arm.terms[1], COULOMB, rtol=0.1)

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import (
-    CONTROLLER, logged, NODE, PATIENT, send, trajectory)  # noqa: E402
+from controller_node import (  # noqa: E402
+    CONTROLLER, logged, NODE, PATIENT, send, trajectory)
 from design import settings_of  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402

@@ -33,9 +33,9 @@ from robodyn_ros.identification.signals import (
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature', 'stribeck', 'load')
 _SLOW = 0.05      # speed that counts as rest, as a part of the joint's largest speed
 # largest parts of the filter's window in which a joint may rest or stick: the first that leaves
-# enough equations, also compared with the last
-_RESTING = (0.005, 0.02, 0.05)
-_LEFT, _ENOUGH = 0.65, 100
+# enough equations, also compared with the third
+_RESTING = (0.005, 0.02, 0.05, 0.3)
+_LEFT, _ENOUGH = 0.65, 150
 _SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
 
@@ -235,7 +235,7 @@ class _Segment:
 def _resting_parts(resting: NDArray) -> NDArray:
     """Return the part of the window in which each joint may rest, (nv,)."""
     counts = np.array([np.count_nonzero(resting < most, axis=0) for most in _RESTING])
-    good = counts >= np.maximum(_LEFT * counts[-1], _ENOUGH)
+    good = counts >= np.maximum(_LEFT * counts[2], _ENOUGH)
     good[-1] = True
     return np.array(_RESTING)[np.argmax(good, axis=0)]
 

@@ -26,7 +26,7 @@ from robodyn_ros.identification.correlation import correlated_samples
 SHAPES = ('sign', 'smooth', 'stribeck')
 # candidates of the velocity v, relative to the largest speed of the joint
 _CANDIDATES = np.geomspace(0.004, 0.4, 15)
-_SUPPORT = 8.0     # gain of log likelihood that a further parameter must bring
+_SUPPORT = 12.0    # gain of log likelihood that a further parameter must bring
 _SINGULAR = 1e-7   # relative singular value below which columns depend on each other
 
 

@@ -32,7 +32,10 @@ from robodyn_ros.identification.signals import (
 # columns after those of the regressor, in this order
 JOINT_TERMS = ('viscous', 'coulomb', 'offset', 'armature', 'stribeck', 'load')
 _SLOW = 0.05      # speed that counts as rest, as a part of the joint's largest speed
-_RESTING = 0.005  # largest part of the filter's window in which a joint may rest or stick
+# largest parts of the filter's window in which a joint may rest or stick: the first that leaves
+# enough equations, also compared with the third
+_RESTING = (0.005, 0.02, 0.05, 0.3)
+_LEFT, _ENOUGH = 0.65, 150
 _SMALLEST = 1e-3  # rad or m, smallest range that counts as motion
 
 
@@ -155,6 +158,9 @@ def excerpt(dynamics: Dynamics, recording: Recording, cutoff: float | None = Non
     rest = np.maximum(threshold, _SLOW * fastest)
     parts = [_Segment(dynamics, motion(*each, filters, rest), filters, k)
              for k, each in enumerate(whole)]
+    most = _resting_parts(np.concatenate([part.resting for part in parts]))
+    for part in parts:
+        part.leave_out(most)
     dry = _supported(dry or DryFriction(), parts, fastest)
     joints = [_joined([part.equations(j, dry) for part in parts]) for j in range(dynamics.nv)]
     if not any(map(len, joints)):
@@ -187,7 +193,8 @@ class _Segment:
         self._keep = slice(edge, len(made.times) - edge, filters.equation_decimation)
         regressor = dynamics.regressor(made.q, made.qd, made.qdd)
         self._torque = regressor @ dynamics.parameters
-        self._clear = np.abs(self._low(~made.moving)) < _RESTING
+        self.resting = np.abs(self._low(~made.moving))
+        self._clear = self.resting < _RESTING[-1]
         slope = np.gradient(made.effort, made.step, axis=0)
         one = np.ones(len(made.times))
         self._common = [self._low(np.column_stack([
@@ -197,6 +204,10 @@ class _Segment:
     def _low(self, columns: NDArray) -> NDArray:
         """Return columns through the low pass of the equations, decimated."""
         return lowpass(columns.astype(float), self._filters.equation, self._rate)[self._keep]
+
+    def leave_out(self, most: NDArray) -> None:
+        """Leave out equations of joints that rest for more than a part of the window, (nv,)."""
+        self._clear = self.resting < most
 
     def others(self, j: int) -> tuple[NDArray, NDArray, NDArray]:
         """Return all columns of a joint but those of dry friction, its effort, and numbers."""
@@ -219,6 +230,14 @@ class _Segment:
             self._made.times[self._keep][clear], np.column_stack([
                 rows[:, :-5], viscous, coulomb, offset, armature, stribeck, load]), effort, slope,
             np.full(len(rows), self._number))
+
+
+def _resting_parts(resting: NDArray) -> NDArray:
+    """Return the part of the window in which each joint may rest, (nv,)."""
+    counts = np.array([np.count_nonzero(resting < most, axis=0) for most in _RESTING])
+    good = counts >= np.maximum(_LEFT * counts[2], _ENOUGH)
+    good[-1] = True
+    return np.array(_RESTING)[np.argmax(good, axis=0)]
 
 
 def _supported(asked: DryFriction, parts: list[_Segment], fastest: NDArray) -> DryFriction:

@@ -105,9 +105,9 @@ class ControllerReport:
 
     def _log_unstable_gains(self) -> None:
         """Log once per gains that they are too high for the rate of the torques."""
-        gains, reason = self._controller.design.gains, self._controller.unstable_gains
-        if reason and gains is not self._unstable:
-            self._unstable = gains
+        reason = self._controller.unstable_gains
+        if reason and self._controller.design.gains is not self._unstable:
+            self._unstable = self._controller.design.gains
             self._node.get_logger().warning(
                 f'{reason}; lower natural_frequency or kp and kd, or raise the rate of the joint '
                 'states')

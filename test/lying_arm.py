@@ -155,7 +155,8 @@ class LyingArm:
             state.q[:], state.qd[:], state.effort[:] = (
                 report.position, report.velocity, report.effort)
             now = self.now + 1e-4 * k
-            torque = self.control.receive(now, now + _EPOCH, now + _EPOCH, permitted)
+            torque = self.control.receive(now, 1e-9 * report.stamp + _EPOCH, now + _EPOCH,
+                                          permitted)
             self.torque = self.torque if torque is None else torque.copy()
 
     def _reports(self):
@@ -170,7 +171,7 @@ class LyingArm:
             self._filtered = before + share * (sensors.velocity - before)
         q = np.where(self._wraps, (sensors.position + np.pi) % TURN - np.pi, sensors.position)
         report = StateReport(self.model.joint_names, q, self._filtered.copy(),
-                             self._effort * sensors.effort, 0)
+                             self._effort * sensors.effort, round(1e9 * self.now))
         self._schedule.update(self.time)
         return self._injector.apply(self.time, report, self._schedule.active)
 

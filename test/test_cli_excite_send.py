@@ -58,7 +58,7 @@ def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
         thread = hold_in_motion(probe)
-        code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '4')
+        code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '7')
         thread.join()
         assert code == USER_MISTAKE
         assert 'the motion is not complete; hold was requested' in output

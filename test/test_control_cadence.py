@@ -1,6 +1,7 @@
 """Feedback gets weaker when torques come late, so that a busy computer does not throw the arm."""
 
 from closed_loop import BENT, Loop, MODEL
+from lying_arm import LyingArm
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
@@ -63,6 +64,16 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
     assert loop.control.mode is Mode.HOLD and not loop.control.fault
     assert f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms' in (
         loop.control.unstable_gains)
+
+
+@pytest.mark.parametrize('delay', [0.02, 0.03, 0.045])
+def test_states_that_come_late_from_now_on_do_not_throw_the_arm(delay):
+    arm = LyingArm(faults=[f'1.0 delay 0.6 {delay}'], gains={'natural_frequency': 30.0})
+    arm.run(0.6)
+    assert not arm.go(1.5)
+    arm.run(3.0)
+    assert (np.abs(arm.column(2)) / MODEL.velocity_limit).max() < 0.9
+    assert not arm.control.fault and float(arm.control.host.memory.share.lag) < 1e-3
 
 
 def test_a_slower_rate_counts_within_a_few_intervals():

@@ -174,7 +174,8 @@ def test_a_velocity_of_a_joint_that_stands_still_is_a_fault():
     lie, receive = np.zeros(7), arm._reports
 
     def reports():
-        return [type(each)(each.names, each.position, each.velocity + lie, each.effort, 0)
+        return [type(each)(each.names, each.position, each.velocity + lie, each.effort,
+                           each.stamp)
                 for each in receive()]
 
     arm._reports, lie[3] = reports, 3.0

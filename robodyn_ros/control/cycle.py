@@ -75,7 +75,8 @@ def respond(robot, functions, table, flags, state, m, p):
 
     # law
     share = when(both(silent, no(m.coasting)), feedback_share.restarted(m.share, 1.0),
-                 feedback_share.update(m.share, dt))
+                 feedback_share.update(m.share, dt, when(
+                     p.acceptance.simulated, 0.0, m.acceptance.offset)))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
     p = stable_gains.reduced(p, feedback_share.interval(share), m.schedule)
     growth = feedback_share.growth(share, p.share, now)

@@ -16,7 +16,7 @@ from robodyn_ros.nodes.recorder import Recorder, Stream
 from robodyn_ros.trajectory import ResultCode
 
 _DISCOVERY = 20.0   # s until joint states and references must arrive
-_BEGIN = 3.0        # s until the motion must begin
+_BEGIN = 6.0        # s until the motion must begin
 _STILL = 0.5        # s of rest recorded after the motion
 _SILENT = 5.0       # s without references after which the execution has failed
 _DIAGNOSTICS = 5.0  # s to wait for diagnostics, which are published every second

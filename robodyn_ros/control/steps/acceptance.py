@@ -33,7 +33,7 @@ from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
     float, range(101, 110))
 _TURN = 2.0 * math.pi
 _DRIFT = 2e-4   # s per s that the smallest delay may grow: clocks of two machines drift by less
-_LONGEST = 0.02  # s; a larger delay is no jitter but a pause, or a clock that was set
+_LONGEST = 0.1   # s; a larger delay, or one that counts as silence, is that of a pause or clock
 _SPEED = 2.0    # times the velocity limit that a joint may reach
 _NEAR = 0.1     # of the slack that a joint that was not exchanged may move between two states
 
@@ -215,7 +215,7 @@ def delayed(state, m, p, stamped, age):
     grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
     min_delay = minimum(difference_, grown)
     late = difference_ - min_delay
-    late = when(both(stamped, no(above(late, _LONGEST))), late, 0.0)
+    late = when(both(stamped, no(above(late, minimum(p.hold, _LONGEST)))), late, 0.0)
     # a state with a smaller delay than all before must not set the time back
     late = minimum(late, maximum(now - m.latest, 0.0))
     offset = when(p.simulated, when(stamped, difference_, 0.0), late)

@@ -38,19 +38,20 @@ class Memory:
     gap: float = scalar('s', 'Largest recent interval between torques.')
     usual: float = scalar('s', 'Usual interval between torques; 0: not known yet.')
     least: float = scalar('s', 'Smallest recent interval between torques; 0: not known yet.')
+    lag: float = scalar('s', 'Largest recent lateness of a state.')
 
 
-def update(m, dt):
-    """Return the memory after a torque sent `dt` after the one before."""
+def update(m, dt, late=0.0):
+    """Return the memory after a torque sent `dt` after the one before, for a state so late (s)."""
     usual = when(flag(m.usual), m.usual + (dt - m.usual) * minimum(dt / _USUAL, 1.0), dt)
-    gap = maximum(dt, m.gap * maximum(1.0 - dt / _MEMORY, 0.0))
+    kept = maximum(1.0 - dt / _MEMORY, 0.0)
     least = when(flag(m.least), minimum(m.least * (1.0 + dt / _SHORT), dt), dt)
-    return Memory(m.since, gap, usual, least)
+    return Memory(m.since, maximum(dt, m.gap * kept), usual, least, maximum(late, m.lag * kept))
 
 
 def restarted(m, flag_):
     """Return the memory without past intervals, where a flag holds."""
-    return Memory(m.since, *(when(flag_, 0.0, each) for each in (m.gap, m.usual, m.least)))
+    return Memory(m.since, *(when(flag_, 0.0, each) for each in (m.gap, m.usual, m.least, m.lag)))
 
 
 def growing(m, now, flag_):
@@ -78,8 +79,12 @@ def stable_share(m, damping, stiffness, delay=0.0):
 
 
 def interval(m):
-    """Return the interval between torques that come regularly, s; 0 after a longer one."""
-    return when(_regular(m), maximum(minimum(m.usual, m.gap), m.least), 0.0)
+    """
+    Return the interval between torques that gains must suit, s, with the lateness of states.
+
+    Longer intervals than usual do not count here, see `stable_share`.
+    """
+    return when(_regular(m), maximum(minimum(m.usual, m.gap), m.least), 0.0) + m.lag
 
 
 def _regular(m):

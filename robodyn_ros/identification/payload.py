@@ -26,13 +26,9 @@ _RADIUS = 0.05    # m, radius of gyration of the guess
 _FARTHEST = 0.5   # m, largest distance of the guess from the link's origin
 
 
-def initial_payload(dynamics: Dynamics, joints: list[Equations],
-                    link: str) -> tuple[int, NDArray]:
+def moving_link(dynamics: Dynamics, link: str) -> Frame:
     """
-    Return the body that holds a payload, and an initial guess of it in that body.
-
-    The guess is a small ball whose mass and position explain the torque best, in addition to the
-    URDF's arm and any friction.
+    Return the frame of a link that can hold a payload.
 
     Raises
     ------
@@ -46,6 +42,18 @@ def initial_payload(dynamics: Dynamics, joints: list[Equations],
     if frame.body < 0:
         raise ArgumentError(f'link {link!r} belongs to the immovable base, no joint moves its '
                             'payload; name a link that moves', link=link)
+    return frame
+
+
+def initial_payload(dynamics: Dynamics, joints: list[Equations],
+                    link: str) -> tuple[int, NDArray]:
+    """
+    Return the body that holds a payload, and an initial guess of it in that body.
+
+    The guess is a small ball whose mass and position explain the torque best, in addition to the
+    URDF's arm and any friction. Raises as `moving_link`.
+    """
+    frame = moving_link(dynamics, link)
     phi = dynamics.parameters
     # relative to each joint's torque, so that all joints count equally
     sizes = [max(np.sqrt(np.mean(joint.effort ** 2)), 1e-12) if len(joint) else 1.0

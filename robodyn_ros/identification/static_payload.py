@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.identification.payload import moving_link
 
 _DRAWN = 500        # random poses to choose from
 _SPAN = 0.6         # part of the position range for the poses
@@ -78,18 +79,9 @@ def moment_columns(dynamics: Dynamics, link: str, q: NDArray) -> NDArray:
     """
     Return the gravity torques per mass and first moment in a link's frame, (n, nv, 4).
 
-    Raises
-    ------
-    ArgumentError
-        The link belongs to the base.
-    ModelError
-        There is no such link.
-
+    Raises as `moving_link`.
     """
-    frame = dynamics.model.link(link)
-    if frame.body < 0:
-        raise ArgumentError(f'link {link!r} belongs to the immovable base, no joint moves its '
-                            'payload; name a link that moves', link=link)
+    frame = moving_link(dynamics, link)
     zero = np.zeros_like(q)
     columns = dynamics.regressor(q, zero, zero)[..., 10 * frame.body:10 * frame.body + 4]
     # in the body, m c is R (m c of the link) + m t

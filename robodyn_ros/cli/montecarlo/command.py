@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-import multiprocessing
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.dask_client import dask_client
+from robodyn_ros.cli.distribution import distributed
 from robodyn_ros.cli.montecarlo.study import (
     DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
 from robodyn_ros.cli.progress import Steps
@@ -112,19 +110,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Figures]:
-    """Yield the figures of all runs, in order; workers or a scheduler simulate them."""
+    """Return the figures of all runs, in order; workers or a scheduler simulate them."""
     parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
-    jobs = [job] * len(parts)
-    if scheduler:
-        with dask_client(scheduler) as client:
-            for future in client.map(simulate_part, jobs, parts, pure=False):
-                yield future.result()
-    elif workers > 1:
-        context = multiprocessing.get_context('spawn')
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            yield from pool.map(simulate_part, jobs, parts)
-    else:
-        yield from map(simulate_part, jobs, parts)
+    return distributed(simulate_part, job, parts, workers, scheduler)
 
 
 def report(model, figures: Figures) -> list[str]:

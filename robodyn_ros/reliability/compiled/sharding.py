@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-import multiprocessing
 
-from robodyn_ros.cli.dask_client import dask_client
+from robodyn_ros.cli.distribution import distributed
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.reliability.compiled.runs import Result, simulate
 from robodyn_ros.reliability.compiled.study import GROUP, prepare
@@ -30,15 +28,5 @@ def parts_of(seeds: Sequence[int], count: int) -> list[list[int]]:
 
 def results(robot: Robot, parts: Sequence[Sequence[int]], workers: int, scheduler: str | None
             ) -> Iterator[list[Result]]:
-    """Yield the results of all parts, in order."""
-    robots = [robot] * len(parts)
-    if scheduler:
-        with dask_client(scheduler) as client:
-            for future in client.map(simulate_part, robots, parts, pure=False):
-                yield future.result()
-    elif workers > 1:
-        context = multiprocessing.get_context('spawn')
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            yield from pool.map(simulate_part, robots, parts)
-    else:
-        yield from map(simulate_part, robots, parts)
+    """Return the results of all parts, in order."""
+    return distributed(simulate_part, robot, parts, workers, scheduler)

@@ -184,6 +184,7 @@ class ControllerNode(LifecycleNode):
                 raise StateError(f'the cause is still there: {verdict.reason}')
             if components.guard.problem:
                 raise StateError(f'the cause is still there: {components.guard.problem}')
+            components.report.log_changes()  # the reason of the end of a motion is cleared, too
             fault = controller.fault
             controller.reset_fault()
             if fault:

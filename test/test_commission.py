@@ -64,7 +64,7 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
     assert model.joint_names == true.joint_names
     assert abs(model.mass.sum() - true.mass.sum()) < 0.3 * true.mass.sum()
     report = (folder / 'report.html').read_text()
-    assert 'Tracking error' in report and 'What the data could not tell' in report
+    assert 'Tracking error' in report and 'What the data does not determine' in report
     # nothing is left to do
     assert main(options) == 0
     assert capsys.readouterr().out.count('done before') == len(STEPS)

@@ -92,7 +92,7 @@ def moment_columns(dynamics: Dynamics, link: str, q: NDArray) -> NDArray:
 def choose_poses(dynamics: Dynamics, link: str, count: int, margin: float,
                  seed: int = 0) -> NDArray:
     """
-    Return poses at which the torques tell most about a payload, (count, nv), in a short order.
+    Return poses at which the torques depend most on a payload, (count, nv), in a short order.
 
     Of random poses those are taken one by one that enlarge the determinant of the information
     most.

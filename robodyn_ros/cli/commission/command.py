@@ -3,8 +3,8 @@ Commission an arm, step by step: from its URDF to measured parameters of the con
 
 Checks the arm, measures delay and noise, excites it slowly and then faster, identifies friction,
 rotors and masses, chooses the gains, and compares the tracking error before and after. Each step
-says what it will do and asks. Keep a hand on the emergency stop. The results of completed steps
-are in a folder: the same command resumes after an interruption.
+is announced, and asks for consent. Keep a hand on the emergency stop. The results of completed
+steps are in a folder: the same command resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def write_report(work: Work, path: Path) -> Path:
             (name, number(100.0 * a), number(100.0 * b)) for name, a, b in zip(
                 names, found['held_back'], found['urdf'])]),
         *_embedded(work.folder / PICTURE),
-        '<h2>What the data could not tell</h2>', _unknown(work, found),
+        '<h2>What the data does not determine</h2>', _unknown(work, found),
         '<h2>Loop and sensors</h2>', _loop(work, done['steps']),
         f'<p>Parameters: {RESULT}; recordings: the tables of this folder.</p>']
     path.write_text(

@@ -1,4 +1,4 @@
-"""The steps of a commissioning, in their order: what each says, does, and finds."""
+"""The steps of a commissioning, in their order: announcement, work and result of each."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def floating(work: Work) -> tuple[list[str], dict]:
             f'({name})']
     if abs(drift[worst]) > _DRIFT:
         text.append('that is much: the masses, the mounting or the gravity compensation differ '
-                    'from the URDF; the identification will tell')
+                    'from the URDF; the identification will measure it')
     return text, {'drift': drift.tolist()}
 
 

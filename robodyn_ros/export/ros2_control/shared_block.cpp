@@ -65,7 +65,7 @@ SharedBlock::SharedBlock(const std::string & name)
   std::memcpy(at(@PREFIX@BLOCK_TEXT), about, sizeof(about));
   store(@PREFIX@WORD_CURRENT, -1);
   store(@PREFIX@WORD_USING, -1);
-  store(0, head[0]);  // last: without it nobody reads the block
+  store(0, head[0]);  // last: without it the block is not read
 }
 
 void SharedBlock::reserve()

@@ -228,10 +228,10 @@ def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Record
     moved = dt * np.arange(2, len(record.q) + 2) - plan.begin
     sent = record.time - plan.begin
     chosen, after = record.sent & (sent >= -_BEFORE), moved >= -_BEFORE
-    told = f'fault: {fault}'
+    logged = f'fault: {fault}'
     missing = [pattern for length, pattern in plan.scenario.case.logged
                if pattern in CYCLE_TEXTS and plan.lasts >= length
-               and not re.search(pattern, told)]
+               and not re.search(pattern, logged)]
     return Recording(plan.lasts, sent[chosen], record.torque[chosen], moved[after],
                      record.q[after], record.qd[after], tuple(missing),
                      'reset' if fault else 'itself')

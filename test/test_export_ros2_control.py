@@ -91,7 +91,7 @@ class Owner:
     def run(self, updates):
         for _ in range(updates):
             self.arm.update()
-        self.loop.refresh()
+        self.loop.exchange.refresh()
 
 
 @pytest.fixture
@@ -310,7 +310,7 @@ def test_the_owner_moves_the_arm(owner):
         largest = max(largest, np.abs(owner.arm.q - owner.controller.reference.q).max())
     assert owner.controller.mode is Mode.HOLD and not owner.controller.fault
     assert np.abs(owner.arm.q - goal).max() < 1e-3 and largest < 5e-3
-    rows = owner.loop.rows()
+    rows = owner.loop.exchange.rows()
     assert len(rows) == len({row.stamp for row in rows}) > 500
 
 

@@ -104,13 +104,14 @@ def bench(monkeypatch):
 def test_overwritten_iterations_are_counted(bench):
     loop = bench.loop
     bench.wait_for_iterations(3 * ROWS)
-    kept = len(loop.rows())
-    assert 0 < kept < ROWS and loop.missed >= 2 * ROWS
+    kept = len(loop.exchange.rows())
+    assert 0 < kept < ROWS and loop.exchange.missed >= 2 * ROWS
     bench.wait_for_iterations(5)
-    kept += len(loop.rows())
+    kept += len(loop.exchange.rows())
     loop.stop()
-    kept += len(loop.rows())
-    assert kept + loop.missed == loop.block['count'], 'an iteration is neither kept nor missed'
+    kept += len(loop.exchange.rows())
+    assert kept + loop.exchange.missed == loop.block['count'], (
+        'an iteration is neither kept nor missed')
 
 
 def test_errors_of_the_middleware_are_counted(bench, capfd):
@@ -135,13 +136,13 @@ def test_messages_of_a_gripper_do_not_displace_the_states_of_the_arm(bench):
     loop = bench.loop
     wait_until(bench.feed, 'a torque')
     loop.stop()
-    loop.rows()
+    loop.exchange.rows()
     stamp = time.time_ns()
     bench.wait_for_messages(bench.state(stamp - 10**6), bench.state(stamp),
                             bench.gripper_state(stamp + 1))
     bench.start()
     bench.wait_for_iterations(3)
-    assert [row.stamp for row in loop.rows() if row.kind == FROM_STATE] == [stamp]
+    assert [row.stamp for row in loop.exchange.rows() if row.kind == FROM_STATE] == [stamp]
 
 
 def test_the_newest_cycle_is_there_on_demand(bench):
@@ -158,6 +159,6 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     memory = host.bound.memory.copy()
     loop.block['count'], loop.block['stop'] = 0, 1
     loop._begin = 0
-    host.remote = loop
+    host.remote = loop.exchange
     host.refresh()
     assert (host.bound.memory == memory).all(), 'there was no cycle yet'

@@ -69,10 +69,12 @@ class Host:
         else:
             self.remote.submit()
 
-    def refresh(self) -> None:
-        """Copy the memory of the newest cycle of an external loop."""
-        if self.remote is not None:
-            self.remote.refresh()
+    def refresh(self) -> bool:
+        """Copy the memory of the newest cycle of an external loop; return whether there is one."""
+        if self.remote is None:
+            return False
+        self.remote.refresh()
+        return True
 
     def place(self, name: str) -> int:
         """Return the index of a field in the memory."""

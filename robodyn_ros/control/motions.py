@@ -114,7 +114,7 @@ class Motions:
 
         """
         arm, status = self._arm, self._status
-        elsewhere = self._refresh()
+        elsewhere = self._arm.host.refresh()
         require_free(status)
         arm.loaded_dynamics()  # for `plan`
         # time goes on from the reference of the last cycle
@@ -185,7 +185,7 @@ class Motions:
 
         """
         arm = self._arm
-        elsewhere = self._refresh()
+        elsewhere = self._arm.host.refresh()
         require_free(self._status)
         lead = start_state.moment - float(arm.memory.before)
         away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
@@ -227,14 +227,6 @@ class Motions:
         require_inside(self._status, 'a pose')
         self._arm.program.motion.pose.target[:] = target
         self._requests.make(modes.TO_REACH)
-
-    def _refresh(self) -> bool:
-        """Return whether the native loop runs the cycle, with its memory read anew."""
-        remote = self._arm.host.remote
-        if remote is None:
-            return False
-        remote.refresh()
-        return True
 
     def _needed_torque(self, q, qd, qdd):
         """Return the torque of motions, (N, nv), without friction."""

@@ -72,7 +72,7 @@ class NativeControl:
         self._loop = NativeLoop(
             controller.host, guard.deference, wires, clock.simulated,
             1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
-        self._rows = Rows(self._loop, controller, output, clock, self._log)
+        self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.sent = self._lost = False
         self._errors = self._others = 0
 
@@ -118,7 +118,7 @@ class NativeControl:
     def update(self) -> None:
         """Read the results of the loop, and do what the loop leaves to Python."""
         loop, guard, controller = self._loop, self._guard, self._controller
-        loop.reset_watchdog()
+        loop.exchange.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
         answered = self._read_all()
         controller.check_time()
@@ -137,7 +137,7 @@ class NativeControl:
         if self._others != others and not answered:
             self._set_cause(OTHER_JOINTS)
         self._register_unknown()
-        loop.submit_changes()
+        loop.exchange.submit_changes()
 
     @property
     def coasting(self) -> bool:
@@ -159,7 +159,7 @@ class NativeControl:
         block = self._loop.block
         return {'torques withheld': str(block['withheld']),
                 'errors of the middleware': str(block['errors']),
-                'cycles not reported': str(self._loop.missed)}
+                'cycles not reported': str(self._loop.exchange.missed)}
 
     def _read_all(self) -> bool:
         """Read the cycles since the last call; return whether one of them answered a state."""
@@ -172,12 +172,12 @@ class NativeControl:
         """Stop commanding while the guard commands; then resume from its last torque."""
         if not self._lost:
             self._controller.lose()
-            self._loop.submit()
+            self._loop.exchange.submit()
             self._lost = True
         self._rows.coasting = True
         if not self._guard.commands:
             self._guard.resume_from_guard(self._controller)
-            self._loop.submit()
+            self._loop.exchange.submit()
             self._loop.block['lost'] = 0
             self._lost = False
 

@@ -22,8 +22,8 @@ class Rows:
 
     Parameters
     ----------
-    loop : Exchange
-        The loop.
+    exchange : Exchange
+        Exchange with the loop.
     controller : ArmController
         Controller of the arm; its memory becomes that of the last row.
     output : TorqueOutput
@@ -42,9 +42,9 @@ class Rows:
 
     """
 
-    def __init__(self, loop: Exchange, controller: ArmController, output: TorqueOutput,
+    def __init__(self, exchange: Exchange, controller: ArmController, output: TorqueOutput,
                  clock: ControllerClock, log: RcutilsLogger):
-        self._loop, self._controller, self._output = loop, controller, output
+        self._exchange, self._controller, self._output = exchange, controller, output
         self._clock, self._log = clock, log
         self._pause, self._resumes = (controller.host.place(f'acceptance.{name}')
                                       for name in ('pause', 'resumes'))
@@ -58,10 +58,10 @@ class Rows:
 
     def read_all(self) -> bool:
         """Read all new rows; return whether a state was answered."""
-        rows = self._loop.rows()
+        rows = self._exchange.rows()
         answered = [self._read(row) for row in rows]
         if rows:
-            self._loop.load_row(rows[-1])
+            self._exchange.load_row(rows[-1])
         return any(answered)
 
     def _read(self, row: Row) -> bool:
@@ -71,7 +71,7 @@ class Rows:
             return False
         answers = row.kind == FROM_STATE
         if sent and self._output.has_subscribers:
-            self._loop.load_row(row)
+            self._exchange.load_row(row)
             self._output.publish_telemetry(self._controller.sent,
                                            row.stamp if answers else self._stamp_of(row))
         self.coasting = row.kind == SILENT

@@ -67,7 +67,7 @@ class SharedControl:
             controller.host, controller.model.joint_names,
             values.shared_block or usual_name(controller.model.name), values.loop_patience)
         controller.host.most_segments = SEGMENT_ROWS
-        self._rows = Rows(self._loop, controller, output, clock, self._log)
+        self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.running = False
         self.lost = ''
         self._count, self._counted, self._attempt = -1, 0.0, 0.0
@@ -134,13 +134,13 @@ class SharedControl:
         if self.lost:
             self._resume()
             return
-        loop.reset_watchdog()
+        loop.exchange.reset_watchdog()
         self._rows.read_all()
         self._controller.check_time()
         if reason := self._interruption():
             self._lose(reason)
         else:
-            loop.submit_changes()
+            loop.exchange.submit_changes()
 
     def _interruption(self) -> str:
         """Return why the controller does not run the program of this node; empty if it does."""
@@ -179,7 +179,7 @@ class SharedControl:
 
     def summary(self) -> dict[str, str]:
         """Return error counts since the configuration, for diagnostics."""
-        return {'cycles not reported': str(self._loop.missed)}
+        return {'cycles not reported': str(self._loop.exchange.missed)}
 
 
 def open_shared(node: Node, controller: ArmController, output: TorqueOutput,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import ctypes
 import time
 
@@ -61,32 +61,48 @@ class Exchange:
         Words shared with the loop.
     code : Code
         Machine code with the function `swap`, see `Writer.swap`.
+    write_program : callable
+        Writes words and segments of a program, called with its place and its number.
+    wake_up : callable, optional
+        Ends a wait of the loop.
+    permission : array, optional
+        Becomes the memory of the permission in a row that is loaded.
 
     Attributes
     ----------
     block : Block
         Words shared with the loop.
+    number : int
+        Number of the newest program.
     missed : int
         Iterations that were overwritten before `rows` was called.
 
     """
 
-    def __init__(self, host: Host, block: Block, code: machine.Code):
+    def __init__(self, host: Host, block: Block, code: machine.Code,
+                 write_program: Callable[[int, int], None],
+                 wake_up: Callable[[], object] = lambda: None,
+                 permission: np.ndarray | None = None):
         self._host, self.block, self._code = host, block, code
+        self._write_program, self._wake_up = write_program, wake_up
+        self._permission = permission
         self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.address('swap'))
         self._kind_place = host.place('acceptance.kind')
-        self._read = self._begin = self._number = self.missed = 0
+        self._read = self._begin = self.number = self.missed = 0
 
-    def _open(self, ring: np.ndarray, programs: Sequence[np.ndarray] | np.ndarray) -> None:
+    def set_arrays(self, ring: np.ndarray, programs: Sequence[np.ndarray] | np.ndarray) -> None:
         """Set the ring, (rows, words), and the arrays of the programs."""
         self._ring, self._programs = ring, list(programs)
 
-    def _write_program(self, free: int, number: int) -> None:
-        """Write the words and the segments of a program."""
-        raise NotImplementedError
+    def begin(self) -> int:
+        """Give the program of the host to a loop whose rows so far do not count; see `put`."""
+        self.reset_watchdog()
+        self._read = self._begin = self.block['count']
+        return self.put()
 
-    def _wake_up(self) -> None:
-        """End a wait of the loop, if it waits."""
+    def reset_watchdog(self) -> None:
+        """Reset the watchdog of the loop, which stops motions if this process does not react."""
+        self.block.set_number('alive', time.monotonic())
 
     # --- programs ---------------------------------------------------------------------------
 
@@ -100,28 +116,29 @@ class Exchange:
             The loop does not react.
 
         """
-        number = self._put()
+        number = self.put()
         self._wake_up()
-        self._wait(number)
+        self.wait(number)
         self.refresh()
 
     def submit_changes(self) -> None:
         """Submit the program of the host if it has changed."""
         if self._programs[self.block['current']].tobytes() != self._host.bound.program.tobytes():
-            self._put()
+            self.put()
 
-    def _put(self) -> int:
+    def put(self) -> int:
+        """Make the program of the host the newest one; return its number."""
         block = self.block
         free = ({0, 1, 2} - {block['current'], block['using']}).pop()
         self._programs[free][:] = self._host.bound.program
-        self._number += 1
-        self._write_program(free, self._number)
+        self.number += 1
+        self._write_program(free, self.number)
         block['chosen'] = free
         self._swap(block.address)
-        return self._number
+        return self.number
 
-    def _wait(self, number: int) -> None:
-        """Wait until the loop has used a program."""
+    def wait(self, number: int) -> None:
+        """Wait until the loop has used a program; raises NativeLoopError if it does not."""
         end = time.monotonic() + _TIMEOUT
         while self.block['used'] < number:
             if time.monotonic() > end:
@@ -159,5 +176,7 @@ class Exchange:
             self.load_row(self.newest())
 
     def load_row(self, row: Row) -> None:
-        """Copy the memory of an iteration to the host."""
+        """Copy the memory of an iteration to the host, and that of the permission."""
         self._host.bound.memory[:] = row.memory
+        if self._permission is not None:
+            self._permission[:] = row.permission

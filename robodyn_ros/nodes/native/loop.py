@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import ctypes
-import time
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +19,7 @@ from robodyn_ros.control.steps import permission
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, PLACES, ROW
-from robodyn_ros.nodes.native.exchange import Exchange, Row
+from robodyn_ros.nodes.native.exchange import Exchange
 from robodyn_ros.nodes.native.layouts import Layouts
 from robodyn_ros.nodes.native.probe import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
@@ -55,12 +54,12 @@ class Wires:
         self.torque_message, self.order = torque_message, order
 
 
-class NativeLoop(Exchange):
+class NativeLoop:
     """
     Runs the cycle of an arm in a thread that needs no Python interpreter.
 
-    Between `start` and `stop` the memory of the host is a copy, see `load_row`; a change of its
-    program takes effect with the next `submit`.
+    Between `start` and `stop` the memory of the host is a copy; a change of its program takes
+    effect with the next `submit` of the exchange.
 
     Parameters
     ----------
@@ -79,8 +78,10 @@ class NativeLoop(Exchange):
 
     Attributes
     ----------
-    missed : int
-        Iterations that were overwritten before `rows` was called.
+    block : Block
+        Words shared with the thread.
+    exchange : Exchange
+        Programs to it, and rows from it.
 
     Raises
     ------
@@ -92,10 +93,10 @@ class NativeLoop(Exchange):
     def __init__(self, host: Host, deference: CommandPermission, wires: Wires, simulated: bool,
                  period: float, patience: float):
         check_platform()
-        self._deference, self._wires = deference, wires
+        self._host, self._deference, self._wires = host, deference, wires
         self._rcl = made = rcl.Rcl()
         self._probe(wires)
-        block = Block()
+        self.block = block = Block()
         d = host.made.dimensions
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
             ('state', State), ('memory', Memory), ('turn', permission.Turn),
@@ -103,7 +104,8 @@ class NativeLoop(Exchange):
         compiled = code.compiled({name: place for name, place in places.items()
                                   if not name.startswith('memory.')
                                   or name == 'memory.acceptance.kind'})
-        super().__init__(host, block, compiled)
+        self.exchange = Exchange(host, block, compiled, self._write_program, self._wake_up,
+                                 deference.values['memory'])
         block.set_functions(made.addresses)
         for name, function in deference.functions.items():
             block[name] = function.address
@@ -124,7 +126,7 @@ class NativeLoop(Exchange):
             block[name] = handle.pointer
         block['guard_states'] = (0 if wires.guard_states is None
                                  else wires.guard_states.handle.pointer)
-        self._thread = LoopThread('control loop', self._code, block, self.stop,
+        self._thread = LoopThread('control loop', compiled, block, self.stop,
                                   self._wake.trigger_guard_condition)
 
     def _probe(self, wires: Wires) -> None:
@@ -166,7 +168,7 @@ class NativeLoop(Exchange):
         ring = np.full((ROWS, width), -1, dtype=np.int64)
         block['ring'], block['ring_rows'] = ring.ctypes.data, ROWS
         block['ring_bytes'] = ring.strides[0]
-        self._open(ring, self._programs)
+        self.exchange.set_arrays(ring, self._programs)
         self._unknown = np.zeros(_CAPACITY, dtype=np.uint8)
         block['unknown'], block['unknown_bytes'] = self._unknown.ctypes.data, _CAPACITY
         self._layouts = Layouts(block)
@@ -223,13 +225,11 @@ class NativeLoop(Exchange):
         block['unknown_length'] = block['failures'] = 0
         block['heartbeat_phase'], block['guard_subscribed'] = -1, guard_subscribed
         block.set_number('due', np.inf)
-        self.reset_watchdog()
-        self._read = self._begin = block['count']
-        self._put()
+        self.exchange.begin()
         wires = self._wires
         self._thread.start(wires.node, wires.states, wires.guard_states, wires.torques,
                            wires.heartbeats)
-        host.remote = self
+        host.remote = self.exchange
         return self._thread.native_id
 
     def stop(self) -> None:
@@ -249,10 +249,6 @@ class NativeLoop(Exchange):
         self._owned = []
         self._wake.destroy_when_not_in_use()
 
-    def reset_watchdog(self) -> None:
-        """Reset the watchdog of the loop, which stops motions if Python does not react."""
-        self.block.set_number('alive', time.monotonic())
-
     # --- exchange ---------------------------------------------------------------------------
 
     def _wake_up(self) -> None:
@@ -263,11 +259,6 @@ class NativeLoop(Exchange):
         place = PLACES[f'number{free}']
         self.block.words[place:place + 4] = (number, self._programs[free].ctypes.data,
                                              segments.ctypes.data, len(segments))
-
-    def load_row(self, row: Row) -> None:
-        """Copy the memory of an iteration to the host."""
-        super().load_row(row)
-        self._deference.values['memory'][:] = row.permission
 
     def unknown_message(self) -> bytes | None:
         """Return a message of a layout that is not registered, once; None without one."""

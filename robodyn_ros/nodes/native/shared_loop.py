@@ -8,7 +8,6 @@ import mmap
 import os
 from pathlib import Path
 import struct
-import time
 
 from llvmlite import ir
 import numpy as np
@@ -36,7 +35,7 @@ _DIFFERENT = {
 }
 
 
-class SharedLoop(Exchange):
+class SharedLoop:
     """
     The cycle of an arm in a controller of ros2_control, which this process owns.
 
@@ -64,7 +63,9 @@ class SharedLoop(Exchange):
         w = writer.Writer(module, 'swap', PLACES)
         w.swap()
         w.b.ret_void()
-        super().__init__(host, Block(PLACES), writer.compiled(str(module)))
+        self._host = host
+        self.exchange = Exchange(host, Block(PLACES), writer.compiled(str(module)),
+                                 self._write_program)
         self._layout = SharedLayout.of(host.made, joint_names)
         self._path, self._name, self._patience = _FOLDER / name.lstrip('/'), name, patience
         self._joints = tuple(joint_names)
@@ -72,6 +73,11 @@ class SharedLoop(Exchange):
         self._memory: mmap.mmap | None = None
         self._session = self._handover = 0
         self._kept: list = [None] * 3
+
+    @property
+    def block(self) -> Block:
+        """Words shared with the controller; those of no controller while none is attached."""
+        return self.exchange.block
 
     # --- the block --------------------------------------------------------------------------
 
@@ -129,15 +135,15 @@ class SharedLoop(Exchange):
             rows = data[begin:begin + count * distance].reshape(count, distance)
             return rows[:, :8 * length].view(kind)
 
-        self.block = Block(PLACES, data[:8 * len(WORDS)].view(np.int64))
+        self.exchange.block = Block(PLACES, data[:8 * len(WORDS)].view(np.int64))
         width = layout.row_bytes
         self._tables = part(layout.segments, 3, layout.segments_bytes,
                             SEGMENT_ROWS * layout.segment, np.float64)
         self._given = part(layout.handover, 1, 8 * layout.sizes['memory'],
                            layout.sizes['memory'], np.float64)[0]
-        self._open(part(layout.ring, RING_ROWS, width, width // 8, np.int64),
-                   part(layout.programs, 3, layout.program_bytes, layout.sizes['program'],
-                        np.float64))
+        self.exchange.set_arrays(
+            part(layout.ring, RING_ROWS, width, width // 8, np.int64),
+            part(layout.programs, 3, layout.program_bytes, layout.sizes['program'], np.float64))
         self._kept = [None] * 3
 
     def _check(self, head: dict[str, int], about: str) -> None:
@@ -163,9 +169,10 @@ class SharedLoop(Exchange):
     def close(self) -> None:
         """Leave the block to another owner; the controller goes on."""
         self._host.remote = None
-        self.block = Block(PLACES)
-        self._tables = self._given = self._ring = np.zeros(0)
-        self._programs, self._memory = [], None
+        self.exchange.block = Block(PLACES)
+        self._tables = self._given = np.zeros(0)
+        self.exchange.set_arrays(np.zeros(0), [])
+        self._memory = None
         if self._file >= 0:
             with suppress(OSError):
                 os.close(self._file)
@@ -191,7 +198,7 @@ class SharedLoop(Exchange):
     @property
     def owned(self) -> bool:
         """Whether the controller runs the program of this owner."""
-        return (self._host.remote is self and not self.problem
+        return (self._host.remote is self.exchange and not self.problem
                 and self.session == self._session)
 
     def hand_over(self) -> None:
@@ -206,24 +213,18 @@ class SharedLoop(Exchange):
         """
         block = self.block
         numbers = [[block[f'{name}{k}'] for k in range(3)] for name in ('number', 'handover')]
-        self._number = max(self._number, block['used'], *numbers[0])
+        self.exchange.number = max(self.exchange.number, block['used'], *numbers[0])
         self._handover, self._session = 1 + max(numbers[1]), block['session']
         self._given[:] = self._host.bound.memory
         block.set_number('patience', self._patience)
-        self.reset_watchdog()
-        self._read = self._begin = block['count']
-        self._wait(self._put())
-        self._host.remote = self
+        self.exchange.wait(self.exchange.begin())
+        self._host.remote = self.exchange
 
     def release(self) -> None:
         """Copy the memory of the controller to the host, which runs nothing any more."""
-        if self._host.remote is self:
+        if self._host.remote is self.exchange:
             self._host.remote = None
-            self.refresh()
-
-    def reset_watchdog(self) -> None:
-        """Reset the watchdog of the controller, which stops motions without an owner."""
-        self.block.set_number('alive', time.monotonic())
+            self.exchange.refresh()
 
     def _write_program(self, free: int, number: int) -> None:
         segments = self._host.bound.segments
@@ -236,7 +237,7 @@ class SharedLoop(Exchange):
 
     def state(self) -> tuple[Row, np.ndarray, np.ndarray, np.ndarray]:
         """Return the newest row, with position, velocity and torque in it, (nv,) each."""
-        row, n = self.newest(), len(self._joints)
+        row, n = self.exchange.newest(), len(self._joints)
         q, qd, sent = (row.memory[begin:begin + n] for begin in map(
             self._host.place, ('q', 'qd', 'sent')))
         return row, q, qd, sent

@@ -158,6 +158,7 @@ def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot
                     'silence')
         arm = Wire(probe)
         probe.until(lambda: figures(reports).get('mode') == 'hold', 'the hold')
+        probe.until(lambda: np.abs(arm.qd).max() < 1e-3, 'rest')
         arm.catch_up()
         held = arm.q
         probe.spin_for(1.0)
@@ -240,6 +241,7 @@ class Failing(own_law.Integrating):
                                    'spring broke (law_that_fails.py, line 7, in terms)')
         probe.until(lambda: figures(reports).get('law') == 'computed_torque', 'the built-in law')
         arm = Wire(probe)
+        probe.until(lambda: np.abs(arm.qd).max() < 1e-3, 'rest')
         arm.catch_up()
         held = arm.q
         assert probe.call(Trigger, f'{NODE}/reset_fault').success

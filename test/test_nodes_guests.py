@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, simulator, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, RATE, simulator, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from fake_arm import fake_controller, FakeArm, START  # noqa: E402
 from lqr import command, regulator  # noqa: E402
@@ -158,7 +158,7 @@ def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot
                     'silence')
         arm = Wire(probe)
         probe.until(lambda: figures(reports).get('mode') == 'hold', 'the hold')
-        probe.until(lambda: np.abs(arm.qd).max() < 1e-3, 'rest')
+        probe.until(lambda: len(arm.states) > RATE and arm.moved(seconds=0.5) < 2e-4, 'the rest')
         arm.catch_up()
         held = arm.q
         probe.spin_for(1.0)
@@ -241,7 +241,7 @@ class Failing(own_law.Integrating):
                                    'spring broke (law_that_fails.py, line 7, in terms)')
         probe.until(lambda: figures(reports).get('law') == 'computed_torque', 'the built-in law')
         arm = Wire(probe)
-        probe.until(lambda: np.abs(arm.qd).max() < 1e-3, 'rest')
+        probe.until(lambda: len(arm.states) > RATE and arm.moved(seconds=0.5) < 2e-4, 'the rest')
         arm.catch_up()
         held = arm.q
         assert probe.call(Trigger, f'{NODE}/reset_fault').success

@@ -173,7 +173,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, unmet
         if self._other_commanders.problem:
             return DiagnosticStatus.WARN, self._other_commanders.problem
-        return DiagnosticStatus.OK, controller.mode.value
+        paused = ', paused' if controller.path_speed.paused else ''
+        return DiagnosticStatus.OK, controller.mode.value + paused
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
@@ -184,6 +185,7 @@ class ControllerReport:
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
+            'speed along the path': controller.path_speed.text,
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',

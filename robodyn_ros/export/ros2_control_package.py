@@ -16,6 +16,7 @@ _TEMPLATES = Path(__file__).parent / 'ros2_control'
 _PLACES = {  # of each template in the package
     'package.xml': 'package.xml', 'CMakeLists.txt': 'CMakeLists.txt', 'plugin.xml': 'plugin.xml',
     'README.md': 'README.md', 'controllers.yaml': 'config/controllers.yaml',
+    'controller.launch': 'launch/controller.launch.py',
     **{name: f'src/{name}' for name in (
         'controller.hpp', 'controller.cpp', 'cycle_loop.hpp', 'cycle_loop.cpp',
         'fault_text.hpp', 'fault_text.cpp', 'shared_block.hpp', 'shared_block.cpp')}}

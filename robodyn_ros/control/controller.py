@@ -12,7 +12,7 @@ from typing import cast, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.activation_checks import check_effort
+from robodyn_ros.control.activation_checks import check_effort, joint_values
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.observation import ContactObserver
@@ -195,8 +195,13 @@ class ArmController:
 
         """
         state = self._state
-        state.q[:], state.qd[:] = q, qd
-        state.effort[:] = np.nan if effort is None else effort
+        try:
+            state.q[:], state.qd[:] = q, qd
+            state.effort[:] = np.nan if effort is None else effort
+        except (TypeError, ValueError):
+            for row in (('position', q), ('velocity', qd), ('effort', effort)):
+                joint_values(self.model.joint_names, *row)
+            raise
         return self.host.run(FROM_STATE, now), self.verdict
 
     def receive(self, arrival: float, stamp: float, clock: float, permitted: bool = True
@@ -316,7 +321,7 @@ class ArmController:
         Raises
         ------
         StateError
-            The state is not finite, or a joint is outside its limits, naming it.
+            The state is not one number a joint, is not finite, or a joint is outside its limits.
 
         """
         self.check_state(q, qd)
@@ -382,7 +387,7 @@ class ArmController:
 
     def stop(self, message: str) -> None:
         """Decelerate from the present motion, then hold, by the built-in law; never raises."""
-        self._requests.rest(message, disables=2.0)
+        self._requests.stop(message)
 
     def come_to_rest(self, message: str) -> None:
         """Decelerate and hold with the law that is at work; never raises."""
@@ -520,6 +525,7 @@ class ArmController:
     sent = _reported(Status.sent)
     effort_limit = _reported(Status.effort_limit)
     feedback_part = _reported(Status.feedback_part)
+    frequency_part = _reported(Status.frequency_part)
     unstable_gains = _reported(Status.unstable_gains)
     missing_rotors = _reported(Status.missing_rotors)
     gains_not_borne = _reported(Status.gains_not_borne)

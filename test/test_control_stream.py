@@ -178,6 +178,9 @@ def test_messages_that_say_nothing_are_refused():
         made.control.stream.add(made.loop.now, ['elbow'], [TrajectoryPoint([0.0])])
     with pytest.raises(TrajectoryError, match='finite'):
         made.send(np.full(7, np.nan))
+    with pytest.raises(TrajectoryError, match='300 points'):
+        made.control.stream.add(made.loop.now, NAMES, [
+            TrajectoryPoint(BENT, (), (), (), 0.1 * k) for k in range(300)])
     with pytest.raises(ParameterError, match='stream.jerk_limit'):
         Streamed(**{'stream.jerk_limit': (1.0, 2.0)})
 

@@ -290,8 +290,8 @@ class StreamSettings:
 
     mode: str = parameter(
         'auto', 'Messages on ~/joint_trajectory that are targets of a stream, not trajectories of '
-        'their own. auto: those that end within stream.horizon while the one before is under way, '
-        'single points of at most 0.1 s, and those that end in motion. always, never: all, none.',
+        'their own. auto: those that end within stream.horizon while one before is under way, '
+        'single points of at most 0.06 s, and those that end in motion. always, never: all, none.',
         choices=STREAM_MODES)
     horizon: float = parameter(
         0.5, 'Longest message that auto takes for a part of a stream.', 's', 0.0, 10.0)

@@ -19,7 +19,7 @@ from robodyn_ros.control.settings import StreamSettings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.stream_limits import stream_limits
 from robodyn_ros.control.trajectory_table import Paths
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import StateError, TrajectoryError
 from robodyn_ros.trajectory import (
     arrange_points, Tolerances, Trajectory, TrajectoryPoint, unwrap_continuous)
 from robodyn_ros.trajectory.streaming import MotionLimits, StreamMotion, StreamTiming, Targets
@@ -28,6 +28,7 @@ _LEADS = 0.0, 0.04   # s until a motion begins, per attempt
 _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _ROUNDING = 1e-6     # rad or m
+_MOST_POINTS = 200   # of a message
 
 
 class Stream:
@@ -190,6 +191,10 @@ class Stream:
 
     def _arranged(self, joint_names, points):
         """Return times, positions or None, and velocities or None, in the model's order."""
+        if len(points) > _MOST_POINTS:
+            raise TrajectoryError(f'a message of a stream has {len(points)} points, more than '
+                                  f'{_MOST_POINTS}; send it in parts', value=len(points),
+                                  limit=_MOST_POINTS)
         names, held = self._arm.model.joint_names, None
         if self._arm.design.settings.allow_partial_joints_goal:
             held = self._last_q

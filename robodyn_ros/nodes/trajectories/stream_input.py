@@ -18,7 +18,8 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes.conversions import seconds, trajectory_points
 
 STREAM = 'stream'  # frame_id of a message that belongs to a stream in any case
-_SHORT = 0.1       # s, time of a single point that is a stream from the start
+_SHORT = 0.06      # s, time of a single point that is a stream from the start
+_LATE = 1.5        # times the duration of a message, until which the next one belongs to it
 _LOG = 1.0         # s between two log lines of a kind
 
 
@@ -50,7 +51,7 @@ class StreamInput:
         self._now, self._wall = now, wall
         self.refused = 0
         self._source: Any = None
-        self._under_way = -1.0  # law time until which the last other trajectory may last
+        self._under_way = -1.0  # law time until which a short message belongs to the last one
         self._next_log: dict[str, float] = {}
 
     @property
@@ -71,10 +72,9 @@ class StreamInput:
         if max(ends, duration) > self._settings.horizon:
             self._under_way = -1.0
             return False
-        under_way, self._under_way = now < self._under_way, now + max(ends, 0.0)
-        return (self._controller.stream.active or (under_way and self._controller.following)
-                or any(abs(v) > 0.0 for v in last.velocities)
-                or (len(points) == 1 and duration <= _SHORT))
+        under_way, self._under_way = now < self._under_way, now + _LATE * max(ends, 0.0)
+        return (self._controller.stream.active or under_way or any(
+            abs(v) > 0.0 for v in last.velocities) or (len(points) == 1 and duration <= _SHORT))
 
     def take(self, message: JointTrajectory, age: float = 0.0, source: Any = None) -> None:
         """

@@ -21,7 +21,9 @@ from robodyn_ros.trajectory.streaming.smooth_curve import SmoothCurve
 from robodyn_ros.trajectory.streaming.targets import CUTOFF, Targets
 from robodyn_ros.trajectory.streaming.timing import StreamTiming
 
-_LONGER, _LONGEST = 1.5, 3.0  # factor from one time of joining to the next, and s at most
+_LONGER = 1.25, 4.0          # factors from one time of joining to the next, least and largest,
+_LONGEST = 3.0               # and s at most
+_NEARLY = 3.0                # times a limit, from which a longer stop makes no difference
 _STEP, _SAMPLES = 0.01, 400  # s between checks of a motion, and how many at most
 _SHORTEST_STOP = 0.08        # s
 _STOP = 0.7                  # part of the limits of acceleration and jerk that a stop uses
@@ -99,6 +101,7 @@ class StreamMotion:
     def __init__(self, limits: MotionLimits):
         self.limits, self.slowed = limits, False
         self._arrival = -np.inf  # time at which the last motion joins the targets
+        self._excess = 0.0  # of the last one checked
 
     def plan(self, start: Reference, moment: float, targets: Targets, timing: StreamTiming,
              extrapolated: float = 0.0) -> Trajectory | None:
@@ -130,30 +133,29 @@ class StreamMotion:
             if planned is not None:
                 self.slowed, self._arrival = False, -np.inf
                 return planned
-        first = max(timing.spacing, timing.smoothing, _LEAST)
-        remaining = self._arrival - moment
-        lengths = [first]
-        while lengths[-1] < _LONGEST:
-            lengths.append(_LONGER * lengths[-1])
-        if lengths[0] < remaining < lengths[-1]:
-            lengths = sorted([*lengths, remaining])
+        first, remaining = max(timing.spacing, timing.smoothing, _LEAST), self._arrival - moment
         for rests in (False, True):
-            for length in lengths:
+            length = first
+            while length < _LONGEST:
                 planned = self._checked(*self._joining(start, moment, targets, timing, length,
                                                        extrapolated, rests))
                 if planned is not None:
                     self.slowed, self._arrival = True, moment + length
                     return planned
+                # jerk is proportional to 1 / length^3
+                longer = length * min(max(self._excess ** (1.0 / 3.0), _LONGER[0]), _LONGER[1])
+                length = remaining if length < remaining < longer else longer
         return None
 
     def _checked(self, times, *states) -> Trajectory | None:
         """Return the motion through states at times, then to rest; None beyond a limit."""
         coefficients, last = quintic_segments(times, *states), [x[-1] for x in states]
-        for stop_factor in (1.0, 2.0):
-            whole = with_stop(times, coefficients, last, self.limits, stop_factor)
-            if self.limits.excess(*whole) <= 1.0:
-                return trajectory(*whole)
-        return None
+        whole = with_stop(times, coefficients, last, self.limits)
+        self._excess = self.limits.excess(*whole)
+        if 1.0 < self._excess < _NEARLY:  # maybe because of the stop
+            whole = with_stop(times, coefficients, last, self.limits, 2.0)
+            self._excess = self.limits.excess(*whole)
+        return trajectory(*whole) if self._excess <= 1.0 else None
 
     def _tracking(self, start, moment, targets, timing, factor, extrapolated):
         """Return times from the moment on, and states there, of the curve from the start."""

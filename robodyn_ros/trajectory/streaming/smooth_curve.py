@@ -37,11 +37,11 @@ class SmoothCurve:
 
     """
 
-    def __init__(self, times, q, qd, spacing: float, cutoff: float,
+    def __init__(self, times, q, qd, spacing: float | np.ndarray, cutoff: float,
                  start: Reference | None = None):
-        spacing = np.broadcast_to(spacing, times.shape)
+        spacings = np.broadcast_to(np.asarray(spacing, dtype=float), times.shape)
         self._begin = times[0] if start is None else 0.0
-        self._scale = scale = max(times[-1] - self._begin, spacing[0], 1e-6)
+        self._scale = scale = max(times[-1] - self._begin, spacings[0], 1e-6)
         t = (times - self._begin) / self._scale
         known = np.isfinite(qd).all(axis=1)
         self._t, self._u = t, t[known]
@@ -49,10 +49,10 @@ class SmoothCurve:
         self._parabola = np.zeros((_ORDER, q.shape[1])) if start is None else np.stack(
             [start.q, scale * start.qd, 0.5 * scale ** 2 * start.qdd])
         n = t.size + self._u.size
-        noise = cutoff ** (2 * _ORDER) / (spacing * scale ** 5)
+        noise = cutoff ** (2 * _ORDER) / (spacings * scale ** 5)
         kernel = np.block([[_kernel(t, t), _kernel_du(t, self._u)],
                            [_kernel_du(t, self._u).T, _kernel_dtdu(self._u, self._u)]])
-        weights = np.concatenate([noise, (noise * (scale / spacing) ** 2)[known]]) + _LEAST
+        weights = np.concatenate([noise, (noise * (scale / spacings) ** 2)[known]]) + _LEAST
         powers = np.vstack([_powers(t, 0, self._order), _powers(self._u, 1, self._order)])
         system = np.zeros((n + self._order, n + self._order))
         system[:n, :n] = kernel

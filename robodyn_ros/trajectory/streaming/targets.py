@@ -16,7 +16,7 @@ _SAME = 1e-6     # s, between two targets that count as one
 _CLOSEST = 1e-3  # s, least spacing
 CUTOFF = 0.5    # of the spacing, or of the smoothing: time constant of the smooth curve
 _BEFORE = 4.0    # of them, for which targets before a time count for the curve there,
-_FEWEST, _MOST = 6, 40  # and their least and largest number
+_FEWEST = 6      # and their least number
 
 
 class Targets:
@@ -107,7 +107,7 @@ class Targets:
         spacing = max(spacing, _CLOSEST)
         cutoff = CUTOFF * max(spacing, smoothing)
         begin = int(np.searchsorted(self.times, times[0] - _BEFORE * max(spacing, smoothing)))
-        begin = max(min(begin, self.times.size - _FEWEST), self.times.size - _MOST, 0)
+        begin = max(min(begin, self.times.size - _FEWEST), 0)
         curve = SmoothCurve(self.times[begin:], self.q[begin:], self.qd[begin:], spacing, cutoff)
         last = self.last + extrapolated
         q, qd, qdd = curve.states(np.minimum(times, last))

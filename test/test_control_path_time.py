@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import Mode
 from robodyn_ros.control.steps import path_time
-from robodyn_ros.exceptions import ArgumentError, StateError
+from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
 from robodyn_ros.trajectory import TrajectoryPoint
 from steps import doubles
 
@@ -243,3 +243,19 @@ def test_bounds_of_the_change_leave_a_tenth_of_the_torque():
     assert (low, high) == pytest.approx((-2.0, 7.0))
     assert bounds([9.5, 0.0], [1.0, 0.0])[1] == 0.0
     assert SimpleNamespace(x=bounds([0.0, 0.0], [0.0, 0.0])[0]).x < -1e6
+
+
+def test_a_trajectory_with_too_much_torque_is_slowed_down_if_allowed():
+    zero = np.zeros(7)
+    goal = BENT + (0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    def duration(seconds, **gains):
+        loop = arm(gains={'effort_margin': 0.36, **gains})
+        loop.run(0.1)
+        return loop.control.follow(loop.now, loop.plant.model.joint_names,
+                                   [TrajectoryPoint(goal, zero, zero, (), seconds)])
+
+    with pytest.raises(TrajectoryError, match='would need'):
+        duration(0.7)
+    assert 0.7 < duration(0.7, slow_down=True) < 2.0
+    assert duration(3.0, slow_down=True) == pytest.approx(3.0)

@@ -30,12 +30,13 @@ ARROWS = {
     'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
+    'client': {'exceptions', 'nodes'},
     'cli': LIBRARY | {'', 'export', 'nodes', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,
 }
 NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}
-ROS_PARTS = {'nodes'}
+ROS_PARTS = {'nodes', 'client'}
 ROS_SUFFIXES = ('_msgs', '_srvs', '_interfaces')
 ROS_PACKAGES = {'rclpy', 'launch', 'launch_ros', 'ament_index_python'}
 

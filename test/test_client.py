@@ -53,6 +53,27 @@ def test_a_chunk_is_followed(arm):
     wait_until(lambda: np.abs(arm.state.reference - steps[-1]).max() < 1e-3, 'the last target')
 
 
+def test_a_motion_is_slowed_down_paused_and_resumed(arm):
+    arm.move(HOME)
+    arm.speed(0.5)
+    arm.stream([HOME + 0.3], dt=1.0)
+    wait_until(lambda: np.abs(arm.state.reference - HOME).max() > 0.02, 'motion')
+    arm.pause()
+    wait_until(lambda: _rests(arm), 'rest')
+    at = arm.state.reference
+    assert 0.02 < at[0] - HOME[0] < 0.28
+    arm.resume()
+    arm.speed(1.0)
+    wait_until(lambda: np.abs(arm.state.reference - HOME - 0.3).max() < 1e-3, 'the goal')
+    arm.move(HOME)
+
+
+def _rests(arm):
+    before = arm.state
+    wait_until(lambda: arm.state.stamp > before.stamp + 0.1, 'later states')
+    return np.abs(arm.state.reference - before.reference).max() < 1e-6
+
+
 def test_float_and_hold(arm):
     arm.float()
     wait_until(lambda: arm.diagnostics.get('mode') == 'gravity_compensation', 'float')

@@ -30,7 +30,7 @@ ARROWS = {
     'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'client': {'exceptions', 'nodes'},
+    'client': {'control', 'exceptions', 'nodes'},
     'cli': LIBRARY | {'', 'export', 'nodes', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,

@@ -20,6 +20,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
@@ -254,7 +255,8 @@ class Arm:
                 raise TrajectoryError(f'the controller refused: {now.get("last refusal")}')
             if fault := now.get('fault'):
                 raise StateError(f'the controller has a fault: {fault}')
-            if elapsed > duration + _LATE:
+            # at a lower speed, or paused, it is still on its way
+            if elapsed > duration + _LATE and now.get('mode') != Mode.TRACK.value:
                 end = self._next_diagnostics().get('last motion') or 'see its log'
                 raise StateError(f'the motion has ended elsewhere: {end}')
             self._wait(lambda: False, 0.01)

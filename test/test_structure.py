@@ -27,6 +27,7 @@ ARROWS = {
     'identification': PHYSICS,
     'export': PHYSICS | {'', 'control'},
     'teaching': PHYSICS | {'trajectory'},
+    'gym': LIBRARY,
     'trajectory': FOUNDATION,
     'safety': FOUNDATION,
     'view': PHYSICS | {'trajectory'},

@@ -30,7 +30,7 @@ ARROWS = {
     'gym': LIBRARY,
     'trajectory': FOUNDATION,
     'safety': FOUNDATION,
-    'view': PHYSICS | {'trajectory'},
+    'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
     'client': {'control', 'exceptions', 'nodes'},
     'cli': LIBRARY | {'', 'export', 'nodes', 'teaching', 'view'},

@@ -30,6 +30,7 @@ from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.motions import Motions, StartState
+from robodyn_ros.control.path_speed import PathSpeed
 from robodyn_ros.control.program_writer import write_constants, write_gains
 from robodyn_ros.control.readiness import check_activation
 from robodyn_ros.control.requests import Requests
@@ -38,6 +39,7 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law, modes
+from robodyn_ros.control.stream import Stream
 from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
@@ -89,6 +91,10 @@ class ArmController:
         Reflected torque of another arm.
     observation : ContactObserver
         External torque and collisions.
+    path_speed : PathSpeed
+        Scaling and pause of motions.
+    stream : Stream
+        Targets that arrive at any rate.
     reference : Reference
         Present reference of the joints.
     terms : (12, nv) array
@@ -125,6 +131,8 @@ class ArmController:
         self.status = status = Status(arm, paths)
         self._requests = Requests(arm, status)
         self._motions = Motions(arm, status, paths, self._requests)
+        self.path_speed = PathSpeed(arm, status)
+        self.stream = Stream(arm, status, paths, self._motions)
         self._inputs = inputs = ExternalInputs(arm, status)
         self.wrenches, self.target = inputs.wrenches, inputs.target
         self.reflection = inputs.reflection
@@ -318,6 +326,7 @@ class ArmController:
         """
         self.check_state(q, qd)
         self._inputs.clear()
+        self.path_speed.release()
         p = self._p
         p.motion.floats[()] = self.settings.mode == Mode.FLOAT.value
         p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.mode, external_law.NONE)

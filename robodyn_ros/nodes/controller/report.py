@@ -74,7 +74,7 @@ class ControllerReport:
                 log.error(f'fault: {text}')
             elif text and controller.aborted:
                 log.warning(f'motion aborted: {text}')
-            elif text:
+            elif text and not controller.stream.moves:
                 log.info(text)
         self._log_velocities()
         trajectory, _ = controller.trajectory
@@ -173,7 +173,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, unmet
         if self._other_commanders.problem:
             return DiagnosticStatus.WARN, self._other_commanders.problem
-        return DiagnosticStatus.OK, controller.mode.value
+        paused = ', paused' if controller.path_speed.paused else ''
+        return DiagnosticStatus.OK, controller.mode.value + paused
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
@@ -184,6 +185,9 @@ class ControllerReport:
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
+            'speed along the path': controller.path_speed.text,
+            'stream': controller.stream.summary,
+            'targets refused': str(self._trajectories.streams.refused),
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',

@@ -308,7 +308,7 @@ class StreamSettings:
         'rad or m', 1e-3, 100.0)
     overrun: str = parameter(
         'extrapolate', 'Motion when targets are late: extrapolate, for a period, at most 0.1 s, '
-        'and come to rest; or stop at once.', choices=OVERRUNS)
+        'then come to rest; or stop: come to rest at once.', choices=OVERRUNS)
     max_delay: float = parameter(
         1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
         's', 0.0, 60.0)

@@ -124,16 +124,17 @@ class Stream:
         self.poll(arrival)
         require_free(status)
         require_inside(status, 'a stream of targets')
-        self._latest = arrival
         if not self.active:
             self._restart(arrival)
-            self.active = True
         times, q, qd = self._arranged(joint_names, points)
+        self._latest, self.active = arrival, True
         self.received += 1
         if self.blocked:
             return
         zero = self._timing.add(arrival, stamp, times.tolist())
         times = times + zero
+        if qd is not None:
+            qd = np.clip(qd, -model.velocity_limit, model.velocity_limit)
         if q is None:
             q = self._integrated(times, qd)
         else:
@@ -264,9 +265,13 @@ class Stream:
         start = self._motions.start_state(lead)
         motion.limits = replace(motion.limits, needed=self._motions.needed_torque)
         period = timing.period or timing.spacing
-        trajectory = motion.plan(
-            start.reference, start.moment, self._targets, timing,
-            min(period, _EXTRAPOLATED) if self._settings.overrun == 'extrapolate' else 0.0)
+        with np.errstate(all='ignore'):
+            try:
+                trajectory = motion.plan(
+                    start.reference, start.moment, self._targets, timing,
+                    min(period, _EXTRAPOLATED) if self._settings.overrun == 'extrapolate' else 0.0)
+            except np.linalg.LinAlgError:  # targets that no curve goes through
+                trajectory = None
         if trajectory is None:
             if self._paths.following:
                 return False

@@ -11,7 +11,7 @@ from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.configuration_publisher import ConfigurationPublisher

@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
-from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck

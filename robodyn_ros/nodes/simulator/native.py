@@ -6,8 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
+from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import configure_thread, reset_priority
 

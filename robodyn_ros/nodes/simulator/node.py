@@ -26,7 +26,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.native.plant_loop import PlantWires
@@ -247,7 +247,7 @@ class SimulatorNode(Node):
         Parameters
         ----------
         source : str
-            One of `plant_block.INPUTS`.
+            One of `plant_code.INPUTS`.
         data : bytes
             The message.
 

@@ -21,7 +21,6 @@ from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
-from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.controller.report import ControllerReport
 from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
 from robodyn_ros.nodes.controller.shutdown import Shutdown
@@ -143,14 +142,13 @@ class Components:
         self.trajectories = TrajectoryInterfaces(
             node, self.controller, self.states, values, clock.law_time, clock.wall)
         self.inputs = Inputs(node, self.controller, clock.law_time)
-        self._estimate = PayloadEstimate(node, self.controller)
 
     def destroy(self) -> None:
         """Close the topics."""
         self.controller.close()
         self.cycle.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
-                     self._estimate, self._configuration, self.report):
+                     self._configuration, self.report):
             part.destroy()
 
     def _periodic(self) -> PeriodicTasks:
@@ -159,8 +157,8 @@ class Components:
             self.report, self._output, self.guard, self.other_commanders)
         return PeriodicTasks([
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON),
-            (guard.update_subscribers, _SELDOM), (output.update_subscribers, _SELDOM),
-            (self._configuration.publish, _SELDOM), (self._estimate.publish, _SELDOM),
+            (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
+            (self._configuration.publish, _SELDOM),
             (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
 
 

@@ -63,8 +63,7 @@ class Telemetry:
         controller = self._controller
         return (
             _Topic('~/reference', JointState, _DEPTH, self._reference),
-            *(_Topic(f'~/torque_terms/{term.name.lower()}', JointState, _DEPTH,
-                     lambda stamp, _, term=term: self._efforts(stamp, controller.terms[term]))
+            *(_Topic(f'~/torque_terms/{term.name.lower()}', JointState, _DEPTH, self._term(term))
               for term in Term),
             _Topic('~/external_torque', JointState, _DEPTH,
                    lambda stamp, _: self._efforts(stamp, controller.observation.torque)),
@@ -121,6 +120,9 @@ class Telemetry:
         writer.position[:], writer.velocity[:] = reference.q, reference.qd
         writer.effort[:] = torque
         return writer.write(stamp)
+
+    def _term(self, term: Term) -> Callable[[int, np.ndarray], bytes]:
+        return lambda stamp, _: self._efforts(stamp, self._controller.terms[term])
 
     def _efforts(self, stamp: int, effort: np.ndarray) -> bytes:
         self._effort.effort[:] = effort

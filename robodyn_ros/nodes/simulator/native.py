@@ -10,6 +10,7 @@ from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
 from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import configure_thread, reset_priority
+from robodyn_ros.nodes.simulator.inputs import QUEUE
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.simulator.node import SimulatorNode
@@ -28,8 +29,6 @@ class NativeSimulation:
     ----------
     node : SimulatorNode
         The simulator.
-    wires : PlantWires
-        Its subscriptions and publishers.
 
     Raises
     ------
@@ -38,10 +37,10 @@ class NativeSimulation:
 
     """
 
-    def __init__(self, node: SimulatorNode, wires: PlantWires):
-        self._node = node
-        self._loop = PlantLoop(wires, node.plant.model.joint_names, node.commands.command_joints)
-        self._problem = self._loop.set_plant(node.plant, node.commands.torque)
+    def __init__(self, node: SimulatorNode):
+        self._node, plant = node, node.arm.plant
+        self._loop = PlantLoop(_wires(node), plant.model.joint_names, node.commands.command_joints)
+        self._problem = self._loop.set_plant(plant, node.commands.torque)
         self._released = self._silences = self._errors = 0
         self._unreadable = -_UNREADABLE
 
@@ -53,10 +52,10 @@ class NativeSimulation:
     @property
     def reason(self) -> str:
         """Return why Python makes the steps at present; empty if the loop can run."""
-        node = self._node
-        return ('sensors are not ideal' if not node.measurement.sensors.ideal else
-                'faults are active' if not node.measurement.nominal else
-                'a wrench is applied' if not node.pushes.idle else
+        arm = self._node.arm
+        return ('sensors are not ideal' if not arm.measurement.sensors.ideal else
+                'faults are active' if not arm.measurement.nominal else
+                'a wrench is applied' if not arm.pushes.idle else
                 'messages arrive that machine code cannot read'
                 if time.monotonic() - self._unreadable < _UNREADABLE else self._problem)
 
@@ -68,10 +67,10 @@ class NativeSimulation:
                 return True
             self.stop()
             return False
-        node = self._node
-        if self.reason or node.plant.time >= node.measurement.quiet_until:
+        plant = self._node.arm.plant
+        if self.reason or plant.time >= self._node.arm.measurement.quiet_until:
             return False
-        self._problem = self._loop.set_plant(node.plant, node.commands.torque)
+        self._problem = self._loop.set_plant(plant, self._node.commands.torque)
         if not self._problem:
             try:
                 self._start()
@@ -81,17 +80,16 @@ class NativeSimulation:
 
     def _start(self) -> None:
         node, block = self._node, self._loop.block
-        plant, pacer, values = node.plant, node.pacer, node.values
+        arm, pacer, values = node.arm, node.pacer, node.values
         for name in ('period', 'tolerance', 'deadline', 'late', 'half_late', 'lost'):
             block[name] = getattr(pacer, name)
-        for name in ('total_steps', 'commanded_step', 'decimation'):
-            block[name] = getattr(node, name)
-        block['steps'], block['brakes'], block['fault'] = plant.steps, plant.brakes, bool(
-            plant.fault)
+        block['total_steps'], block['commanded_step'] = arm.total_steps, arm.commanded_step
+        block['steps'], block['brakes'] = arm.plant.steps, arm.plant.brakes
+        block['fault'], block['decimation'] = bool(arm.plant.fault), node.decimation
         block['received'], block['simulated'] = node.commands.received, node.simulated_time
         block.set_number('timeout', values.command_timeout)
-        block.set_number('until', node.measurement.quiet_until)
-        block.set_number('commanded', node.commanded)
+        block.set_number('until', arm.measurement.quiet_until)
+        block.set_number('commanded', arm.commanded)
         self._set_subscribed()
         self._loop.start()
         configure_thread(self._loop.thread, values.realtime)
@@ -105,13 +103,13 @@ class NativeSimulation:
 
     def update(self) -> None:
         """Copy the state of the loop to the node; log events."""
-        node, block = self._node, self._loop.block
+        node, arm, block = self._node, self._node.arm, self._loop.block
         for name in ('deadline', 'late', 'half_late', 'lost'):
             setattr(node.pacer, name, block[name])
         node.pacer.delay.extend(self._loop.delays())
-        node.total_steps, node.commanded_step = block['total_steps'], block['commanded_step']
-        node.plant.steps, node.plant.brakes = block['steps'], bool(block['brakes'])
-        node.commands.received, node.commanded = block['received'], block.number('commanded')
+        arm.total_steps, arm.commanded_step = block['total_steps'], block['commanded_step']
+        arm.plant.steps, arm.plant.brakes = block['steps'], bool(block['brakes'])
+        node.commands.received, arm.commanded = block['received'], block.number('commanded')
         self._set_subscribed()
         self._log_changes()
 
@@ -120,10 +118,10 @@ class NativeSimulation:
         node, block = self._node, self._loop.block
         released, silences, errors = (block[name] for name in ('released', 'silences', 'errors'))
         if silences != self._silences:
-            node.silences += silences - self._silences
-            node.log_silence(block.number('silent'))
+            node.arm.silences += silences - self._silences
+            node.arm.log_silence(block.number('silent'))
         if released != self._released:
-            node.log_release()
+            node.arm.log_release()
         if errors != self._errors:
             node.get_logger().error('the middleware failed to take or to publish, '
                                     f'{errors} times so far', throttle_duration_sec=1.0)
@@ -144,7 +142,7 @@ class NativeSimulation:
         """Read a message in Python, and register its layout."""
         layouts = self._loop.layouts[source]
         register = {'arrays': layouts.register_array, 'named': layouts.register_named}.get(source)
-        if not (self._node.read(source, data) and register and register(data)):
+        if not (self._node.inputs.read(source, data) and register and register(data)):
             self._unreadable = time.monotonic()
 
     def close(self) -> None:
@@ -153,7 +151,16 @@ class NativeSimulation:
         self._loop.close()
 
 
-def open_native(node: SimulatorNode, wires: PlantWires) -> tuple[NativeSimulation | None, str]:
+def _wires(node: SimulatorNode) -> PlantWires:
+    states, inputs = node.states, node.inputs
+    return PlantWires(
+        node, inputs.arrays.subscription, inputs.named.subscription, inputs.wrenches.subscription,
+        QUEUE, states.states, states.truth, states.clock,
+        node.create_guard_condition(lambda: None), states.names, states.coordinate,
+        states.multiplier, states.offset, states.independent)
+
+
+def open_native(node: SimulatorNode) -> tuple[NativeSimulation | None, str]:
     """Return the native loop, None if it does not run, and the reason; see `open_loop`."""
     return open_loop(node.values.loop, 'lockstep is set' if node.values.lockstep else '',
-                     lambda: NativeSimulation(node, wires))
+                     lambda: NativeSimulation(node))

@@ -43,7 +43,7 @@ class SimulatorReport:
     def start(self) -> None:
         """Start the period of the reports."""
         self._started = self._reported = self._logged = time.monotonic()
-        self._node.commanded = self._started
+        self._node.arm.commanded = self._started
 
     def update(self, now: float) -> None:
         """Report if a second has passed."""
@@ -58,10 +58,10 @@ class SimulatorReport:
         level, message = self._verdict(now)
         self._publisher.publish(diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
-            node.plant.model.name, level, message, self._figures(now)))
+            node.arm.plant.model.name, level, message, self._figures(now)))
         if self._description is None and now - self._started >= _DESCRIBE:
             self._describe()
-        self._reported, self._steps = now, node.total_steps
+        self._reported, self._steps = now, node.arm.total_steps
 
     def _log_waiting(self, now: float) -> None:
         """Log that time stands still for want of an answer."""
@@ -74,9 +74,9 @@ class SimulatorReport:
                 'state; the controller node sends them with lockstep: true')
 
     def _verdict(self, now: float) -> tuple[bytes, str]:
-        node = self._node
-        if node.plant.fault:
-            return DiagnosticStatus.ERROR, node.plant.fault
+        node, arm = self._node, self._node.arm
+        if arm.plant.fault:
+            return DiagnosticStatus.ERROR, arm.plant.fault
         refused = sum(node.commands.refusals.counts.values())
         new, self._refusals = refused - self._refusals, refused
         if node.commanders.conflict:
@@ -85,29 +85,29 @@ class SimulatorReport:
             return DiagnosticStatus.WARN, f'{new} messages dropped within a second'
         if node.paused:
             return DiagnosticStatus.OK, 'paused'
-        if node.measurement.stopped:
+        if arm.measurement.stopped:
             return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
-        if node.plant.brakes:
+        if arm.plant.brakes:
             return DiagnosticStatus.OK, 'held by brakes until the next command'
-        if not node.lockstep and now - node.commanded > _QUIET:
-            return DiagnosticStatus.WARN, (f'no command for {now - node.commanded:.1f} s: the '
-                                           'last torque stays')
+        if not node.lockstep and now - arm.commanded > _QUIET:
+            return DiagnosticStatus.WARN, (
+                f'no command for {now - arm.commanded:.1f} s: the last torque stays')
         return DiagnosticStatus.OK, 'running'
 
     def _figures(self, now: float) -> dict[str, str]:
-        node = self._node
-        commands, pacer, plant = node.commands, node.pacer, node.plant
-        simulated = (node.total_steps - self._steps) * plant.step_size
+        node, arm = self._node, self._node.arm
+        commands, pacer, plant = node.commands, node.pacer, arm.plant
+        simulated = (arm.total_steps - self._steps) * plant.step_size
         values = {
-            'steps': str(node.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
+            'steps': str(arm.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
             'real time factor': f'{simulated / (now - self._reported):.3f}',
             'loop': node.loop, 'late steps': str(pacer.late),
             'steps late by half a period': str(pacer.half_late), 'lost steps': str(pacer.lost),
             'brakes': str(plant.brakes).lower(), 'paused': str(node.paused).lower(),
             'fault': plant.fault, 'commands': str(commands.received),
             'commanders': ', '.join(node.commanders.names) or 'none',
-            'silences ended by brakes': str(node.silences),
-            'age of last command (s)': f'{now - node.commanded:.3f}' if commands.received
+            'silences ended by brakes': str(arm.silences),
+            'age of last command (s)': f'{now - arm.commanded:.3f}' if commands.received
             else 'none yet'}
         for label, value in zip(('p50', 'p99', 'max'), pacer.delay.percentiles()):
             values[f'delay {label} (us)'] = f'{1e6 * value:.0f}'
@@ -116,13 +116,13 @@ class SimulatorReport:
             values[f'dropped: {reason}'] = str(count)
         if node.lockstep:
             values['answers to another state'] = str(node.lockstep.unmatched)
-        values.update(node.measurement.figures(plant.time))
+        values.update(arm.measurement.figures(plant.time))
         values['arm differs in'] = ', '.join(self._differences()) or 'nothing'
         return values
 
     def _differences(self) -> list[str]:
         """Return the differences between the simulated arm and the URDF."""
-        nominal, model = self._robot.model, self._node.plant.model
+        nominal, model = self._robot.model, self._node.arm.plant.model
         differences = [
             f'{name}: {mass / was:.3g} of its mass' for name, mass, was in
             zip(model.body_names, model.mass, nominal.mass) if mass != was and was > 0.0]

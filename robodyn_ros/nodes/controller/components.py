@@ -22,6 +22,7 @@ from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
 from robodyn_ros.nodes.controller.report import ControllerReport
+from robodyn_ros.nodes.controller.scheduling import PeriodicTasks
 from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
 from robodyn_ros.nodes.controller.shutdown import Shutdown
 from robodyn_ros.nodes.controller.state_input import StateInput
@@ -30,7 +31,6 @@ from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.tasks import PeriodicTasks
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 # s between runs of the periodic tasks

@@ -78,7 +78,8 @@ class GuardNode(Node):
         self._period = values.timeout / _CHECKS
         self._published = 0.0
         self.create_service(Trigger, '~/reset', self._reset)
-        self._report = GuardReport(self, model.name, values.controller)
+        self._report = GuardReport(self, self.guard, self.states, self.torque, model.name,
+                                   values.controller)
         configure_realtime(self, values.realtime)
         self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
                                f'{values.timeout:g} s of silence')

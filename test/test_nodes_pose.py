@@ -72,8 +72,13 @@ def topics(probe, arm):
 
 
 def set_mode(probe, mode):
-    done, reason = probe.set_parameter(NODE, 'mode', mode)
-    assert done, reason
+    """Set a mode, as soon as its law is compiled."""
+    def answered():
+        done, reason = probe.set_parameter(NODE, 'mode', mode)
+        assert done or 'is still being compiled' in reason, reason
+        return done
+
+    probe.until(answered, mode)
 
 
 def shifted(q, shift):

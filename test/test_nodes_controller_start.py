@@ -185,8 +185,8 @@ def test_a_mistake_is_one_message_and_an_exit_code():
 
 
 def test_a_signal_ends_the_wait_for_a_description():
-    with NodeProcess(CONTROLLER, {'description_timeout': 100.0}, ['-r', '__ns:=/nobody']) as node:
-        node.wait_for_output('waiting for a robot description on /nobody/robot_description')
+    with NodeProcess(CONTROLLER, {'description_timeout': 100.0}, ['-r', '__ns:=/empty']) as node:
+        node.wait_for_output('waiting for a robot description on /empty/robot_description')
         code, seconds = node.stop()
     assert code == 0 and seconds < 3.0
     assert 'Traceback' not in node.output

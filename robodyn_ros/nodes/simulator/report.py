@@ -64,7 +64,7 @@ class SimulatorReport:
         self._reported, self._steps = now, node.arm.total_steps
 
     def _log_waiting(self, now: float) -> None:
-        """Log that time stands still for want of an answer."""
+        """Log that the simulation waits for an answer."""
         node = self._node
         waiting = node.lockstep and not node.paused and now - node.lockstep.answered > _REPEAT
         if waiting and now - self._logged > _REPEAT:

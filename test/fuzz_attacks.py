@@ -81,7 +81,7 @@ ATTACKS = {
     'utf-16 declared as utf-8': (('<?xml version="1.0" encoding="utf-8"?>' + arm()).encode(
         'utf-16'), 'not well-formed XML'),
     'utf-8 declared as utf-16': (b'<?xml version="1.0" encoding="utf-16"?>' + arm().encode(),
-                               'not well-formed XML'),
+                                 'not well-formed XML'),
     'odd encoding': (b'<?xml version="1.0" encoding="idna"?>' + arm().encode(),
                      'cannot be decoded'),
     'encoding of files': (b'<?xml version="1.0" encoding="/etc/passwd"?>' + arm().encode(),

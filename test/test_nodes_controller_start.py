@@ -17,16 +17,10 @@ from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import rclpy  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.nodes.controller.node import ControllerNode  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_start_probe') as made:
-        yield made
 
 
 def test_it_waits_for_what_is_missing_and_logs_that(probe):

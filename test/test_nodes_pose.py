@@ -16,19 +16,13 @@ from geometry_msgs.msg import (  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller.telemetry import pose_message  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 TOOL = 'tool0'
 DYNAMICS = Dynamics(MODEL)
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('pose_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

@@ -16,7 +16,7 @@ from geometry_msgs.msg import (  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller.telemetry import pose_message  # noqa: E402
-from ros_process import NodeProcess  # noqa: E402
+from ros_process import NodeProcess, PATIENCE  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
@@ -66,13 +66,13 @@ def topics(probe, arm):
 
 
 def set_mode(probe, mode):
-    """Set a mode, as soon as its law is compiled."""
+    """Set a mode, as soon as its law is compiled: beside others that have priority."""
     def answered():
         done, reason = probe.set_parameter(NODE, 'mode', mode)
         assert done or 'is still being compiled' in reason, reason
         return done
 
-    probe.until(answered, mode)
+    probe.until(answered, mode, 3.0 * PATIENCE)
 
 
 def shifted(q, shift):

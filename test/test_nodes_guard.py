@@ -44,7 +44,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     scene.log(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
               f'largest step {steps.max():.2f} of the rate, {len(scene.sent) - since} torques, '
               f'drift {1e3 * drift:.3f} mrad/s')
-    assert scene.gap < TIMEOUT + 0.3, 'a busy machine included'
+    assert scene.gap < TIMEOUT + 0.75, 'a busy machine included'
     assert drift < 2e-3
     assert steps.max() <= LARGEST_STEP
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)

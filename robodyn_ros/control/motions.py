@@ -14,7 +14,7 @@ from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import modes
-from robodyn_ros.control.trajectory_table import Paths
+from robodyn_ros.control.trajectory_table import Joint, Paths
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, Tolerances, Trajectory,
     TrajectoryPoint)
@@ -35,12 +35,14 @@ class StartState:
     moment : float
         Time of the cycle at which the motion starts, in s.
     reference : Reference
-        Reference at that time.
+        Reference at that time; along the path, if the arm follows one.
     here : (2, nv) array
         Lower and upper bounds of the position: beyond the position limits at most as far as the
         joints are now.
     side : (nv,) array
         1 for a joint in recovery beyond its upper limit, -1 below its lower limit, else 0.
+    joint : Joint or None
+        Where the motion continues the present trajectory, however fast that is followed.
 
     """
 
@@ -48,6 +50,7 @@ class StartState:
     reference: Reference
     here: np.ndarray
     side: np.ndarray
+    joint: Joint | None = None
 
 
 class Motions:
@@ -125,7 +128,8 @@ class Motions:
         seen = np.clip(m.q, model.lower - tolerance, model.upper + tolerance)
         here = np.array([np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
                          np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
-        return StartState(float(m.before) + lead, self._paths.expected(lead), here, side)
+        return StartState(float(m.before) + lead, self._paths.expected(lead), here, side,
+                          self._paths.joint(lead))
 
     def plan(self, start_state: StartState, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
@@ -188,8 +192,12 @@ class Motions:
         elsewhere = self._arm.host.refresh()
         require_free(self._status)
         lead = start_state.moment - float(arm.memory.before)
-        away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
-        if self._status.mode in (Mode.FLOAT, Mode.REACH):
+        joint = start_state.joint
+        if joint is None or self._status.mode is not Mode.TRACK:
+            away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
+        if self._status.mode is Mode.TRACK and joint is not None:
+            good = self._paths.on_time(joint)
+        elif self._status.mode in (Mode.FLOAT, Mode.REACH):
             # the later position of an arm moved by hand is not known; the native loop has
             # continued meanwhile
             late, near = (_LATE, _NEAR) if elsewhere else (0.0, _SAME)
@@ -198,7 +206,8 @@ class Motions:
             good = lead >= 0.0 and away < (_CLOSE if elsewhere else _SAME)
         if not good:
             return False
-        self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances)
+        self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances,
+                        joint)
         arm.messages.goal_time = float(arm.program.motion.upcoming.goal_time)
         self._requests.make(modes.TO_FOLLOW)
         return True

@@ -380,6 +380,10 @@ class Settings:
     stop_time: float = parameter(
         0.3, 'Time in which a joint comes to rest from its velocity limit.', 's', 0.05, 5.0,
         read_only=True)
+    pause_time: float = parameter(
+        0.4, 'Time in which a motion at full speed comes to rest on its path after ~/pause, and '
+        'the speed changes from one ~/speed_scaling to another; longer where the torque is '
+        'needed.', 's', 0.05, 10.0)
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(

@@ -9,7 +9,8 @@ from robodyn_ros.control.messages import TEMPLATES
 _FIELDS = ('joint', 'value', 'bound', 'time', 'unit', 'speed', 'percent')
 # fields that only the node can fill in, and what stands for them
 _FIXED = {'because': '', 'cause': 'the joint states are silent', 'size': '{value}', 'side': 'off',
-          'unit_of_velocity': 'check its unit'}
+          'unit_of_velocity': 'check its unit',
+          'repetition': "in which joint '{joint}' moves at {value} {speed}"}
 
 
 def fault_texts() -> dict[int, str]:

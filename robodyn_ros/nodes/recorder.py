@@ -111,9 +111,9 @@ class JointStream(Stream):
     def __init__(self, node: Node, topic: str):
         super().__init__(node, JointState, topic)
 
-    def newest(self, joint_names: Sequence[str]) -> JointLog:
-        """Return the last collected message; no rows if there is none."""
-        return _decoded(self.messages[-1:], joint_names)
+    def newest(self, joint_names: Sequence[str], count: int = 1) -> JointLog:
+        """Return the last collected messages, `count` or as many as there are."""
+        return _decoded(self.messages[-count:], joint_names)
 
     def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
         """

@@ -110,10 +110,13 @@ class Sender:
         """Return whether the reference has come to rest, does not move, or no longer arrives."""
         now, count = time.monotonic(), len(self.recorder.references)
         if count > self._count:
+            # a motion that was ended at once may lie between two polls
+            unseen = 1 if self.moved else count - self._count
             self._count, self._received = count, now
-            newest = self.recorder.references.newest(self._model.joint_names)
-            moves = bool(np.abs(newest.velocity).max() > _MOVES)
-            self.moved |= moves
+            newest = self.recorder.references.newest(self._model.joint_names, unseen)
+            speeds = np.abs(newest.velocity).max(axis=1)
+            moves = bool(speeds[-1] > _MOVES)
+            self.moved |= bool(speeds.max() > _MOVES)
             self._rested = min(self._rested, now) if self.moved and not moves else math.inf
         return (now - self._rested > _STILL or now - self._received > _SILENT
                 or not self.moved and self._is_refused(now))

@@ -128,6 +128,9 @@ def test_names_of_the_package_fit():
     assert library.find('class').get('name') == kind.replace('::', '/')
     assert f'{kind}, ' in files['src/controller.cpp']
     assert f'type: {name}/Controller' in files['config/controllers.yaml']
+    launch = files['launch/controller.launch.py']
+    compile(launch, 'controller.launch.py', 'exec')
+    assert f"['joint_state_broadcaster', '{name}']" in launch
     assert all('@' not in re.sub(r'\S+@todo', '', text) for text in files.values())
     sources = re.findall(r'src/\w+\.c\b', files['CMakeLists.txt'])
     assert sorted(sources) == sorted(each for each in files if each.endswith('.c'))
@@ -267,7 +270,8 @@ def test_a_fault_has_the_text_of_the_node(program, tmp_path):
 
     messages = Messages(RobotModel.from_urdf(SMALL), 'tip')
     for event in ((plausibility.OVERSPEED, 1, -4.48, 2.6, 0.0),
-                  (acceptance.JUMPED, 0, 0.5, 0.002, 0.125), (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
+                  (acceptance.JUMPED, 0, 0.5, 0.002, 0.125),
+                  (acceptance.SWAPPED, 0, 1.0, 0.0, 0.125), (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
                   (acceptance.FROZEN, 0, 1.5, 0.0, 0.125)):
         expected = messages.text(SimpleNamespace(**dict(zip(
             ('code', 'joint', 'value', 'bound', 'time'), event))))
@@ -336,17 +340,24 @@ def test_a_reference_far_away_is_refused(arm):
     assert arm.mode == modes.HOLD and np.abs(arm.q - START).max() < 2e-3
 
 
-def test_upstream_that_leaves_stops_the_arm(arm):
+@pytest.mark.parametrize('commands', ['d', 'eda'], ids=['alone', 'with controller_manager'])
+def test_upstream_that_leaves_stops_the_arm(arm, commands):
+    # controller_manager deactivates and activates a controller whose chained mode changes
     for _ in range(50):
         arm.update()
     arm.ask('c')
-    arm.follow(START, np.full(2, 0.3), np.zeros(2))
-    arm.update()
-    assert arm.mode == modes.TRACK
-    arm.ask('d')
+    for k in range(400):
+        arm.follow(START + 0.3 * 1e-3 * k, np.full(2, 0.3), np.zeros(2))
+        arm.update()
+    assert arm.mode == modes.TRACK and arm.qd.min() > 0.25
+    before = arm.q
+    arm.show()
+    for command in commands:
+        arm.ask(command)
     for _ in range(1500):
         arm.update()
-    assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
+    assert arm.mode == modes.HOLD and arm.fault == 0.0 and np.abs(arm.qd).max() < 1e-3
+    assert np.abs(arm.q - before).max() < 0.1
 
 
 # --- with an owner --------------------------------------------------------------------------

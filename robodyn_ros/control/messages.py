@@ -20,9 +20,11 @@ _JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check enco
 PROBLEMS = {
     acceptance.JUMPED: _JUMP,
     acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
+    acceptance.SWAPPED: "joints '{joint}' and '{other}' seem to be exchanged: each has position "
+                        'and velocity of the other; check joint names',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# fields of a template: joint, unit, speed (its unit), value, bound, time, angle (degrees), and
-# those of `Messages`
+# fields of a template: joint, other (joint), unit, speed (its unit), value, bound, time, angle
+# (degrees), and those of `Messages`
 TEMPLATES = {
     modes.SILENT: '{cause}',
     modes.AT_GOAL: 'the goal is reached',
@@ -143,6 +145,7 @@ class Messages:
         model = self._model
         return template.format(
             joint=model.joint_names[joint], unit=model.effort_units[joint],
+            other=model.joint_names[int(value)] if event.code == acceptance.SWAPPED else '',
             speed=model.position_units[joint] + '/s', value=value, bound=bound,
             time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,

@@ -28,7 +28,7 @@ def observe(robot, functions, flags, state, m, p):
             body, observer.restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,
             known, rows_of(m.terms), (blending, m.loads.change))
         hit, begun = collision.update(m.collision, p.collision, elapsed, after.excess,
-                                      after.unknown)
+                                      after.unknown, m.acceptance.plausibility.undecided)
         return after_torque, after, hit, begun
 
     after_torque, after, hit, begun = choose(flags.fresh, [

@@ -40,9 +40,12 @@ std::string text_of(const Fault & fault, const std::vector<std::string> & joints
   }
   const size_t joint = static_cast<size_t>(fault.joint);
   const bool known = joint < joints.size();
+  const size_t other = static_cast<size_t>(fault.value > 0.0 ? fault.value : 0.0);
   const double bound = fault.bound != 0.0 ? fault.bound : 1.0;
   const std::pair<const char *, std::string> fields[] = {
-    {"{joint}", known ? joints[joint] : ""}, {"{unit}", known ? EFFORT_UNITS[joint] : ""},
+    {"{joint}", known ? joints[joint] : ""},
+    {"{other}", other < joints.size() ? joints[other] : ""},
+    {"{unit}", known ? EFFORT_UNITS[joint] : ""},
     {"{speed}", known ? SPEED_UNITS[joint] : ""}, {"{value}", number(fault.value)},
     {"{bound}", number(fault.bound)}, {"{time}", number(fault.time)},
     {"{percent}", number(std::round(100.0 * std::fabs(fault.value) / bound))}};

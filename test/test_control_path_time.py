@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import Mode
 from robodyn_ros.control.steps import path_time
-from robodyn_ros.exceptions import ArgumentError, StateError
+from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
 from robodyn_ros.trajectory import TrajectoryPoint
 from steps import doubles
 
@@ -117,6 +117,32 @@ def test_a_pause_at_any_moment_of_a_fast_motion_stays_on_the_path(seed):
     assert deviation(loop.q[loop.since::5], path) < 1e-3
     np.testing.assert_allclose(loop.plant.q, GOAL, atol=1e-3)
     assert_smooth(loop)
+
+
+@pytest.mark.parametrize('share', [0.1, 0.3, 0.5, 0.7])
+def test_a_pause_of_a_motion_at_the_limit_of_the_torque_takes_longer(share):
+    """Gravity and acceleration of joint2 need nearly all of its torque; the pause gets the rest."""
+    zero, goal = np.zeros(7), BENT + (0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+    loop = arm(gains={'effort_margin': 0.36, 'slow_down': True, 'pause_time': 0.1})
+    loop.run(0.6)
+    duration = loop.control.follow(loop.now, loop.plant.model.joint_names,
+                                   [TrajectoryPoint(goal, zero, zero, (), 0.7)])
+    loop.since = len(loop.log)
+    path = undisturbed(loop)
+    loop.run(share * duration)
+    speed = loop.control.path_speed
+    speed.pause()
+    saturated, begin = 0, loop.now
+    while speed.rate > 0.0 and loop.control.following:
+        loop.cycle()
+        saturated += bool(loop.control.saturated_joints())
+        assert loop.now < begin + 1.0
+    assert not saturated
+    speed.resume()
+    finish(loop)
+    assert loop.control.code == 0
+    assert deviation(loop.q[loop.since::5], path) < 1e-3
+    assert (np.abs(loop.torques) <= 0.36 * loop.plant.model.effort_limit + 1e-9).all()
 
 
 def test_scaling_stretches_the_motion():
@@ -243,3 +269,19 @@ def test_bounds_of_the_change_leave_a_tenth_of_the_torque():
     assert (low, high) == pytest.approx((-2.0, 7.0))
     assert bounds([9.5, 0.0], [1.0, 0.0])[1] == 0.0
     assert SimpleNamespace(x=bounds([0.0, 0.0], [0.0, 0.0])[0]).x < -1e6
+
+
+def test_a_trajectory_with_too_much_torque_is_slowed_down_if_allowed():
+    zero = np.zeros(7)
+    goal = BENT + (0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    def duration(seconds, **gains):
+        loop = arm(gains={'effort_margin': 0.36, **gains})
+        loop.run(0.1)
+        return loop.control.follow(loop.now, loop.plant.model.joint_names,
+                                   [TrajectoryPoint(goal, zero, zero, (), seconds)])
+
+    with pytest.raises(TrajectoryError, match='would need'):
+        duration(0.7)
+    assert 0.7 < duration(0.7, slow_down=True) < 2.0
+    assert duration(3.0, slow_down=True) == pytest.approx(3.0)

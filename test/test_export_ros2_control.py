@@ -128,6 +128,9 @@ def test_names_of_the_package_fit():
     assert library.find('class').get('name') == kind.replace('::', '/')
     assert f'{kind}, ' in files['src/controller.cpp']
     assert f'type: {name}/Controller' in files['config/controllers.yaml']
+    launch = files['launch/controller.launch.py']
+    compile(launch, 'controller.launch.py', 'exec')
+    assert f"['joint_state_broadcaster', '{name}']" in launch
     assert all('@' not in re.sub(r'\S+@todo', '', text) for text in files.values())
     sources = re.findall(r'src/\w+\.c\b', files['CMakeLists.txt'])
     assert sorted(sources) == sorted(each for each in files if each.endswith('.c'))
@@ -318,10 +321,22 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
                                    atol=1e-12)
     assert arm.mode == modes.TRACK and np.abs(qd).min() > 0.1
     arm.show()
-    assert arm.ask('e')
-    q, qd, kp, kd, effort = arm.drive(*gains)
-    np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
-    np.testing.assert_array_equal(effort, arm.torque)
+    assert arm.ask('e')  # the drives hold the arm, and stop it
+    expected = [arm.q, np.zeros(2), *gains, Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q)]
+    np.testing.assert_allclose(arm.drive(*gains), expected, rtol=1e-9)
+
+
+def test_drives_without_a_reference_have_no_gains(owner):
+    gains = [np.array([40.0, 20.0]), np.array([4.0, 2.0])]
+    owner.during(owner.controller.compensate_gravity)
+    owner.run(10)
+    for ended in (False, True):
+        _, _, kp, kd, effort = owner.arm.drive(*gains)
+        np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
+        np.testing.assert_array_equal(effort, owner.arm.torque)
+        if not ended:
+            owner.arm.show()
+            assert owner.arm.ask('e')
 
 
 def test_a_reference_far_away_is_refused(arm):
@@ -337,17 +352,24 @@ def test_a_reference_far_away_is_refused(arm):
     assert arm.mode == modes.HOLD and np.abs(arm.q - START).max() < 2e-3
 
 
-def test_upstream_that_leaves_stops_the_arm(arm):
+@pytest.mark.parametrize('commands', ['d', 'eda'], ids=['alone', 'with controller_manager'])
+def test_upstream_that_leaves_stops_the_arm(arm, commands):
+    # controller_manager deactivates and activates a controller whose chained mode changes
     for _ in range(50):
         arm.update()
     arm.ask('c')
-    arm.follow(START, np.full(2, 0.3), np.zeros(2))
-    arm.update()
-    assert arm.mode == modes.TRACK
-    arm.ask('d')
+    for k in range(400):
+        arm.follow(START + 0.3 * 1e-3 * k, np.full(2, 0.3), np.zeros(2))
+        arm.update()
+    assert arm.mode == modes.TRACK and arm.qd.min() > 0.25
+    before = arm.q
+    arm.show()
+    for command in commands:
+        arm.ask(command)
     for _ in range(1500):
         arm.update()
-    assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
+    assert arm.mode == modes.HOLD and arm.fault == 0.0 and np.abs(arm.qd).max() < 1e-3
+    assert np.abs(arm.q - before).max() < 0.1
 
 
 # --- with an owner --------------------------------------------------------------------------

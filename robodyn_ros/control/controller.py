@@ -39,6 +39,7 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law, modes
+from robodyn_ros.control.stream import Stream
 from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
@@ -92,6 +93,8 @@ class ArmController:
         External torque and collisions.
     path_speed : PathSpeed
         Scaling and pause of motions.
+    stream : Stream
+        Targets that arrive at any rate.
     reference : Reference
         Present reference of the joints.
     terms : (12, nv) array
@@ -129,6 +132,7 @@ class ArmController:
         self._requests = Requests(arm, status)
         self._motions = Motions(arm, status, paths, self._requests)
         self.path_speed = PathSpeed(arm, status)
+        self.stream = Stream(arm, status, paths, self._motions)
         self._inputs = inputs = ExternalInputs(arm, status)
         self.wrenches, self.target = inputs.wrenches, inputs.target
         self.reflection = inputs.reflection

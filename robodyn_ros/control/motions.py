@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import modes
 from robodyn_ros.control.trajectory_table import Joint, Paths
+from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, Tolerances, Trajectory,
     TrajectoryPoint)
@@ -23,6 +24,7 @@ _SAME = 1e-6       # rad or m, difference of the reference from a start state
 _LEAD = 0.02       # s from a request to the start of a motion in the native loop,
 _CLOSE = 5e-4      # rad or m, difference of its reference from the expected one,
 _LATE, _NEAR = 0.05, 5e-3  # s and rad or m by which it may have advanced meanwhile
+_SLOWER = 1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0  # factors on the times of a slower trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,27 @@ class Motions:
             With the result code as evidence.
 
         """
-        model, settings, bounds = self._arm.model, self._arm.design.settings, self._arm.bounds
+        model, bounds = self._arm.model, self._arm.bounds
+        slower = _SLOWER if self._arm.design.settings.slow_down else ()
+        problem: TrajectoryError | None = None
+        for factor in (1.0, *slower):
+            trajectory = self._checked(start_state, joint_names, _stretched(points, factor), zero)
+            try:
+                check_feasibility(trajectory, self.needed_torque, bounds.usable,
+                                  model.joint_names, units=model.effort_units,
+                                  margin=bounds.margin)
+            except TrajectoryError as error:
+                problem = problem or error
+            else:
+                trajectory.table  # computed here, not in the cycle
+                return trajectory
+        assert problem is not None
+        raise problem
+
+    def _checked(self, start_state: StartState, joint_names: Sequence[str],
+                 points: Sequence[TrajectoryPoint], zero: float | None) -> Trajectory:
+        """Return the trajectory along the points, without a check of its torque."""
+        model, settings = self._arm.model, self._arm.design.settings
         trajectory = check_trajectory(
             model, joint_names, points, start_state.reference,
             start_delay=0.0 if zero is None else zero - start_state.moment,
@@ -159,9 +181,6 @@ class Motions:
         limits = settings.position_limits
         check_recovery(model, trajectory, start_state.side, limits.tolerance,
                        limits.recovery_speed)
-        check_feasibility(trajectory, self._needed_torque, bounds.usable, model.joint_names,
-                          units=model.effort_units, margin=bounds.margin)
-        trajectory.table  # computed here, not in the cycle
         return trajectory
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
@@ -237,7 +256,17 @@ class Motions:
         self._arm.program.motion.pose.target[:] = target
         self._requests.make(modes.TO_REACH)
 
-    def _needed_torque(self, q, qd, qdd):
+    def needed_torque(self, q, qd, qdd):
         """Return the torque of motions, (N, nv), without friction."""
         arm = self._arm
         return arm.dynamics.inverse_dynamics(q, qd, qdd) + arm.design.gains.armature * qdd
+
+
+def _stretched(points: Sequence[TrajectoryPoint], factor: float) -> Sequence[TrajectoryPoint]:
+    """Return points with times that are longer by a factor."""
+    if factor == 1.0:
+        return points
+    return [replace(point, time_from_start=factor * point.time_from_start,
+                    velocities=[v / factor for v in point.velocities],
+                    accelerations=[a / factor ** 2 for a in point.accelerations])
+            for point in points]

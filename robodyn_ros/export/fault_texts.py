@@ -10,7 +10,8 @@ _FIELDS = ('joint', 'other', 'value', 'bound', 'time', 'unit', 'speed', 'percent
 # fields that only the node can fill in, and what stands for them
 _FIXED = {'because': '', 'cause': 'the joint states are silent', 'size': '{value}', 'side': 'off',
           'unit_of_velocity': 'check its unit',
-          'repetition': "in which joint '{joint}' moves at {value} {speed}"}
+          'repetition': "joint '{joint}' at {value} {speed}: the driver has stopped, or brakes "
+                        'hold the arm'}
 
 
 def fault_texts() -> dict[int, str]:

@@ -16,6 +16,7 @@ _TEMPLATES = Path(__file__).parent / 'ros2_control'
 _PLACES = {  # of each template in the package
     'package.xml': 'package.xml', 'CMakeLists.txt': 'CMakeLists.txt', 'plugin.xml': 'plugin.xml',
     'README.md': 'README.md', 'controllers.yaml': 'config/controllers.yaml',
+    'controller.launch': 'launch/controller.launch.py',
     **{name: f'src/{name}' for name in (
         'controller.hpp', 'controller.cpp', 'cycle_loop.hpp', 'cycle_loop.cpp',
         'fault_text.hpp', 'fault_text.cpp', 'shared_block.hpp', 'shared_block.cpp')}}
@@ -66,9 +67,8 @@ def _block_header(name: str, model: RobotModel, layout: SharedLayout) -> str:
 
 def _texts_header(name: str, model: RobotModel) -> str:
     """Return the header with names, units, and texts of faults."""
-    units = model.effort_units
-    arrays = {'JOINT_NAMES': model.joint_names, 'JOINT_EFFORT_UNITS': units,
-              'JOINT_SPEED_UNITS': ['m/s' if unit == 'N' else 'rad/s' for unit in units]}
+    arrays = {'JOINT_NAMES': model.joint_names, 'JOINT_EFFORT_UNITS': model.effort_units,
+              'JOINT_SPEED_UNITS': [f'{unit}/s' for unit in model.position_units]}
     faults = [f'  {{{code}, "{_escaped(text)}"}}, \\' for code, text in fault_texts().items()]
     return _header(name, 'TEXTS_H', 'Names, units, and texts of faults.', [
         *(f'#define {macro(name, key)} {_strings(texts)}' for key, texts in arrays.items()), '',

@@ -12,11 +12,10 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, sentence
 from robodyn_ros.model import RobotModel
-from robodyn_ros.view.moves import plan_move
-from robodyn_ros.view.page_commands import (
-    CallService, PageCommand, Pause, Reset, SetPayload, Step)
-from robodyn_ros.view.payload import check_payload
+from robodyn_ros.view.feasibility import check_payload, plan_move
+from robodyn_ros.view.page_commands import CallService, PageCommand, Pause, Reset, SetPayload, Step
 from robodyn_ros.view.snapshot import Snapshot
+from robodyn_ros.view.teach_panel import TeachPanel
 from robodyn_ros.view.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ class Controls:
     ----------
     payload : SetPayload
         Last requested payload.
+    teaching : TeachPanel
+        Recording by hand.
 
     """
 
@@ -68,6 +69,7 @@ class Controls:
             self._add_services()
             self._add_simulator()
             self._add_payload()
+            self.teaching = TeachPanel(self._gui, dynamics, send, self.notify)
             self._add_motion()
         panel.dock_left()
         panel.set_width(300)

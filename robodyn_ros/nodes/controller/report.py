@@ -74,7 +74,7 @@ class ControllerReport:
                 log.error(f'fault: {text}')
             elif text and controller.aborted:
                 log.warning(f'motion aborted: {text}')
-            elif text:
+            elif text and not controller.stream.moves:
                 log.info(text)
         self._log_velocities()
         trajectory, _ = controller.trajectory
@@ -186,6 +186,8 @@ class ControllerReport:
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
             'speed along the path': controller.path_speed.text,
+            'stream': controller.stream.summary,
+            'targets refused': str(self._trajectories.streams.refused),
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',

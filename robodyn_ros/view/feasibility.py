@@ -1,4 +1,4 @@
-"""Planning of checked motions from rest to rest."""
+"""Checked requests of the page: motions from rest to rest, payloads that the motors can hold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference
 from robodyn_ros.trajectory.checks import check_trajectory
@@ -44,7 +45,7 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     model = dynamics.model
     chosen = np.array([not controlled or name in controlled for name in model.joint_names])
     goal = np.where(chosen, goal, start)
-    duration = _duration(model, goal - start, speed)
+    duration = move_duration(model, goal - start, speed)
     point = TrajectoryPoint(goal.tolist(), np.zeros(model.nv).tolist(),
                             np.zeros(model.nv).tolist(), time_from_start=duration)
     trajectory = check_trajectory(model, model.joint_names, [point], Reference.at_rest(start))
@@ -56,7 +57,8 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     return Move(names, tuple(goal[chosen].tolist()), duration)
 
 
-def _duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
+def move_duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
+    """Return the duration in s of a motion by (nv,) distances, at a part of velocity limits."""
     limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _UNKNOWN)
     # the check refuses motion of a joint with velocity limit 0
     times = _PEAK * np.abs(distance) / np.maximum(speed * limit, 1e-3)
@@ -66,3 +68,18 @@ def _duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
 def default_poses(model: RobotModel) -> dict[str, np.ndarray]:
     """Return poses for every arm: all joints at 0, or at the nearest limit."""
     return {'zero': np.clip(np.zeros(model.nv), model.lower, model.upper)}
+
+
+def check_payload(dynamics: Dynamics, q: np.ndarray, link: str, mass: float) -> None:
+    """Raise `ArgumentError` if a motor cannot hold a mass (kg) at the origin of a link at `q`."""
+    model, unloaded = dynamics.model, dynamics.gravity(q)
+    torque = unloaded - dynamics.jacobian(q, link)[:3].T @ (mass * model.gravity)
+    # a joint that cannot hold the arm alone may have a payload that reduces its torque
+    over = np.abs(torque) > np.maximum(model.effort_limit, np.abs(unloaded))
+    if over.any():
+        j = int(np.argmax(over))
+        name, unit = model.joint_names[j], model.effort_units[j]
+        raise ArgumentError(
+            f"joint '{name}' would need {torque[j]:.4g} {unit} to hold {mass:g} kg here, its "
+            f'motor has {model.effort_limit[j]:g} {unit}: choose less, or another pose',
+            joint=name, value=float(torque[j]), limit=float(model.effort_limit[j]))

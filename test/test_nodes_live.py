@@ -12,16 +12,9 @@ from fake_arm import fake_controller, FakeArm, GRAVITY  # noqa: E402
 from rcl_interfaces.srv import (  # noqa: E402
     DescribeParameters, GetParameters, SetParametersAtomically)
 from rclpy.parameter import Parameter, parameter_value_to_python  # noqa: E402
-from ros_process import Probe  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 NAME = f'live/{NODE}'
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_live_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

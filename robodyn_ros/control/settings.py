@@ -13,7 +13,7 @@ import math
 from robodyn_ros.control.mode import MODES
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety import check_ages
-from robodyn_ros.safety.torque_limits import MAX_TORQUE, TorqueLimits
+from robodyn_ros.safety.limits import MAX_TORQUE, TorqueLimits
 from robodyn_ros.settings import for_each_joint, group, Numbers, parameter, settings
 
 # beyond any arm: a mistake of units, or an attack

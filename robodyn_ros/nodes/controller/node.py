@@ -2,7 +2,7 @@
 The controller node: joint states in, joint torques out.
 
 Parameters, services and lifecycle transitions. `components` builds what a configured node
-consists of; `cycle` computes a torque for each state; `loop` schedules all work.
+consists of; `control_loop` computes a torque for each state; `scheduling` orders all work.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.components import Components
-from robodyn_ros.nodes.controller.main_loop import work
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
+from robodyn_ros.nodes.controller.scheduling import work
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime

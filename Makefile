@@ -1,6 +1,6 @@
 # Everything runs in .venv, which .ci/venv makes and fills.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-matrix bench docs lint clean
+.PHONY: help demo test test-all test-matrix bench docs lint style types structure clean
 BIN := .venv/bin
 comma := ,
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
@@ -46,8 +46,16 @@ docs:
 
 lint:
 	@.ci/venv plot,test
+	@$(MAKE) --no-print-directory -j2 -Otarget style types structure
+
+style:
+	@$(BIN)/python -m pytest -q test/test_flake8.py
+
+types:
 	@$(BIN)/python -m mypy
-	@$(BIN)/python -m pytest -q test/test_flake8.py test/test_pep257.py test/test_structure.py
+
+structure:
+	@$(BIN)/python -m pytest -q test/test_pep257.py test/test_structure.py
 
 clean:
 	rm -rf .venv .venv-matrix .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \

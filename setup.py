@@ -51,6 +51,8 @@ lint = [
     'ros-ament-pep257',
 ]
 record = ['rosbags']
+replay = ['toppra>=0.6']
+gym = ['gymnasium>=1']
 view = ['lxml', 'pycollada', 'trimesh', 'viser>=1.1,<2']
 browser = ['pillow', 'selenium']
 runner = ['pytest', 'pytest-timeout', 'hypothesis']
@@ -80,10 +82,13 @@ setup(
         **ros,
         'plot': ['matplotlib'],
         'record': record,
+        'replay': replay,
+        'gym': gym,
         'docs': docs,
         'matrix': runner,
         'view': view,
-        'test': [*runner, 'pytest-xdist', *record, *oracles, *lint, *view, *browser],
+        'test': [*runner, 'pytest-xdist', *record, *replay, *gym, *oracles, *lint, *view,
+                 *browser],
     },
     zip_safe=False,
     maintainer='robodyn_ros maintainers',

@@ -13,6 +13,16 @@ from pathlib import Path
 
 import pytest
 
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:
+    pass  # the tests that need it are skipped
+else:
+    # how long an example takes depends on what else the machine does
+    settings.register_profile('robodyn_ros', deadline=None,
+                              suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile('robodyn_ros')
+
 pytest_plugins = 'required'
 # Before NumPy is loaded: beside other processes, threads of BLAS wait for each other, busily.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

@@ -134,6 +134,11 @@ class Wire:
         """Newest velocities."""
         return np.array(self.states[-1].velocity)
 
+    def moved(self, seconds):
+        """Return the largest motion of a joint in the newest states, in rad."""
+        newest = np.array([state.position for state in self.states[-round(seconds * RATE):]])
+        return np.ptp(newest, axis=0).max()
+
     @property
     def torques(self):
         """Received efforts, one row each."""

@@ -19,7 +19,7 @@ FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
 TAKEN = 'the guard commands the arm'
 TIMEOUT = 0.25  # s; tests often run where processors are short
 STILL = 0.02   # rad/s
-JITTER = 1.5   # of the largest step: messages are stamped later than torques are computed
+LARGEST_STEP = 1.001  # of what the rate limit allows, see `Scene.steps`
 REPORT = os.environ.get('GUARD_REPORT')
 
 
@@ -92,10 +92,12 @@ class Scene:
         """
         Give changes of torque, as shares of what the rate limit allows in that time.
 
-        At least a period of the states: what a busy machine holds up on its way comes in a row.
+        A torque is computed after the one before was sent, and maybe long before it is sent
+        itself: up to two intervals lie between two of them, and at least a period of the states.
         """
         times, torques = map(np.array, zip(*self.sent))
-        allowed = 100.0 * MODEL.effort_limit * np.clip(np.diff(times), 1.0 / RATE, 0.05)[:, None]
+        between = times[1:] - np.concatenate(([-np.inf], times[:-2]))
+        allowed = 100.0 * MODEL.effort_limit * np.clip(between, 1.0 / RATE, 0.05)[:, None]
         return np.abs(np.diff(torques, axis=0)) / allowed
 
     @property

@@ -19,6 +19,7 @@ from robodyn_ros.trajectory import TrajectoryPoint
 STEP = 5e-4        # s, of the arm
 SPRINT = 500.0     # rad/s^2 with which a motor turns its own rotor
 TURN = 2.0 * np.pi
+_COPIED = 5e-5     # s between copies of a state
 _EPOCH, _BEGIN = 1.7e9, 100.0  # s, between the clocks and at the start
 _PANDA = 'cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf'
 _LOCKED = {'robodyn7': {}, 'panda': {'panda_finger_joint1': 0.0}}
@@ -61,6 +62,11 @@ class LyingArm:
         Time constant of a filter of the velocity in the driver, s.
     twice : bool
         Whether each state is reported twice, the second time with a new stamp.
+    copies : int
+        How often each state is received, 50 us apart, each time with a new stamp.
+    starved : float
+        Longest pause of the controller in s; one of twenty states begins one. Of the states that
+        come meanwhile the newest is received, after it.
     continuous : tuple of str
         Joints whose position is one angle.
     pose : (nv,), optional
@@ -79,8 +85,8 @@ class LyingArm:
     """
 
     def __init__(self, robot='robodyn7', faults=(), rate=500.0, jitter=0.0, sensors=None, lag=0.0,
-                 twice=False, continuous=(), pose=None, sprint=SPRINT, gains=None, plant=None,
-                 effort=1.0, floating=False, cycle=None, **plausible):
+                 twice=False, copies=1, starved=0.0, continuous=(), pose=None, sprint=SPRINT,
+                 gains=None, plant=None, effort=1.0, floating=False, cycle=None, **plausible):
         dynamics = dynamics_of(robot, continuous)
         self.model = model = dynamics.model
         armature = model.effort_limit / sprint
@@ -100,6 +106,7 @@ class LyingArm:
         self._wraps = np.isin(names, continuous)
         self.period, self._jitter = 1.0 / rate, jitter
         self._random = np.random.default_rng(0)
+        self._copies, self._starved, self._pause = copies, starved, 0.0
         self._steps = self._states = 0
         self.torque, self.log = None, []
         for _ in range(2):
@@ -134,10 +141,13 @@ class LyingArm:
         for _ in range(round(seconds / STEP)):
             assert self.plant.step(self.torque), self.plant.fault
             self._steps += 1
-            if self.time >= due:
+            if self.time >= due and self.time >= self._pause:
                 self._receive()
+                self._states = max(self._states, int(self.time / self.period) + 1)
                 due = self._due()
-            else:
+                if self._starved and self._random.random() < 0.05:
+                    self._pause = self.time + self._random.uniform(0.0, self._starved)
+            elif self.time >= self._pause:
                 torque = self.control.wait(self.now)
                 self.torque = self.torque if torque is None else torque.copy()
             self.log.append((self.time, self.plant.q.copy(), self.plant.qd.copy(), self.torque,
@@ -150,13 +160,14 @@ class LyingArm:
 
     def _receive(self, permitted=True):
         self._states += 1
-        for k, report in enumerate(self._reports()):
+        for k, report in enumerate(each for each in self._reports() for _ in range(self._copies)):
             state = self.control.host.state
             state.q[:], state.qd[:], state.effort[:] = (
                 report.position, report.velocity, report.effort)
-            now = self.now + 1e-4 * k
-            torque = self.control.receive(now, 1e-9 * report.stamp + _EPOCH, now + _EPOCH,
-                                          permitted)
+            late = 1e-4 * (k // self._copies) + _COPIED * (k % self._copies)
+            torque = self.control.receive(
+                self.now + late, 1e-9 * report.stamp + _COPIED * (k % self._copies) + _EPOCH,
+                self.now + late + _EPOCH, permitted)
             self.torque = self.torque if torque is None else torque.copy()
 
     def _reports(self):

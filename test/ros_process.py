@@ -21,6 +21,9 @@ from robodyn_ros.cli.domain import isolate
 ROOT = Path(__file__).resolve().parents[1]
 # Seconds that a node may take for something on a loaded machine, compilation included.
 PATIENCE = 60.0
+_WAITING = 2000  # messages that may wait in all queues of a probe
+_SHOWN = 30      # lines of each node that are shown with a failure
+_processes: list['NodeProcess'] = []  # those that run
 
 isolate()
 # releases before Kilted have another Fast DDS, which cannot read the profile
@@ -38,8 +41,14 @@ def wait_until(condition, what, timeout=PATIENCE, work=lambda: time.sleep(0.01))
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f'{what}: not within {timeout:g} s'
+        assert time.monotonic() < end, f'{what}: not within {timeout:g} s{_outputs()}'
         work()
+
+
+def _outputs():
+    """Return the last lines of all nodes, for the message of a failure."""
+    return ''.join('\n'.join(['', f'--- {each.module}', *each.lines[-_SHOWN:]])
+                   for each in _processes)
 
 
 class NodeProcess:
@@ -70,7 +79,7 @@ class NodeProcess:
                     for part in ('-p', f'{name}:={json.dumps(value)}')]
         environment = {**os.environ, 'PYTHONUNBUFFERED': '1', 'PYTHONPATH': os.pathsep.join(
             [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
-        self.lines = []
+        self.module, self.lines = module, []
         line = self.command_line(settings, arguments)
         if fresh or not hasattr(os, 'pidfd_open'):  # that is of Linux
             self.process = subprocess.Popen(
@@ -80,6 +89,7 @@ class NodeProcess:
             self.process = node_server.spawn(module, line, environment, ROOT)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        _processes.append(self)
 
     def command_line(self, settings, arguments):
         """Return what comes after the module."""
@@ -101,6 +111,8 @@ class NodeProcess:
                 pass
         self._reader.join(10)
         self.process.stdout.close()
+        if self in _processes:
+            _processes.remove(self)
 
     def _read(self):
         for line in self.process.stdout:
@@ -171,14 +183,26 @@ class Probe:
         return wait_until(condition, what, timeout, self.spin)
 
     def spin(self, seconds=0.01):
-        """Take what has come; wait at most so long for it."""
-        self._executor.spin_once(timeout_sec=seconds)
+        """Take what has come; wait at most so long for it; return whether there was anything."""
+        from rclpy.executors import ShutdownException, TimeoutException
+        try:
+            handler, _, _ = self._executor.wait_for_ready_callbacks(timeout_sec=seconds)
+        except (ShutdownException, TimeoutException):
+            return False
+        handler()
+        if handler.exception() is not None:
+            raise handler.exception()
+        return True
 
     def spin_for(self, seconds):
-        """Take all that comes for a while."""
+        """Take all that comes for a while, and all that waits after it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.spin()
+        # this process itself may have paused; where messages never cease, as many as may wait
+        for _ in range(_WAITING):
+            if not self.spin(0.0):
+                break
 
     def subscribe(self, message, topic, qos=10):
         """Return a list that grows by every message on a topic."""

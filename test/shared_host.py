@@ -65,6 +65,12 @@ int main(int count, char ** arguments)
       case 'd':
         answer[0] = loop.chain(false);
         break;
+      case 'g': {
+        get(values, sizeof(values));
+        const DriveCommand command = loop.drive(values, values + JOINTS);
+        fwrite(&command, sizeof(command), 1, stdout);
+        break;
+      }
       case 'f':
         get(values, sizeof(values));
         answer[0] = loop.follow(values, values + JOINTS, values + 2 * JOINTS, 0.2);
@@ -97,7 +103,7 @@ def build(export, folder):
     strict = '-std=c++17 -Wall -Wextra -pedantic -Wshadow -Wconversion -Werror'.split()
     for name in sorted(folder.glob('*.c')):
         _run(['cc', '-std=c99', '-O0', '-c', name.name], folder)
-    for name in ('cycle_loop', 'shared_block', 'main'):
+    for name in ('cycle_loop', 'fault_text', 'shared_block', 'main'):
         _run(['c++', *(strict if name != 'main' else ['-std=c++17']), '-c', f'{name}.cpp'], folder)
     _run(['c++', *(each.name for each in folder.glob('*.o')), '-lm', '-lrt', '-o', 'host'], folder)
     return folder / 'host'
@@ -127,14 +133,26 @@ class ControllerProcess:
 
     def ask(self, command, data=b''):
         """Send a command; return its result."""
-        self.process.stdin.write(command.encode() + data)
-        self.process.stdin.flush()
-        size = 8 * (self._n + 3)
-        answer = self.process.stdout.read(size)
-        assert len(answer) == size, self.process.stderr.read().decode()
-        numbers = np.frombuffer(answer)
+        self._send(command, data)
+        numbers = self._read(self._n + 3)
         self.mode, self.fault, self.torque = numbers[1], numbers[2], numbers[3:].copy()
         return numbers[0]
+
+    def _send(self, command, data):
+        self.process.stdin.write(command.encode() + data)
+        self.process.stdin.flush()
+
+    def _read(self, count):
+        answer = self.process.stdout.read(8 * count)
+        assert len(answer) == 8 * count, self.process.stderr.read().decode()
+        return np.frombuffer(answer)
+
+    def drive(self, kp, kd):
+        """Return the command for drives with gains: q, qd, kp, kd and effort, (5, n)."""
+        self._send('g', np.concatenate([kp, kd, np.zeros(self._n)]).tobytes())
+        command = self._read(5 * self._n).reshape(5, self._n)
+        self._read(self._n + 3)
+        return command
 
     def activate(self):
         """Activate the controller, which takes the arm over with the next state."""

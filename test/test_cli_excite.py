@@ -4,13 +4,14 @@ import csv
 
 import numpy as np
 import pytest
-from robodyn_ros.cli.excite.command import check, message, sampled
+from robodyn_ros.cli.excite.command import check, sampled
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.identification.excitation import Bounds, Fourier, Search
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
+from robodyn_ros.trajectory.message_text import trajectory_message
 import yaml
 
 from identification_data import arm, URDF
@@ -125,7 +126,7 @@ def test_the_message_is_one_of_ros():
     fields = {name for name, _ in types.get_msgdef('trajectory_msgs/msg/JointTrajectory').fields}
     point = {name for name, _ in types.get_msgdef(
         'trajectory_msgs/msg/JointTrajectoryPoint').fields}
-    made = yaml.safe_load(message(('a',), [1.5], [[0.1]], [[0.0]], [[0.0]]))
+    made = yaml.safe_load(trajectory_message(('a',), [1.5], [[0.1]], [[0.0]], [[0.0]]))
     assert set(made) <= fields and set(made['points'][0]) <= point
     assert made['points'][0]['time_from_start'] == {'sec': 1, 'nanosec': 500000000}
 

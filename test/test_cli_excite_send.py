@@ -1,5 +1,8 @@
 """`robodyn excite --send`: a running controller makes the motion, or the reason is reported."""
+import math
 from threading import Thread
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -7,9 +10,12 @@ pytest.importorskip('rclpy', reason='a controller needs ROS 2')
 pytest.importorskip('rosbags', reason='bags need the extra `record`')
 
 from controller_node import ARM, CONTROLLER, NODE, PATIENT, RATE, SIMULATOR  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.cli.excite import command  # noqa: E402
+from robodyn_ros.cli.excite.send import Sender  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.recorder import JointStream  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -31,6 +37,26 @@ def excite(tmp_path, capsys, monkeypatch):
                      *arguments])
         return code, ''.join(capsys.readouterr())
     return run
+
+
+def test_a_motion_that_was_ended_between_two_polls_has_begun():
+    references = JointStream.__new__(JointStream)
+    references.messages = []
+    sender = Sender.__new__(Sender)
+    sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
+    sender.recorder = SimpleNamespace(references=references, recorded=[references],
+                                      diagnostics=[])
+    sender.restart()
+
+    def poll(*velocities):
+        references.messages += [(0, serialize_message(JointState(
+            name=['joint'], position=[0.0], velocity=[each]))) for each in velocities]
+        assert not sender._is_over()
+        return sender.moved
+
+    sender._received = time.monotonic()
+    assert not poll(0.0, 0.0)
+    assert poll(0.0, 0.3, 0.0) and math.isfinite(sender._rested)
 
 
 def hold_in_motion(probe):

@@ -141,7 +141,7 @@ def test_a_payload_becomes_a_command_that_publishes_it(tmp_path, capsys):
                                   'a b', '!!', '{x: 1}', '肘', ''])
 def test_the_name_of_a_link_cannot_leave_its_command(link):
     run = subprocess.run(['sh', '-c', 'ros2() { printf %s "$6"; }; ' + payload_command(
-        link, np.arange(10.0))], capture_output=True, text=True, timeout=20)
+        link, np.arange(10.0))], capture_output=True, text=True, timeout=100)
     assert (run.stderr, run.returncode) == ('', 0)
     published = yaml.safe_load(run.stdout)
     assert published['header'] == {'frame_id': link} and published['inertia']['izz'] == 6.0

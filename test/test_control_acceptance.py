@@ -278,6 +278,24 @@ def test_a_late_state_is_answered_at_the_time_of_the_law_at_which_it_was_measure
     assert float(arm.seen.now) == pytest.approx(arm.now, abs=1e-5)
 
 
+def test_the_torque_rate_limit_holds_where_a_delay_of_the_states_ends():
+    """The time of the law jumps by the delay; that between two torques does not."""
+    arm = Arm(torque_rate_limit=[200.0]).take_over()
+    sent = []
+    for k in range(120):
+        dt, late = 2e-3, 0.018 if 50 <= k < 70 else 0.0
+        arm.q = BENT + 0.04 * (-1.0) ** (k // 4)  # the torque follows at its rate limit
+        torque = arm.state(0.02 if k == 70 else dt, late)
+        if torque is not None:
+            sent.append((arm.now + late, torque.copy()))
+    times, torques = map(np.array, zip(*sent))
+    step = np.abs(np.diff(torques, axis=0)).max(axis=1)
+    assert (step <= 200.0 * np.diff(times) + 1e-6).all()
+    # it does reach the limit, in usual cycles and in the one after the delay
+    assert step[20:40].max() == pytest.approx(0.4, abs=1e-6)
+    assert step[-52:-48].max() == pytest.approx(0.4, abs=1e-6)
+
+
 def test_a_torque_between_two_states_is_returned_only_when_due(arm):
     arm.state()
     assert arm.nothing(1e-3) is None

@@ -7,6 +7,7 @@ import pytest
 from robodyn_ros.control import Mode, Term
 from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import StateError
 
 SOON = {'activation_time': 0.02, 'external_wrench__timeout': 60.0}
 
@@ -17,6 +18,18 @@ def again(loop):
     loop.control.activate(loop.now, loop.plant.q, loop.plant.qd)
     loop.cycle()
     return loop.control.terms
+
+
+@pytest.mark.parametrize('bad', [np.zeros(3), 0.0, None, ['a'] * 7, np.zeros((7, 1))])
+def test_a_state_of_another_size_is_refused_with_the_joints(bad):
+    loop, good = arm(), np.zeros(7)
+    words = r' = .*; give a number for each of joint1, .*, joint7'
+    for q, qd, name in ((bad, good, 'position'), (good, bad, 'velocity')):
+        with pytest.raises(StateError, match=name + words):
+            loop.control.activate(0.0, q, qd)
+    if np.ndim(bad) == 1:
+        with pytest.raises(StateError, match='velocity' + words):
+            loop.control.update(0.0, good, bad)
 
 
 def test_it_forgets_the_integral_of_the_law():

@@ -47,10 +47,11 @@ class Monitor:
                         release=release * np.asarray(threshold))
         self.m = filled(collision.Memory)
 
-    def go(self, torque, excess=None, dt=1e-3):
+    def go(self, torque, excess=None, dt=1e-3, undecided=0.0):
         """Take external torque and its excess; return whether a collision has begun."""
         excess = np.abs(torque) if excess is None else excess
-        self.m, begun = collision.update(self.m, self.p, *doubles([dt, excess, torque]))
+        self.m, begun = collision.update(self.m, self.p, *doubles([dt, excess, torque]),
+                                         doubles(undecided))
         return bool(begun)
 
     @property
@@ -77,6 +78,21 @@ def test_a_collision_needs_size_and_time_and_ends_below_another_level():
     assert give(3.9) == [False] and not monitor.present
     assert give(11.0, 2) == [False] * 2 and give(3.0) == [False] and give(11.0, 2) == [False] * 2
     assert give(11.0) == [True] and monitor.m.count == 2.0
+
+
+def test_a_collision_waits_for_a_velocity_that_differs_from_positions_but_not_for_long():
+    hit = np.full(7, 20.0)
+    monitor = Monitor()
+    assert not any(monitor.go(hit, undecided=1.0) for _ in range(40))
+    agrees = [monitor.go(hit) for _ in range(40)].index(True)
+    assert agrees == pytest.approx(30, abs=1)
+    monitor = Monitor()
+    waited = [monitor.go(hit, undecided=1.0) for _ in range(200)].index(True)
+    assert waited == pytest.approx(120, abs=1)
+    for _ in range(20):
+        monitor.go(np.zeros(7))
+    # the time is available again only slowly
+    assert [monitor.go(hit, undecided=1.0) for _ in range(100)].index(True) < 6
 
 
 def test_the_joint_is_named_that_takes_part_and_exceeds_its_threshold_most():

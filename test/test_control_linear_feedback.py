@@ -121,11 +121,15 @@ def test_silence_ends_in_rest_and_messages_are_welcome_again(loop):
 def test_what_takes_the_arm_away_keeps_it_until_the_mode_is_chosen_again(loop, take):
     send(loop, 0.3)
     take(loop.control)
+    assert loop.control.fault or loop.control.message.endswith(
+        'linear feedback is disabled until mode is set to linear_feedback again')
     loop.run(0.5)
     with pytest.raises(StateError, match='set the parameter mode to linear_feedback, again'):
         loop.control.take_linear_feedback(loop.now, HELD)
     loop.control.reset_fault()
+    floats = loop.control.mode is Mode.FLOAT
     loop.control.enter('linear_feedback')
+    assert loop.control.message == 'mode linear_feedback was selected' or not floats
     loop.run(0.4)
     send(loop, 0.2)
     assert loop.control.mode is Mode.LINEAR_FEEDBACK

@@ -55,6 +55,8 @@ EXPECTED = {
     'JUMPED': ((2, 0.5236, 0.003, 0.052), f'{SILENT}silent ({JUMP})'),
     'EXCHANGED': ((2, 0.5236, 0.003, 0.052),
                   f'{SILENT}silent ({JUMP}; joints seem to be exchanged)'),
+    'SWAPPED': ((2, 4.0, 0.0, 0.052), f"{SILENT}silent (joints 'joint3' and 'joint5' seem to be "
+                'exchanged: each has position and velocity of the other; check joint names)'),
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
@@ -129,7 +131,7 @@ def test_stamps_may_be_ahead_of_the_clock(messages):
         event(acceptance.SKEWED, value=-1.5))
 
 
-@pytest.mark.parametrize('name', ['JUMPED', 'EXCHANGED', 'NOT_FINITE'])
+@pytest.mark.parametrize('name', ['JUMPED', 'EXCHANGED', 'SWAPPED', 'NOT_FINITE'])
 def test_why_a_state_is_not_used(messages, name):
     shown, text = EXPECTED[name]
     assert f'({messages.problem(event(CODES[name], *shown))})' in text

@@ -32,7 +32,8 @@ class Track:
 
     def update(self, now, q, qd):
         """Return how it stands at a time, for a measured state."""
-        self.m = path.update(self.m, *doubles([now, self.longest]))
+        now, longest = doubles([now, self.longest])
+        self.m = path.update(self.m, now, path.passed(self.m, now, longest))
         reference = modes.Reference(*path.sample(self.table, self.path, self.m.elapsed))
         found = path.judge(self.m, self.path, reference, *doubles([q, qd]))
         return SimpleNamespace(**{**vars(found), 'reference': array(reference.q)})

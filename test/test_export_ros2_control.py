@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from threading import Thread
+from types import SimpleNamespace
 import uuid
 import xml.etree.ElementTree as ElementTree
 
@@ -16,11 +17,13 @@ import numpy as np
 import pytest
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.control import ArmController, Mode, with_slots
+from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
-from robodyn_ros.control.steps import laws, modes
+from robodyn_ros.control.steps import acceptance, laws, modes, plausibility
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.export import Export
+from robodyn_ros.export.fault_texts import fault_texts
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 from shared_host import build, ControllerProcess, missing
@@ -125,6 +128,9 @@ def test_names_of_the_package_fit():
     assert library.find('class').get('name') == kind.replace('::', '/')
     assert f'{kind}, ' in files['src/controller.cpp']
     assert f'type: {name}/Controller' in files['config/controllers.yaml']
+    launch = files['launch/controller.launch.py']
+    compile(launch, 'controller.launch.py', 'exec')
+    assert f"['joint_state_broadcaster', '{name}']" in launch
     assert all('@' not in re.sub(r'\S+@todo', '', text) for text in files.values())
     sources = re.findall(r'src/\w+\.c\b', files['CMakeLists.txt'])
     assert sorted(sources) == sorted(each for each in files if each.endswith('.c'))
@@ -237,6 +243,44 @@ def test_a_block_of_a_killed_controller_is_made_anew(program, block):
     second.close()
 
 
+_PRINT_FAULT = """\
+#include <cstdio>
+#include <cstdlib>
+#include "fault_text.hpp"
+
+int main(int, char ** a)
+{
+  using namespace two_link_payload_controller;
+  const Fault fault{atoi(a[1]), atoi(a[2]), atof(a[3]), atof(a[4]), atof(a[5])};
+  puts(text_of(fault, {"shoulder", "elbow"}).c_str());
+}
+"""
+
+
+def test_a_fault_has_the_text_of_the_node(program, tmp_path):
+    main_file = tmp_path / 'main.cpp'
+    main_file.write_text(_PRINT_FAULT)
+    folder = program.parent
+    subprocess.run(['c++', '-std=c++17', f'-I{folder}', main_file, folder / 'fault_text.o', '-o',
+                    tmp_path / 'print'], check=True)
+
+    def printed(*event):
+        return subprocess.run([tmp_path / 'print', *map(str, event)], capture_output=True,
+                              text=True, check=True).stdout.strip()
+
+    messages = Messages(RobotModel.from_urdf(SMALL), 'tip')
+    for event in ((plausibility.OVERSPEED, 1, -4.48, 2.6, 0.0),
+                  (acceptance.JUMPED, 0, 0.5, 0.002, 0.125),
+                  (acceptance.SWAPPED, 0, 1.0, 0.0, 0.125), (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
+                  (acceptance.FROZEN, 0, 1.5, 0.0, 0.125)):
+        expected = messages.text(SimpleNamespace(**dict(zip(
+            ('code', 'joint', 'value', 'bound', 'time'), event))))
+        words = expected.replace("'joint1'", "'shoulder'").replace("'joint2'", "'elbow'")
+        assert printed(int(event[0]), *event[1:]) == words.replace('1.500000', '1.5')
+    assert 'code 1003' in printed(1003, 0, 0.0, 0.0, 0.0)
+    assert '{' not in ''.join(printed(code, -1, 0.0, 0.0, 0.0) for code in fault_texts())
+
+
 # --- behind another controller --------------------------------------------------------------
 
 
@@ -260,6 +304,29 @@ def test_references_from_upstream_are_tracked(arm):
     assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
 
 
+def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
+    gains = [np.array([40.0, 20.0]), np.array([4.0, 2.0])]
+    for _ in range(50):
+        arm.update()
+    assert arm.ask('c')
+    for k in range(400):
+        t = 1e-3 * k
+        arm.follow(START + 0.2 * (1.0 - np.cos(2.0 * t)), np.full(2, 0.4 * np.sin(2.0 * t)),
+                   np.full(2, 0.8 * np.cos(2.0 * t)))
+        state = arm.q.copy(), arm.qd.copy()
+        arm.update()
+        q, qd, kp, kd, effort = arm.drive(*gains)
+        np.testing.assert_array_equal([kp, kd], gains)
+        np.testing.assert_allclose(kp * (q - state[0]) + kd * (qd - state[1]) + effort, arm.torque,
+                                   atol=1e-12)
+    assert arm.mode == modes.TRACK and np.abs(qd).min() > 0.1
+    arm.show()
+    assert arm.ask('e')
+    q, qd, kp, kd, effort = arm.drive(*gains)
+    np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
+    np.testing.assert_array_equal(effort, arm.torque)
+
+
 def test_a_reference_far_away_is_refused(arm):
     for _ in range(50):
         arm.update()
@@ -273,17 +340,24 @@ def test_a_reference_far_away_is_refused(arm):
     assert arm.mode == modes.HOLD and np.abs(arm.q - START).max() < 2e-3
 
 
-def test_upstream_that_leaves_stops_the_arm(arm):
+@pytest.mark.parametrize('commands', ['d', 'eda'], ids=['alone', 'with controller_manager'])
+def test_upstream_that_leaves_stops_the_arm(arm, commands):
+    # controller_manager deactivates and activates a controller whose chained mode changes
     for _ in range(50):
         arm.update()
     arm.ask('c')
-    arm.follow(START, np.full(2, 0.3), np.zeros(2))
-    arm.update()
-    assert arm.mode == modes.TRACK
-    arm.ask('d')
+    for k in range(400):
+        arm.follow(START + 0.3 * 1e-3 * k, np.full(2, 0.3), np.zeros(2))
+        arm.update()
+    assert arm.mode == modes.TRACK and arm.qd.min() > 0.25
+    before = arm.q
+    arm.show()
+    for command in commands:
+        arm.ask(command)
     for _ in range(1500):
         arm.update()
-    assert arm.mode == modes.HOLD and np.abs(arm.qd).max() < 1e-3
+    assert arm.mode == modes.HOLD and arm.fault == 0.0 and np.abs(arm.qd).max() < 1e-3
+    assert np.abs(arm.q - before).max() < 0.1
 
 
 # --- with an owner --------------------------------------------------------------------------

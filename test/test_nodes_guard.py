@@ -11,7 +11,7 @@ from controller_node import (  # noqa: E402
     ACTIVE, HOME, logged, MODEL, NODE, RATE, send, wait_for_goal)
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
-    controller, FAR, guard, in_motion, JITTER, staged, TAKEN, TIMEOUT)
+    controller, FAR, guard, in_motion, LARGEST_STEP, staged, TAKEN, TIMEOUT)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -44,9 +44,9 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     scene.log(f'kill -9 at {fastest:.2f} rad/s: torques again after {1e3 * scene.gap:.0f} ms, '
               f'largest step {steps.max():.2f} of the rate, {len(scene.sent) - since} torques, '
               f'drift {1e3 * drift:.3f} mrad/s')
-    assert scene.gap < TIMEOUT + 0.3, 'a busy machine included'
+    assert scene.gap < TIMEOUT + 0.75, 'a busy machine included'
     assert drift < 2e-3
-    assert steps.max() <= JITTER
+    assert steps.max() <= LARGEST_STEP
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
     assert logged(scene.guard, TAKEN) == 1
@@ -77,7 +77,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         scene.until_phase('active')
         scene.log(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
                   f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
-        assert scene.steps.max() <= JITTER
+        assert scene.steps.max() <= LARGEST_STEP
         refused = send(scene.probe, hanging, FAR, words='fault')
         assert logged(hanging, 'the guard has taken over', refused)
         assert scene.probe.call(Trigger, f'{NODE}/reset_fault').success
@@ -99,7 +99,7 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
         scene.until_word('armed')
         scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
-        assert scene.steps.max() <= JITTER
+        assert scene.steps.max() <= LARGEST_STEP
         wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
 
 

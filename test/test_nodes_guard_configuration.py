@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from controller_node import ACTIVE, ARM, logged, MODEL, NODE, RATE, wait_for_goal  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
-    controller, GUARD, guard, in_motion, JITTER, staged, TIMEOUT)
+    controller, GUARD, guard, in_motion, LARGEST_STEP, staged, TIMEOUT)
 from rcl_interfaces.srv import ListParameters  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
 
@@ -160,7 +160,7 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
         scene.log(f'hung guard: {rate:.0f} torques/s, largest step {scene.steps.max():.2f}, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert rate < 1.2 * RATE, 'only one of them commands'
-        assert scene.steps.max() <= JITTER
+        assert scene.steps.max() <= LARGEST_STEP
         assert scene.words[-1].frame_id == 'armed'
 
 

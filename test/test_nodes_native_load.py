@@ -127,7 +127,8 @@ def test_long_trajectories_goals_and_gains_change_all_the_time(scene):
         assert len(efforts) > LASTS * RATE
         assert any(np.array_equal(efforts[:len(sent) - first], sent[first:first + len(efforts)])
                    for first in np.flatnonzero((sent == efforts[0]).all(axis=1)))
-        assert scene.gap < 0.1 and scene.steps.max() < 1.0
+        # the check of the long trajectory keeps Python busy for longer
+        assert scene.gap < 0.25 and scene.steps.max() < 1.0
         count = len(diagnostics)
         probe.until(lambda: len(diagnostics) > count, 'diagnostics')
         values = {pair.key: pair.value for each in diagnostics[-2:] for status in each.status

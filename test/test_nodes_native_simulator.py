@@ -344,7 +344,8 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
         count = len(states)
         probe.until(lambda: len(states) > count + 10, 'states after it')
         gaps = np.diff([seconds(state.header.stamp) for state in states])
-        assert len(gaps) > 200 and gaps.max() < 0.15, 'a state has waited'
+        # Python was held up for 0.3 s
+        assert len(gaps) > 200 and gaps.max() < 0.25, 'a state has waited'
 
 
 @pytest.mark.parametrize('loop, line, word', [

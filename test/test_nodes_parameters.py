@@ -217,6 +217,15 @@ def test_unknown_names_are_refused_with_the_near_ones(make):
     parameters.refuse_unknown()
 
 
+def test_the_clock_cannot_change_at_run_time(make):
+    node, _ = make()
+    assert node.set_parameters([RosParameter('use_sim_time', value=False)])[0].successful
+    result, = node.set_parameters([RosParameter('use_sim_time', value=True)])
+    assert not result.successful and "'use_sim_time' is read-only" in result.reason
+    assert not node.get_parameter('use_sim_time').value
+    assert not node.get_clock().ros_time_is_active
+
+
 def test_unknown_names_are_refused_at_run_time_too(make):
     node, _ = make()
     if not hasattr(node, 'add_pre_set_parameters_callback'):

@@ -150,11 +150,13 @@ def test_a_motor_without_torque_and_an_emergency_stop(probe):
         assert bench.change('faults', ['now torque_loss joint2 inf']) == (True, '')
         fallen = bench.until(lambda state: abs(state.position[1] - HOME[1]) > 0.05, 'joint2')
         assert fallen.effort[1] == 0.0 and fallen.effort[3] != 0.0
-        bench.change('faults', ['now estop 0.5'])
+        bench.change('faults', ['now estop inf'])
         bench.until(lambda state: not any(state.velocity), 'the brakes')
         bench.command(HOLDING)  # in vain
         bench.until_reported('brakes', 'true')
-        probe.spin_for(0.5)
+        assert bench.change('faults', ['']) == (True, '')
+        bench.until_reported('faults now', 'none')
+        probe.spin_for(0.1)
         assert not any(bench.states[-1].velocity)
         bench.command(0.0 * HOLDING)
         bench.until(lambda state: any(state.velocity), 'motion after the emergency stop')

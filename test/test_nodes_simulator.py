@@ -140,7 +140,8 @@ def test_states_are_stamped_and_come_at_the_rate_of_the_steps(probe, states):
     stamps = np.array([seconds(state.header.stamp) for state in states])
     assert abs(stamps[-1] - time.time()) < 1.0
     assert np.all(np.diff(stamps) > 0.0)
-    assert np.median(np.diff(stamps)) == pytest.approx(1e-3, rel=0.3)
+    # on a busy machine steps come in bursts, and this process loses some states
+    assert 0.7e-3 < np.mean(np.diff(stamps)) < 3e-3
 
 
 @pytest.mark.parametrize('factor', [5.0, 0.0])
@@ -154,8 +155,8 @@ def test_other_than_real_time_has_a_clock_of_its_own(probe, factor):
         probe.spin_for(1.0)
         passed = seconds(states[-1].header.stamp) - first
         assert passed / (time.monotonic() - begun) > (10.0 if factor == 0.0 else 3.0)
-        if factor:
-            assert passed < 7.0
+        if factor:  # what was published before may have come late
+            assert passed < factor * (time.monotonic() - begun + 1.0)
             ahead = seconds(clocks[-1].clock) - seconds(states[-1].header.stamp)
             assert abs(ahead) < 1.0
 
@@ -238,8 +239,9 @@ def test_parameters_change_live_or_the_reason_is_reported(probe, states):
     assert probe.set_parameter('robot_simulator', 'publish_rate', 100) == (True, '')
     probe.spin_for(0.3)
     states.clear()
-    probe.spin_for(1.0)
-    assert 50 < len(states) <= 110
+    probe.until(lambda: len(states) > 50, 'states')
+    stamps = [seconds(state.header.stamp) for state in states]
+    assert np.median(np.diff(stamps)) == pytest.approx(0.01, abs=1e-3)
     accepted, reason = probe.set_parameter('robot_simulator', 'friction_scale', -1.0)
     assert not accepted and 'friction_scale' in reason
     accepted, reason = probe.set_parameter('robot_simulator', 'step', 0.01)

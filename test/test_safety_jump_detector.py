@@ -59,6 +59,16 @@ def test_states_of_two_arms_one_after_the_other(judge):
     assert verdicts == [True, False] * 50
 
 
+def test_an_encoder_that_slips_back_is_accepted_at_once(judge):
+    t = STEP * np.arange(700)[:, None]
+    offset = np.zeros((700, 2))
+    offset[100:400, 0] = 0.2
+    verdicts = fed(judge, LIMIT * t + offset)
+    first = verdicts[100:400].index(True)
+    assert first == pytest.approx(PATIENCE / STEP, abs=2)
+    assert all(verdicts[100 + first:])
+
+
 def test_after_a_while_the_reported_position_is_accepted(judge):
     assert fed(judge, [[0.0, 0.0]]) == [True]
     count = round(PATIENCE / STEP)

@@ -26,16 +26,19 @@ ARROWS = {
     'simulation': PHYSICS,
     'identification': PHYSICS,
     'export': PHYSICS | {'', 'control'},
+    'teaching': PHYSICS | {'trajectory'},
+    'gym': LIBRARY,
     'trajectory': FOUNDATION,
     'safety': FOUNDATION,
-    'view': PHYSICS | {'trajectory'},
+    'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'cli': LIBRARY | {'', 'export', 'nodes', 'view'},
+    'client': {'control', 'exceptions', 'nodes'},
+    'cli': LIBRARY | {'', 'export', 'nodes', 'teaching', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,
 }
 NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}
-ROS_PARTS = {'nodes'}
+ROS_PARTS = {'nodes', 'client'}
 ROS_SUFFIXES = ('_msgs', '_srvs', '_interfaces')
 ROS_PACKAGES = {'rclpy', 'launch', 'launch_ros', 'ament_index_python'}
 

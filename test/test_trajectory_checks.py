@@ -14,7 +14,8 @@ NAMES = ('shoulder', 'elbow', 'wheel')
 INF = np.inf
 MODEL = SimpleNamespace(
     joint_names=NAMES, lower=np.array([-1.0, -2.0, -INF]), upper=np.array([1.0, 2.0, INF]),
-    velocity_limit=np.array([2.0, 3.0, 8.0]), continuous=np.array([False, False, True]))
+    velocity_limit=np.array([2.0, 3.0, 8.0]), continuous=np.array([False, False, True]),
+    position_units=('rad', 'm', 'rad'))
 REST = Reference.zeros(3)
 
 
@@ -69,8 +70,29 @@ REFUSED = {
         [point(1.0, velocities=(0.0, 0.0, np.nan))], "joint 'wheel': velocity is nan",
         joint='wheel', point=0),
     'too few positions': refused(
-        [point(1.0), point(2.0, (0.1, 0.2))], 'point 1: 2 positions for 3 joints', point=1,
+        [point(1.0), point(2.0, (0.1, 0.2))],
+        'point 1: 2 positions for 3 joints; give one for each of shoulder, elbow, wheel', point=1,
         value=2, limit=3),
+    'one number for all joints': refused(
+        [point(1.0, 0.5)], 'point 0: positions = 0.5; give a number for each of the 3 joints',
+        point=0),
+    'a matrix': refused(
+        [point(1.0, np.zeros((3, 1)))], r'point 0: positions = array\(', point=0),
+    'text': refused(
+        [point(1.0, ('a', 'b', 'c'))], r"point 0: positions = \('a', 'b', 'c'\); give a number",
+        point=0),
+    'nothing': refused(
+        [point(1.0), point(2.0, velocities=None)], 'point 1: velocities = None; give a number',
+        point=1),
+    'a time in words': refused(
+        [point(1.0), point('soon')], "point 1: time_from_start = 'soon'; give a number of seconds",
+        point=1),
+    'rows in place of points': refused(
+        [(0.1, 0.2, 0.3)], r'point 0 is \(0.1, 0.2, 0.3\); give a TrajectoryPoint', point=0),
+    'a point in place of a list': refused(
+        point(1.0), 'the points are TrajectoryPoint.*; give a list of TrajectoryPoint'),
+    'a name in place of a list': refused(
+        [point(1.0)], "the joint names are 'wheel'; give a list of names", names='wheel', code=-2),
     'no positions': refused(
         [point(1.0, (), (0.0, 0.0, 0.0))], 'point 0: 0 positions for 3 joints', point=0),
     'too many efforts': refused(
@@ -87,34 +109,37 @@ REFUSED = {
         [point(1.0, accelerations=(0.0,) * 3)], 'accelerations but no velocities', code=-1),
     'moving at the end': refused(
         [point(1.0, velocities=(0.0, 0.4, 0.0))],
-        "point 0, joint 'elbow': the last velocity is 0.4", joint='elbow', value=0.4, limit=0.0),
+        "point 0, joint 'elbow': the last velocity is 0.4 m/s", joint='elbow', value=0.4,
+        limit=0.0),
     'above the upper limit': refused(
         [point(1.0), point(2.0, (1.2, 0.0, 0.0))],
-        "point 1, joint 'shoulder': position 1.2 is above the upper limit 1", joint='shoulder',
+        "point 1, joint 'shoulder': position 1.2 is above the upper limit 1 rad", joint='shoulder',
         point=1, value=1.2, limit=1.0),
     'below the lower limit': refused(
-        [point(9.0, (0.0, -2.5, 0.0))], "joint 'elbow': position -2.5 is below the lower limit -2",
+        [point(9.0, (0.0, -2.5, 0.0))],
+        "joint 'elbow': position -2.5 is below the lower limit -2 m",
         limit=-2.0),
     'velocity above the limit': refused(
         [point(1.0, velocities=(0.0, -3.5, 0.0)), point(2.0, velocities=(0.0,) * 3)],
-        "point 0, joint 'elbow': velocity -3.5 is above the limit 3", joint='elbow', value=-3.5,
-        limit=3.0),
+        "point 0, joint 'elbow': velocity -3.5 is above the limit 3 m/s", joint='elbow',
+        value=-3.5, limit=3.0),
     'too fast between points': refused(
         [point(0.3, (0.9, 0.0, 0.0))],
-        "joint 'shoulder' would move at 4.5 at 0.1.* limit 2; stretch the times by 2.25",
-        joint='shoulder', limit=2.0),
+        "joint 'shoulder' would move at 4.5 rad/s at 0.1.* limit 2 rad/s; stretch the times by "
+        '2.25', joint='shoulder', limit=2.0),
     'beyond a limit between points': refused(
 
         [point(1.0, (0.99, 0.0, 0.0), (1.9, 0.0, 0.0)),
          point(2.0, (0.99, 0.0, 0.0), (0.0, 0.0, 0.0))],
-        "joint 'shoulder' would pass its limit 1 between points", joint='shoulder', limit=1.0),
+        "joint 'shoulder' would pass its limit 1 rad between points", joint='shoulder',
+        limit=1.0),
     'starts elsewhere': refused(
         [point(0.0, (0.5, 0.0, 0.0)), point(1.0)],
-        "joint 'shoulder' is at 0, the trajectory begins at 0.5, more than 0.1 away",
+        "joint 'shoulder' is at 0 rad, the trajectory begins at 0.5 rad, more than 0.1 rad away",
         options={'start_tolerance': 0.1}, joint='shoulder', value=0.5, limit=0.1),
     'has moved on elsewhere': refused(
         [point(0.0, (0.0, 0.0, 0.0)), point(2.0, (0.8, 0.0, 0.0)), point(4.0)],
-        "joint 'shoulder' is at 0, the trajectory begins at 0.8",
+        "joint 'shoulder' is at 0 rad, the trajectory begins at 0.8 rad",
         options={'start_tolerance': 0.1, 'start_delay': -2.0}, joint='shoulder'),
 }
 

@@ -7,9 +7,9 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 from page_client import PageClient  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.controls import MAX_PAYLOAD, slider_ends  # noqa: E402
-from robodyn_ros.view.page_commands import SetPayload  # noqa: E402
+from robodyn_ros.view.page_commands import CallService, Follow, SetPayload  # noqa: E402
 from shown_page import notified, POSES, put, showing  # noqa: E402
-from test_view import Q  # noqa: E402
+from test_view import MODEL, Q  # noqa: E402
 
 
 @pytest.fixture
@@ -124,3 +124,44 @@ def test_only_a_simulated_arm_is_given_a_payload(shown):
         assert not folder.visible
         shown.until(lambda: folder.visible, client)
         shown.until(lambda: not folder.visible, client, simulated=False)
+
+
+# --- teaching ----------------------------------------------------------------------------------
+
+def test_a_recorded_motion_is_replayed_from_the_present_position(shown):
+    def ordered(client):
+        shown.until(lambda: not shown.page_commands.empty(), client, q=end)
+        return shown.page_commands.get()
+
+    end = Q + 0.2
+    with PageClient(shown.url) as client:
+        shown.until_controls(client)
+        client.click('Replay')
+        shown.until(lambda: notified(client, 'Record a motion first'), client)
+        client.click('Record by hand')
+        shown.until(lambda: not shown.page_commands.empty(), client)
+        assert shown.page_commands.get() == CallService('float')
+        for part in np.linspace(0.0, 1.0, 60):
+            shown.show(q=Q + 0.2 * part)
+        client.click('End recording')
+        assert ordered(client) == CallService('hold')
+        client.click('Replay')
+        motion = ordered(client)
+        assert isinstance(motion, Follow) and motion.joints == MODEL.joint_names
+        np.testing.assert_allclose(motion.positions[0], Q, atol=1e-6)
+        np.testing.assert_allclose(motion.positions[-1], end, atol=1e-6)
+        assert 1.9 < motion.times[-1] - motion.times[0] < 4.0
+        # to the start at a tenth of the velocity limits
+        assert motion.times[0] > 0.2 / (0.1 * MODEL.velocity_limit.min())
+        assert not motion.velocities[[0, -1]].any()
+
+
+def test_an_arm_is_not_left_floating_when_its_page_is_closed(shown):
+    with PageClient(shown.url) as first, PageClient(shown.url) as second:
+        first, second = shown.until_controls(first, second)
+        first.click('Record by hand')
+        shown.until(lambda: not shown.page_commands.empty(), first, second)
+        assert shown.page_commands.get() == CallService('float')
+        first.socket.close()
+        shown.until(lambda: not shown.page_commands.empty(), second)
+        assert shown.page_commands.get() == CallService('hold')

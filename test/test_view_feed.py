@@ -53,8 +53,7 @@ def test_messages_of_others_between_those_of_the_arm_do_not_hide_it(probe, feed)
     for k in range(3):
         send(joint_state(MODEL.joint_names, position=HOME + 0.1 * k))
         send(joint_state(['gripper'], position=[0.0]))
-    probe.spin_for(0.2)
-    np.testing.assert_allclose(feed.poll().q, HOME + 0.2)
+    seen(probe, feed, lambda now: np.allclose(now.q, HOME + 0.2))
 
 
 def test_joints_without_a_controller_are_commanded_to_stay(probe, feed):

@@ -1,5 +1,6 @@
 """A real browser that looks at a page, and how a point of the arm is found in it."""
-from pathlib import Path
+from base64 import b64decode
+from io import BytesIO
 import shutil
 import time
 
@@ -134,8 +135,9 @@ class Browser:
     def picture(self, path):
         """Write what is seen, and return it, (height, width, 3)."""
         from PIL import Image
-        self.driver.save_screenshot(str(path))
-        with Image.open(Path(path)) as image:
+        # save_screenshot gives up after 10 s, whatever the timeouts are
+        picture = self.driver.execute_cdp_cmd('Page.captureScreenshot', {'format': 'png'})
+        with Image.open(BytesIO(b64decode(picture['data']))) as image:
             colors = image.convert('RGB')
         colors.save(path, optimize=True)
         return np.asarray(colors)

@@ -25,6 +25,8 @@ def isolate() -> str:
     """
     Restrict ROS to this machine and, if ROS_DOMAIN_ID is not set, to an unused domain.
 
+    In other processes `free_domain` does not return the domain any more.
+
     Returns
     -------
     domain : str
@@ -37,8 +39,11 @@ def isolate() -> str:
         environment['ROS_LOCALHOST_ONLY'] = '1'
     for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):
         environment.pop(name, None)
-    if not environment.get('ROS_DOMAIN_ID'):
+    given = environment.get('ROS_DOMAIN_ID', '')
+    if not given:
         environment['ROS_DOMAIN_ID'] = str(free_domain())
+    elif given.isdigit() and (claim := _claim(int(given))) is not None:
+        _claims.append(claim)
     return environment['ROS_DOMAIN_ID']
 
 

@@ -29,6 +29,8 @@ COMMANDS = {
     'excite': 'plan an excitation trajectory for identification',
     'identify': 'friction, inertia and payload of an arm from a recording',
     'payload': 'mass and centre of a payload, by the running controller',
+    'teach': 'record an arm that is guided by hand',
+    'replay': 'replay what was taught, as recorded or time-optimal',
 }
 _PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
@@ -125,7 +127,8 @@ def _below(path: str | Path, folder: str | Path) -> bool:
 
 
 _ROS = ('rclpy', 'std_srvs', 'rcl_interfaces', 'rpyutils', 'ament_index_python')
-_EXTRAS = {'matplotlib': 'plot', 'rosbags': 'record', 'trimesh': 'view', 'viser': 'view'}
+_EXTRAS = {'matplotlib': 'plot', 'rosbags': 'record', 'toppra': 'replay', 'trimesh': 'view',
+           'viser': 'view'}
 
 
 if __name__ == '__main__':

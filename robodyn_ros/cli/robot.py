@@ -10,7 +10,7 @@ from typing import Any
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.named_values import joint_values
+from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.share import share_path
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, for an upright base

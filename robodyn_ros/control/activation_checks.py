@@ -10,11 +10,23 @@ from robodyn_ros.control.handshake import contradiction, RestingArm, unusable
 from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import shown, StateError
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 _LARGE = 0.1         # rad or m, below which distances are printed in thousandths
 _STILL = 0.05        # rad/s or m/s, below which the effort is compared with the gravity torque
+
+
+def joint_values(joint_names: Sequence[str], what: str, values) -> np.ndarray:
+    """Return values as an array, (nv,); raise `StateError` if they are not one number a joint."""
+    try:
+        row = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        row = np.empty((0, 0))
+    if row.shape != (len(joint_names),):
+        raise StateError(f'{what} = {shown(values)}; give a number for each of '
+                         f'{", ".join(joint_names)}')
+    return row
 
 
 def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) -> str:
@@ -29,6 +41,7 @@ def unusable_state(joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray) ->
 def check_state(model, q: np.ndarray, qd: np.ndarray,
                 limits: PositionLimits = PositionLimits()) -> None:
     """Raise `StateError` if the arm cannot be taken over in this state, not even for recovery."""
+    q, qd = (joint_values(model.joint_names, *row) for row in (('position', q), ('velocity', qd)))
     problem = unusable_state(model.joint_names, q, qd)
     if problem:
         raise StateError(problem)
@@ -43,8 +56,8 @@ def check_state(model, q: np.ndarray, qd: np.ndarray,
                 'hand, or correct its limits or its encoder offset', joint=name, value=x)
         if abs(qd[j]) > _STILL:
             raise StateError(f"joint '{name}' stands at {x:.4f}, {place}, and moves at "
-                             f'{qd[j]:.3g}; it can be taken over there when it is at rest',
-                             joint=name, value=x)
+                             f'{qd[j]:.3g} {model.position_units[j]}/s; it can be taken over '
+                             'there when it is at rest', joint=name, value=x)
 
 
 def recovery_notice(model, q: np.ndarray, side: np.ndarray) -> str:
@@ -64,7 +77,7 @@ def sides_beyond(model, lower: np.ndarray, upper: np.ndarray, tolerance: float) 
 def where_beyond(model, j: int, distance: float) -> str:
     """Return as text how far a joint is beyond a limit; distance in rad or m, positive above."""
     limit, side = ((model.upper[j], 'upper') if distance > 0.0 else (model.lower[j], 'lower'))
-    unit, size = 'm' if model.effort_units[j] == 'N' else 'rad', abs(distance)
+    unit, size = model.position_units[j], abs(distance)
     shown = f'{size:.3g} {unit}' if size >= _LARGE else f'{1e3 * size:.3g} m{unit}'
     return f'{shown} beyond its {side} limit {limit:g}'
 

@@ -12,7 +12,7 @@ from typing import cast, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.activation_checks import check_effort
+from robodyn_ros.control.activation_checks import check_effort, joint_values
 from robodyn_ros.control.adaptive.adaptation import Adaptation
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.contact.observation import ContactObserver
@@ -30,6 +30,7 @@ from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.motions import Motions, StartState
+from robodyn_ros.control.path_speed import PathSpeed
 from robodyn_ros.control.program_writer import write_constants, write_gains
 from robodyn_ros.control.readiness import check_activation
 from robodyn_ros.control.requests import Requests
@@ -38,6 +39,7 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law, modes
+from robodyn_ros.control.stream import Stream
 from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
@@ -89,6 +91,10 @@ class ArmController:
         Reflected torque of another arm.
     observation : ContactObserver
         External torque and collisions.
+    path_speed : PathSpeed
+        Scaling and pause of motions.
+    stream : Stream
+        Targets that arrive at any rate.
     reference : Reference
         Present reference of the joints.
     terms : (12, nv) array
@@ -125,6 +131,8 @@ class ArmController:
         self.status = status = Status(arm, paths)
         self._requests = Requests(arm, status)
         self._motions = Motions(arm, status, paths, self._requests)
+        self.path_speed = PathSpeed(arm, status)
+        self.stream = Stream(arm, status, paths, self._motions)
         self._inputs = inputs = ExternalInputs(arm, status)
         self.wrenches, self.target = inputs.wrenches, inputs.target
         self.reflection = inputs.reflection
@@ -187,8 +195,13 @@ class ArmController:
 
         """
         state = self._state
-        state.q[:], state.qd[:] = q, qd
-        state.effort[:] = np.nan if effort is None else effort
+        try:
+            state.q[:], state.qd[:] = q, qd
+            state.effort[:] = np.nan if effort is None else effort
+        except (TypeError, ValueError):
+            for row in (('position', q), ('velocity', qd), ('effort', effort)):
+                joint_values(self.model.joint_names, *row)
+            raise
         return self.host.run(FROM_STATE, now), self.verdict
 
     def receive(self, arrival: float, stamp: float, clock: float, permitted: bool = True
@@ -308,11 +321,12 @@ class ArmController:
         Raises
         ------
         StateError
-            The state is not finite, or a joint is outside its limits, naming it.
+            The state is not one number a joint, is not finite, or a joint is outside its limits.
 
         """
         self.check_state(q, qd)
         self._inputs.clear()
+        self.path_speed.release()
         p = self._p
         p.motion.floats[()] = self.settings.mode == Mode.FLOAT.value
         p.external_law.choice[()] = EXTERNAL_LAWS.get(self.settings.mode, external_law.NONE)
@@ -373,7 +387,7 @@ class ArmController:
 
     def stop(self, message: str) -> None:
         """Decelerate from the present motion, then hold, by the built-in law; never raises."""
-        self._requests.rest(message, disables=2.0)
+        self._requests.stop(message)
 
     def come_to_rest(self, message: str) -> None:
         """Decelerate and hold with the law that is at work; never raises."""
@@ -511,6 +525,7 @@ class ArmController:
     sent = _reported(Status.sent)
     effort_limit = _reported(Status.effort_limit)
     feedback_part = _reported(Status.feedback_part)
+    frequency_part = _reported(Status.frequency_part)
     unstable_gains = _reported(Status.unstable_gains)
     missing_rotors = _reported(Status.missing_rotors)
     gains_not_borne = _reported(Status.gains_not_borne)

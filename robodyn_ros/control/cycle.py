@@ -25,6 +25,7 @@ from robodyn_ros.control.steps.vectors import added, difference, product, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import all_finite, all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import minimum
 
 
 def cycle(robot, functions, table, state, m, p):
@@ -44,10 +45,11 @@ def cycle(robot, functions, table, state, m, p):
 
     """
     # received state, new requests, measured and observed quantities
-    state, m, resumes, stops, silence = receive(functions, state, m, p)
+    state, m, clock, resumes, stops, silence = receive(functions, state, m, p)
     requests = Requests(state, m, p, resumes)
     m = take_over(robot, functions, requests, state, m, p)
     flags = judge(robot, state, m, p, requests, stops, silence)
+    flags.clock = clock
     m = observe(robot, functions, flags, state, m, p)
     # mode
     m = decide(robot, requests, flags, state, m, p)
@@ -112,7 +114,9 @@ def respond(robot, functions, table, flags, state, m, p):
     damping = when(silent, zeros(q), product(p.gains.damping, qd))
     fallback = choose(all_finite(desired), [
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
-    torque, verdict = limits.supervise(desired, fallback, m.sent, now - m.before, p.limits, last)
+    # the time of the law jumps where a delay of the states ends
+    passed = minimum(now - m.before, flags.clock - m.sent_time)
+    torque, verdict = limits.supervise(desired, fallback, m.sent, passed, p.limits, last)
     terms[Term.LIMIT] = added(terms[Term.LIMIT], difference(torque, terms[Term.TOTAL]))
     terms[Term.TOTAL] = torque
 
@@ -134,4 +138,4 @@ def respond(robot, functions, table, flags, state, m, p):
         m, before=now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),
         observer=observer.restarted(m.observer, silent), motion=motion_, external_law=ext_law,
         transition=blended, terms=[x for term in terms for x in term], report=report,
-        sent=torque, verdict=verdict)
+        sent=torque, sent_time=flags.clock, verdict=verdict)

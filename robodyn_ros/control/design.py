@@ -10,6 +10,7 @@ from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.pose.task_gains import make_task_gains, TASK_PARAMETERS, TaskGains
 from robodyn_ros.control.settings import Settings
+from robodyn_ros.control.stream_limits import check_limits
 from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, shown
@@ -73,6 +74,7 @@ class Design:
         else:
             gains = make_gains(dynamics, settings)
         check_shaping(gains, model)
+        check_limits(settings.stream, model.joint_names)
         per_joint('reflection.gain', settings.reflection.gain, model.joint_names)
         per_joint('collision.threshold', settings.collision.threshold or 0.0, model.joint_names)
         if before is not None and _TASK(settings) == _TASK(before.settings):

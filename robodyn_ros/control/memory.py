@@ -41,5 +41,7 @@ class Memory:
                                     '`laws.MOTION`.')
     terms: list = numbers('terms', 'N m', 'Terms of the last torque, row by row as in `Term`.')
     sent: list = joints('N m', 'Last torque sent.')
+    sent_time: float = scalar('s', 'Time of the local clock, or of a simulation, at which it was '
+                              'sent.')
     start: float = scalar('', 'Last start torque that was handled.')
     verdict: limits.Verdict = part(limits.Verdict)

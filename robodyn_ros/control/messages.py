@@ -20,9 +20,11 @@ _JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check enco
 PROBLEMS = {
     acceptance.JUMPED: _JUMP,
     acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
+    acceptance.SWAPPED: "joints '{joint}' and '{other}' seem to be exchanged: each has position "
+                        'and velocity of the other; check joint names',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# fields of a template: joint, unit, speed (its unit), value, bound, time, angle (degrees), and
-# those of `Messages`
+# fields of a template: joint, other (joint), unit, speed (its unit), value, bound, time, angle
+# (degrees), and those of `Messages`
 TEMPLATES = {
     modes.SILENT: '{cause}',
     modes.AT_GOAL: 'the goal is reached',
@@ -49,8 +51,7 @@ TEMPLATES = {
     acceptance.BACK: _SILENT + 'the stamp went back by {value:.6f} s{because}',
     acceptance.LATE: _SILENT + 'by their stamps messages arrive {value:.3f} s late{because}',
     plausibility.REPEATED: _SILENT + (
-        "the same state is repeated, in which joint '{joint}' moves at {value:.3g} {speed}"
-        '{because}'),
+        'the same state is repeated, {repetition}{because}'),
     plausibility.ALTERNATING: (
         "joint '{joint}' hops to and fro by {value:.3g}; check for other publishers of joint "
         'states'),
@@ -77,6 +78,7 @@ _UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),
           (60.0 / math.tau, 'it seems to be in revolutions per minute'),
           (1000.0, 'it seems to be in thousandths of the unit'))
 _TOLERANCE = 0.15  # of such a ratio, error by resolution and noise
+_STANDS = 1e-3    # rad/s or m/s below which a joint is at rest
 _MAX_TEXTS = 256  # of requests
 
 
@@ -140,17 +142,28 @@ class Messages:
         if not template:  # the usual case
             return ''
         value, bound, joint = float(event.value), float(event.bound), int(event.joint)
-        unit = self._model.effort_units[joint]
+        model = self._model
         return template.format(
-            joint=self._model.joint_names[joint], unit=unit,
-            speed='m/s' if unit == 'N' else 'rad/s', value=value, bound=bound,
+            joint=model.joint_names[joint], unit=model.effort_units[joint],
+            other=model.joint_names[int(value)] if event.code == acceptance.SWAPPED else '',
+            speed=model.position_units[joint] + '/s', value=value, bound=bound,
             time=float(event.time), link=self._link,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
             goal_time=self.goal_time, percent=100.0 * abs(value) / (bound or 1.0),
             unit_of_velocity=_scale(value),
+            repetition=self._repetition(joint, value),
             size=abs(value), side='behind' if value > 0.0 else 'ahead of',
             cause=self._texts.get(value, _SILENCE),
             because=f' ({self._texts[bound]})' if bound in self._texts else '')
+
+    def _repetition(self, joint: int, speed: float) -> str:
+        """Return what is wrong with states that are repeated: motion, or no reaction to torque."""
+        if abs(speed) < _STANDS:
+            return ('and its effort does not follow the torque: the driver has stopped, or the '
+                    'brakes hold the arm (emergency stop)')
+        model = self._model
+        return (f"in which joint '{model.joint_names[joint]}' moves at {speed:.3g} "
+                f'{model.position_units[joint]}/s')
 
 
 def _scale(ratio: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import modes
-from robodyn_ros.control.trajectory_table import Paths
+from robodyn_ros.control.trajectory_table import Joint, Paths
+from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, Tolerances, Trajectory,
     TrajectoryPoint)
@@ -23,6 +24,7 @@ _SAME = 1e-6       # rad or m, difference of the reference from a start state
 _LEAD = 0.02       # s from a request to the start of a motion in the native loop,
 _CLOSE = 5e-4      # rad or m, difference of its reference from the expected one,
 _LATE, _NEAR = 0.05, 5e-3  # s and rad or m by which it may have advanced meanwhile
+_SLOWER = 1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0  # factors on the times of a slower trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +37,14 @@ class StartState:
     moment : float
         Time of the cycle at which the motion starts, in s.
     reference : Reference
-        Reference at that time.
+        Reference at that time; along the path, if the arm follows one.
     here : (2, nv) array
         Lower and upper bounds of the position: beyond the position limits at most as far as the
         joints are now.
     side : (nv,) array
         1 for a joint in recovery beyond its upper limit, -1 below its lower limit, else 0.
+    joint : Joint or None
+        Where the motion continues the present trajectory, however fast that is followed.
 
     """
 
@@ -48,6 +52,7 @@ class StartState:
     reference: Reference
     here: np.ndarray
     side: np.ndarray
+    joint: Joint | None = None
 
 
 class Motions:
@@ -125,7 +130,8 @@ class Motions:
         seen = np.clip(m.q, model.lower - tolerance, model.upper + tolerance)
         here = np.array([np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
                          np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
-        return StartState(float(m.before) + lead, self._paths.expected(lead), here, side)
+        return StartState(float(m.before) + lead, self._paths.expected(lead), here, side,
+                          self._paths.joint(lead))
 
     def plan(self, start_state: StartState, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
@@ -147,7 +153,27 @@ class Motions:
             With the result code as evidence.
 
         """
-        model, settings, bounds = self._arm.model, self._arm.design.settings, self._arm.bounds
+        model, bounds = self._arm.model, self._arm.bounds
+        slower = _SLOWER if self._arm.design.settings.slow_down else ()
+        problem: TrajectoryError | None = None
+        for factor in (1.0, *slower):
+            trajectory = self._checked(start_state, joint_names, _stretched(points, factor), zero)
+            try:
+                check_feasibility(trajectory, self.needed_torque, bounds.usable,
+                                  model.joint_names, units=model.effort_units,
+                                  margin=bounds.margin)
+            except TrajectoryError as error:
+                problem = problem or error
+            else:
+                trajectory.table  # computed here, not in the cycle
+                return trajectory
+        assert problem is not None
+        raise problem
+
+    def _checked(self, start_state: StartState, joint_names: Sequence[str],
+                 points: Sequence[TrajectoryPoint], zero: float | None) -> Trajectory:
+        """Return the trajectory along the points, without a check of its torque."""
+        model, settings = self._arm.model, self._arm.design.settings
         trajectory = check_trajectory(
             model, joint_names, points, start_state.reference,
             start_delay=0.0 if zero is None else zero - start_state.moment,
@@ -155,9 +181,6 @@ class Motions:
         limits = settings.position_limits
         check_recovery(model, trajectory, start_state.side, limits.tolerance,
                        limits.recovery_speed)
-        check_feasibility(trajectory, self._needed_torque, bounds.usable, model.joint_names,
-                          units=model.effort_units, margin=bounds.margin)
-        trajectory.table  # computed here, not in the cycle
         return trajectory
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
@@ -188,8 +211,12 @@ class Motions:
         elsewhere = self._arm.host.refresh()
         require_free(self._status)
         lead = start_state.moment - float(arm.memory.before)
-        away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
-        if self._status.mode in (Mode.FLOAT, Mode.REACH):
+        joint = start_state.joint
+        if joint is None or self._status.mode is not Mode.TRACK:
+            away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
+        if self._status.mode is Mode.TRACK and joint is not None:
+            good = self._paths.on_time(joint)
+        elif self._status.mode in (Mode.FLOAT, Mode.REACH):
             # the later position of an arm moved by hand is not known; the native loop has
             # continued meanwhile
             late, near = (_LATE, _NEAR) if elsewhere else (0.0, _SAME)
@@ -198,7 +225,8 @@ class Motions:
             good = lead >= 0.0 and away < (_CLOSE if elsewhere else _SAME)
         if not good:
             return False
-        self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances)
+        self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances,
+                        joint)
         arm.messages.goal_time = float(arm.program.motion.upcoming.goal_time)
         self._requests.make(modes.TO_FOLLOW)
         return True
@@ -228,7 +256,17 @@ class Motions:
         self._arm.program.motion.pose.target[:] = target
         self._requests.make(modes.TO_REACH)
 
-    def _needed_torque(self, q, qd, qdd):
+    def needed_torque(self, q, qd, qdd):
         """Return the torque of motions, (N, nv), without friction."""
         arm = self._arm
         return arm.dynamics.inverse_dynamics(q, qd, qdd) + arm.design.gains.armature * qdd
+
+
+def _stretched(points: Sequence[TrajectoryPoint], factor: float) -> Sequence[TrajectoryPoint]:
+    """Return points with times that are longer by a factor."""
+    if factor == 1.0:
+        return points
+    return [replace(point, time_from_start=factor * point.time_from_start,
+                    velocities=[v / factor for v in point.velocities],
+                    accelerations=[a / factor ** 2 for a in point.accelerations])
+            for point in points]

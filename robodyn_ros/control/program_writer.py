@@ -10,7 +10,7 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import VELOCITY_SOURCES
-from robodyn_ros.control.steps import laws
+from robodyn_ros.control.steps import laws, path_time
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import finite_velocity_limits
@@ -47,6 +47,8 @@ def write_settings(program: SimpleNamespace, design: Design) -> None:
     program.tank[()] = settings.impedance.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
     program.motion.pose.pace[:] = (*pace.velocity_limit, *pace.acceleration_limit, *pace.leash)
+    # from 1 to 0 the second derivative is -jerk for half of the time, then jerk
+    program.motion.time.jerk[()] = 4.0 / settings.pause_time ** 2
 
 
 def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
@@ -57,6 +59,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
     simulated: whether the time of the cycle is that of the stamps.
     """
     settings, stale, accepts = design.settings, design.settings.stale, program.acceptance
+    program.motion.time.scaling[()] = path_time.FULL
     for name, value in (('hold', stale.hold), ('stop', stale.stop), ('skew', stale.max_skew),
                         ('slack', stale.jump), ('patience', stale.stop + _LATCHED),
                         ('simulated', simulated)):

@@ -53,15 +53,24 @@ class Requests:
         state.q[:], state.qd[:] = q, qd
         self.make(kind, now=now)
 
-    def hold(self) -> None:
+    def hold(self, reason: str = 'hold was requested') -> None:
         """Decelerate and hold; raises `StateError` if the controller is not ready."""
         require_ready(self._status)
-        self.make(modes.TO_REST, 'hold was requested', disables=1.0)
+        self.make(modes.TO_REST, self._disabling(reason), disables=1.0)
 
-    def compensate_gravity(self) -> None:
+    def compensate_gravity(self, reason: str = 'float was requested') -> None:
         """Compensate gravity only; raises `StateError` if the controller is not ready."""
         require_ready(self._status)
-        self.make(modes.TO_FLOAT, 'float was requested', disables=1.0)
+        self.make(modes.TO_FLOAT, self._disabling(reason), disables=1.0)
+
+    def _disabling(self, reason: str) -> str:
+        """Return the reason of a request that disables linear feedback, with that."""
+        return reason + ('; linear feedback is disabled until mode is set to linear_feedback again'
+                         if self._status.expects_linear_feedback else '')
+
+    def stop(self, message: str) -> None:
+        """Decelerate and hold with the built-in law, unless the controller is inactive."""
+        self.rest(self._disabling(message), disables=2.0)
 
     def rest(self, message: str, disables: float = 0.0) -> None:
         """Decelerate and hold, unless the controller is inactive."""

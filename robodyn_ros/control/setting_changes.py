@@ -196,11 +196,12 @@ class SettingChanges:
     def _enter(self, mode: str) -> None:
         """Start a mode of an active controller."""
         status, p = self._status, self._arm.program.external_law
+        reason = f'mode {mode} was selected'
         if mode == Mode.FLOAT.value:
-            self._requests.compensate_gravity()
+            self._requests.compensate_gravity(reason)
         elif status.mode is Mode.FLOAT or (
                 mode == Mode.LINEAR_FEEDBACK.value and not status.expects_linear_feedback):
-            self._requests.hold()
+            self._requests.hold(reason)
         p.choice[()] = EXTERNAL_LAWS.get(mode, external_law.NONE)
         p.request += 1.0
         self._arm.host.apply()

@@ -24,6 +24,8 @@ MAX_INERTIA = 1e4        # kg, kg m^2
 
 AXES = ('base', 'target')
 TORQUE_SOURCES = ('command', 'measured')
+STREAM_MODES = ('auto', 'always', 'never')
+OVERRUNS = ('extrapolate', 'stop')  # of a stream whose targets are late
 REACTIONS = ('report', 'stop', 'float')  # to a collision
 VELOCITY_SOURCES = ('auto', 'measured', 'estimated')
 
@@ -282,6 +284,46 @@ class PlausibilitySettings:
         read_only=True)
 
 
+@settings('stream')
+class StreamSettings:
+    """Streams of targets on ~/joint_trajectory."""
+
+    mode: str = parameter(
+        'auto', 'Messages on ~/joint_trajectory that are targets of a stream, not trajectories of '
+        'their own. auto: those that end within stream.horizon while one before is under way, '
+        'single points of at most 0.06 s, and those that end in motion. always, never: all, none.',
+        choices=STREAM_MODES)
+    horizon: float = parameter(
+        0.5, 'Longest message that auto takes for a part of a stream.', 's', 0.0, 10.0)
+    timeout: float = parameter(
+        0.25, 'Silence after which a stream has ended; at least 2.5 periods.', 's', 0.02, 10.0)
+    smoothing: float = parameter(
+        0.05, 'Time over which targets are smoothed. The arm follows by the longer of this and a '
+        'period behind the targets.', 's', 0.0, 2.0)
+    blend: float = parameter(
+        0.25, 'Time in which the points of a message gain weight against those of the one before '
+        'at the same times.', 's', 0.0, 5.0)
+    leap: float = parameter(
+        0.5, 'Distance from one target to the next that is not followed: the arm comes to rest.',
+        'rad or m', 1e-3, 100.0)
+    overrun: str = parameter(
+        'extrapolate', 'Motion when targets are late: extrapolate, for a period, at most 0.1 s, '
+        'and come to rest; or stop at once.', choices=OVERRUNS)
+    max_delay: float = parameter(
+        1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
+        's', 0.0, 60.0)
+    velocity_limit: Numbers = parameter(
+        (), 'Velocity limits of streams; empty: of the URDF.', 'rad/s or m/s', 1e-4,
+        per_joint=True)
+    acceleration_limit: Numbers = parameter(
+        (), 'Acceleration limits of streams; empty: by the torque where a stream begins, and at '
+        'most the velocity limit in 0.1 s. The torque is limited in any case.',
+        'rad/s^2 or m/s^2', 1e-3, per_joint=True)
+    jerk_limit: Numbers = parameter(
+        (), 'Jerk limits of streams; empty: the acceleration limit in 0.05 s.',
+        'rad/s^3 or m/s^3', 1e-2, per_joint=True)
+
+
 @settings()
 class JointConstraints:
     """Tolerances of one joint."""
@@ -385,6 +427,10 @@ class Settings:
     stop_time: float = parameter(
         0.3, 'Time in which a joint comes to rest from its velocity limit.', 's', 0.05, 5.0,
         read_only=True)
+    pause_time: float = parameter(
+        0.4, 'Time in which a motion at full speed comes to rest on its path after ~/pause, and '
+        'the speed changes from one ~/speed_scaling to another; longer where the torque is '
+        'needed.', 's', 0.05, 10.0)
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(
@@ -413,6 +459,10 @@ class Settings:
         0.02, 'Time for which a joint may be too fast; two states where it exceeds its limit by '
         'twice as much.', 's', 1e-3, 1.0, read_only=True)
     constraints: Constraints = group(Constraints)
+    stream: StreamSettings = group(StreamSettings)
+    slow_down: bool = parameter(
+        False, 'Trajectories that need more torque than there is are slowed down, as a whole, and '
+        'not refused.')
     allow_partial_joints_goal: bool = parameter(
         False, 'Acceptance of trajectories that lack joints, which then stay where they are.')
 

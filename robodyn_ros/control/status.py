@@ -148,26 +148,40 @@ class Status:
 
     @property
     def feedback_part(self) -> float:
-        """Return the part of the feedback that the interval of the torques permits."""
+        """Return the part of the feedback that the intervals of the torques permit."""
         p = self.arm.program
         return float(feedback_share.stable_share(
             self._m.share, float(p.law_damping), float(p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
 
     @property
-    def unstable_gains(self) -> str:
-        """Return why natural frequencies are lowered, see `stable_gains`; '' if they are not."""
+    def _lowered(self) -> tuple[float, float]:
+        """Return the least factor of a natural frequency, in (0, 1], and the kd of its joint."""
         if self.law_at_work not in stable_gains.LAWS:
-            return ''
+            return 1.0, 0.0
         design, interval = self.arm.design, float(feedback_share.interval(self._m.share))
         kp, kd = TRACKING[self.law_at_work].rates(design.gains, design.task_gains)
         factors = np.array(stable_gains.factors(kp, kd, np.full(len(kp), interval)))
         worst = int(np.argmin(factors))
-        if factors[worst] == 1.0:
+        return float(factors[worst]), float(kd[worst])
+
+    @property
+    def frequency_part(self) -> float:
+        """Return the part of its natural frequency that a joint keeps at least."""
+        return self._lowered[0]
+
+    @property
+    def unstable_gains(self) -> str:
+        """Return why natural frequencies are lowered, see `stable_gains`; '' if they are not."""
+        lowered, kd = self._lowered
+        if lowered == 1.0:
             return ''
-        percent, period = 100.0 * factors[worst], 1e3 * interval
-        return (f'the natural frequency of the error is lowered to {percent:.0f} %: '
-                f'kd = {kd[worst]:.4g} 1/s is unstable with a torque every {period:.2g} ms')
+        share = self._m.share
+        late, interval = float(share.lag), float(feedback_share.interval(share))
+        causes = ([f'a torque every {1e3 * (interval - late):.2g} ms'] * (interval > late)
+                  + [f'states up to {1e3 * late:.2g} ms late'] * (late > _NOTICED * interval))
+        return (f'the natural frequency of the error is lowered to {100.0 * lowered:.0f} %: '
+                f'kd = {kd:.4g} 1/s is unstable with {" and ".join(causes)}')
 
     @property
     def missing_rotors(self) -> str:

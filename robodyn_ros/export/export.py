@@ -148,8 +148,7 @@ class Export:
         laws = (*REQUIRED, *self.laws)
         layout = SharedLayout.of(self.cycle.made, self.model.joint_names,
                                  [each for each in NAMES if each in laws])
-        return package_files(self.name, self.model.name, self.model.joint_names, layout,
-                             self.c_sources())
+        return package_files(self.name, self.model, layout, self.c_sources())
 
     def c_files(self) -> dict[str, str]:
         """Return all files of a project in C, as texts by name."""

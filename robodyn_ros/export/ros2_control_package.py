@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robodyn_ros import __version__
 from robodyn_ros.control.shared_block import about, SharedLayout, usual_name
 from robodyn_ros.export import c_files
+from robodyn_ros.export.fault_texts import fault_texts
 from robodyn_ros.export.names import comment, macro
+from robodyn_ros.model import RobotModel
 
 _TEMPLATES = Path(__file__).parent / 'ros2_control'
 _PLACES = {  # of each template in the package
     'package.xml': 'package.xml', 'CMakeLists.txt': 'CMakeLists.txt', 'plugin.xml': 'plugin.xml',
     'README.md': 'README.md', 'controllers.yaml': 'config/controllers.yaml',
+    'controller.launch': 'launch/controller.launch.py',
     **{name: f'src/{name}' for name in (
         'controller.hpp', 'controller.cpp', 'cycle_loop.hpp', 'cycle_loop.cpp',
-        'shared_block.hpp', 'shared_block.cpp')}}
+        'fault_text.hpp', 'fault_text.cpp', 'shared_block.hpp', 'shared_block.cpp')}}
 
 
-def package_files(name: str, robot: str, joints, layout: SharedLayout,
+def package_files(name: str, model: RobotModel, layout: SharedLayout,
                   c_sources: Mapping[str, str]) -> dict[str, str]:
     """
     Return the texts of a package by their paths in it.
@@ -28,10 +31,8 @@ def package_files(name: str, robot: str, joints, layout: SharedLayout,
     ----------
     name : str
         Begins all names.
-    robot : str
-        Name of the robot.
-    joints : sequence of str
-        Names of the joints, in order.
+    model : RobotModel
+        The robot.
     layout : SharedLayout
         Layout of the block.
     c_sources : mapping of str to str
@@ -39,11 +40,12 @@ def package_files(name: str, robot: str, joints, layout: SharedLayout,
 
     """
     sources = ' '.join(f'src/{each}' for each in c_sources if each.endswith('.c'))
-    values = {'@NAME@': name, '@PREFIX@': f'{macro(name, "")}_', '@ROBOT@': comment(robot),
-              '@VERSION@': __version__, '@BLOCK@': usual_name(robot), '@SOURCES@': sources,
-              '@JOINT_LIST@': ', '.join(map(comment, joints))}
+    values = {'@NAME@': name, '@PREFIX@': f'{macro(name, "")}_', '@ROBOT@': comment(model.name),
+              '@VERSION@': __version__, '@BLOCK@': usual_name(model.name), '@SOURCES@': sources,
+              '@JOINT_LIST@': ', '.join(map(comment, model.joint_names))}
     files = {f'src/{each}': text for each, text in c_sources.items()}
-    files[f'src/{name}_block.h'] = _header(name, robot, joints, layout)
+    files[f'src/{name}_block.h'] = _block_header(name, model, layout)
+    files[f'src/{name}_texts.h'] = _texts_header(name, model)
     for template, place in _PLACES.items():
         text = (_TEMPLATES / template).read_text(encoding='utf-8')
         for key, value in values.items():
@@ -52,18 +54,36 @@ def package_files(name: str, robot: str, joints, layout: SharedLayout,
     return files
 
 
-def _header(name: str, robot: str, joints, layout: SharedLayout) -> str:
+def _block_header(name: str, model: RobotModel, layout: SharedLayout) -> str:
     """Return the header with the places of the block."""
-    guard, constants = macro(name, 'BLOCK_H'), layout.constants()
-    names = ', '.join(f'"{_escaped(each)}"' for each in joints)
     head = ', '.join(f'INT64_C({value})' for value in layout.head().values())
-    return c_files.text([
-        '/* Places of the block in shared memory, in bytes, or in words. */',
-        f'#ifndef {guard}', f'#define {guard}', '', '#include <stdint.h>', '',
-        *(f'#define {macro(name, key)} {value}' for key, value in constants.items()), '',
+    return _header(name, 'BLOCK_H', 'Block in shared memory: places in bytes, or in words.', [
+        '#include <stdint.h>', '',
+        *(f'#define {macro(name, key)} {value}' for key, value in layout.constants().items()), '',
         f'#define {macro(name, "BLOCK_HEAD")} {{{head}}}',
-        f'#define {macro(name, "BLOCK_ABOUT")} "{_escaped(about(comment(robot), __version__))}"',
-        f'#define {macro(name, "JOINT_NAMES")} {{{names}}}', '', '#endif'])
+        f'#define {macro(name, "BLOCK_ABOUT")} '
+        f'"{_escaped(about(comment(model.name), __version__))}"'])
+
+
+def _texts_header(name: str, model: RobotModel) -> str:
+    """Return the header with names, units, and texts of faults."""
+    arrays = {'JOINT_NAMES': model.joint_names, 'JOINT_EFFORT_UNITS': model.effort_units,
+              'JOINT_SPEED_UNITS': [f'{unit}/s' for unit in model.position_units]}
+    faults = [f'  {{{code}, "{_escaped(text)}"}}, \\' for code, text in fault_texts().items()]
+    return _header(name, 'TEXTS_H', 'Names, units, and texts of faults.', [
+        *(f'#define {macro(name, key)} {_strings(texts)}' for key, texts in arrays.items()), '',
+        f'#define {macro(name, "FAULT_TEXTS")} {{ \\', *faults, '}'])
+
+
+def _header(name: str, guard: str, purpose: str, lines: Iterable[str]) -> str:
+    guard = macro(name, guard)
+    return c_files.text([f'/* {purpose} */', f'#ifndef {guard}', f'#define {guard}', '', *lines,
+                         '', '#endif'])
+
+
+def _strings(texts: Iterable[str]) -> str:
+    """Return texts as the initial value of an array in C."""
+    return '{' + ', '.join(f'"{_escaped(each)}"' for each in texts) + '}'
 
 
 def _escaped(text: str) -> str:

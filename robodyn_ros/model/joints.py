@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from urdf_parser_py import urdf
 
 from robodyn_ros.exceptions import ModelError, near_matches
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.frame import rotation_from_rpy, snap
 from robodyn_ros.model.links import pose
-from robodyn_ros.model.warning_list import WarningList
 
 MOVING = ('revolute', 'continuous', 'prismatic')
 TYPES = MOVING + ('fixed', 'floating', 'planar')

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from urdf_parser_py import urdf
 
 from robodyn_ros.exceptions import ModelError
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.frame import rotation_from_rpy
 from robodyn_ros.model.inertia import (
     inertia_tensor, negative_share, principal_moments_and_axes, rotate_inertia, triangle_excess)
-from robodyn_ros.model.warning_list import WarningList
 
 ROUNDING = 1e-6  # tolerance of the principal moments, relative to the largest
 ZERO_INERTIA = 1e-15  # kg m^2; smaller moments are rounding errors of exporters

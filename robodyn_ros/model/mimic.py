@@ -5,8 +5,8 @@ import math
 from typing import Iterable
 
 from robodyn_ros.exceptions import ModelError, near_matches
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.joints import Joint, Mimic
-from robodyn_ros.model.warning_list import WarningList
 
 
 def resolve_mimics(joints: dict[str, Joint]) -> dict[str, Mimic]:

@@ -166,6 +166,11 @@ class RobotModel:
         return tuple('N' if self.prismatic[body] else 'N m' for body in first)
 
     @property
+    def position_units(self) -> tuple[str, ...]:
+        """Return the unit of each joint's position: rad if revolute, m if prismatic."""
+        return tuple('m' if unit == 'N' else 'rad' for unit in self.effort_units)
+
+    @property
     def nb(self) -> int:
         """Return the number of moving bodies."""
         return len(self.body_names)

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element, SubElement
 from xml.parsers import expat
 
 from robodyn_ros.exceptions import ModelError, shown
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.source import read_source
-from robodyn_ros.model.warning_list import WarningList
 
 MAX_ELEMENTS = 500_000  # elements of all kinds; each takes about 1 us
 MAX_KEPT = 50_000  # links, joints and their children

@@ -11,7 +11,7 @@ from std_msgs.msg import String
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.named_values import joint_values
+from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.source import read_text
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.qos import latched

@@ -27,8 +27,9 @@ ROS_TYPES = {
     'double_array': RosParameter.Type.DOUBLE_ARRAY,
     'string_array': RosParameter.Type.STRING_ARRAY}
 _MAX_NAMED = 10  # unknown parameters that are named in one message
+_CLOCK = 'use_sim_time'
 # set by ROS itself on any node
-_BUILT_IN = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
+_BUILT_IN = (_CLOCK, 'start_type_description_service', 'qos_overrides.')
 T = TypeVar('T')
 
 
@@ -212,6 +213,10 @@ class Parameters(Generic[T]):
         changes = {}
         for each in given:
             row = self.table.get(each.name)
+            if each.name == _CLOCK and each.value != self._node.get_parameter(_CLOCK).value:
+                raise ParameterError(f'parameter {_CLOCK!r} is read-only while the node runs, '
+                                     'which compares stamps with this clock: set it when you '
+                                     'start the node', name=_CLOCK)
             if row is None:
                 continue
             if row.read_only and self._node.has_parameter(row.name):

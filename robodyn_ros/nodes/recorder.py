@@ -111,9 +111,15 @@ class JointStream(Stream):
     def __init__(self, node: Node, topic: str):
         super().__init__(node, JointState, topic)
 
-    def newest(self, joint_names: Sequence[str]) -> JointLog:
-        """Return the last collected message; no rows if there is none."""
-        return _decoded(self.messages[-1:], joint_names)
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Return the joints of the last collected message; empty if there is none."""
+        return tuple(deserialize_message(self.messages[-1][1], JointState).name
+                     ) if self.messages else ()
+
+    def newest(self, joint_names: Sequence[str], count: int = 1) -> JointLog:
+        """Return the last collected messages, `count` or as many as there are."""
+        return _decoded(self.messages[-count:], joint_names)
 
     def log(self, joint_names: Sequence[str], begin: int = 0, end: int | None = None) -> JointLog:
         """
@@ -132,10 +138,12 @@ class JointStream(Stream):
 
 
 def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) -> JointLog:
-    rows = np.full((3, len(messages), len(joint_names)), np.nan)
-    times = np.zeros((2, len(messages)), dtype=np.int64)
-    for k, (sent, data) in enumerate(messages):
-        message = deserialize_message(data, JointState)
+    """Return messages as arrays, without those that lack a joint, such as a gripper's."""
+    found = [(sent, deserialize_message(data, JointState)) for sent, data in messages]
+    found = [(sent, each) for sent, each in found if set(each.name).issuperset(joint_names)]
+    rows = np.full((3, len(found), len(joint_names)), np.nan)
+    times = np.zeros((2, len(found)), dtype=np.int64)
+    for k, (sent, message) in enumerate(found):
         times[:, k] = 1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec, sent
         column = {name: i for i, name in enumerate(message.name)}
         order = [column[name] for name in joint_names]
@@ -179,6 +187,7 @@ class Recorder:
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')
         self.terms: dict[str, JointStream] = {}
+        self._publishers: dict[str, Any] = {}
         self._others = [Stream(node, *each) for each in _OTHERS] if everything else []
         self._streams = [self.states, self.references, *self._others]
         self.diagnostics: list[tuple[str, dict[str, str]]] = []
@@ -201,6 +210,15 @@ class Recorder:
         stream = JointStream(self._node, topic)
         self._streams.append(stream)
         return stream
+
+    def publish_joints(self, topic: str, joint_names: Sequence[str], positions) -> None:
+        """Publish positions of joints, such as those of a gripper, as a JointState."""
+        if topic not in self._publishers:
+            self._publishers[topic] = self._node.create_publisher(
+                JointState, topic, qos.reliable(2))
+        message = JointState(name=list(joint_names), position=[float(q) for q in positions])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publishers[topic].publish(message)
 
     def end_terms(self) -> None:
         """Stop recording the terms; recorded messages remain."""

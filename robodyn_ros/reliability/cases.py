@@ -215,7 +215,9 @@ IN_LOOP = (
     Case('new goal', 'another goal during the motion', InLoop('goal'),
          Requirements(rest=8.0, tolerated=math.inf, reset_allowed=False),
          'the new goal is reached'),
-    Case('law changed', 'another law during the motion', InLoop('law'), _UNDISTURBED,
+    # an impedance law deflects by the error of the gravity model, divided by its stiffness
+    Case('law changed', 'another law during the motion', InLoop('law'),
+         Requirements(away=0.02, tolerated=math.inf, reset_allowed=False),
          'the motion continues'),
     Case('gains changed', 'other gains during the motion', InLoop('gains'), _UNDISTURBED,
          'the motion continues', amount=(0.5, 1.5)),

@@ -8,8 +8,8 @@ rejected. The path is integrated without the jumps, so that positions which cont
 accepted again.
 
 Positions that stay away for longer than the recovery time are accepted: an encoder has slipped
-and has another zero. Not so if joints have been exchanged: feedback of one joint would drive
-another.
+and has another zero. If it slips back, positions are accepted at once. Not so if joints have been
+exchanged: feedback of one joint would drive another.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class JumpDetector:
                  recovery: float):
         self._names, self._limit = tuple(joint_names), finite_velocity_limits(velocity_limit)
         self._slack, self._recovery = slack, recovery
-        self._last, self._path, self._velocity = np.zeros((3, self._limit.size))
+        # origin: path without the jumps that were accepted after the recovery time
+        self._last, self._path, self._origin, self._velocity = np.zeros((4, self._limit.size))
         self._time = self._accepted = -math.inf
         self._known = self._exchanged = False
         self._jump = ''
@@ -94,11 +95,14 @@ class JumpDetector:
         # if two arms publish in turn, the step back may be just too small for a jump
         away = np.abs(q - self._path)
         self._path += step
+        self._origin += step
         self._last[:], self._velocity[:], self._time = q, qd, time
         np.minimum(away, np.abs(q - self._path), out=away)
+        if (np.abs(q - self._origin) <= slack).all():
+            return self._restart(time, q, qd)
         if (away <= slack).all() or (time - self._accepted > self._recovery
                                      and not self._exchanged):
-            return self._restart(time, q, qd)
+            return self._continue(time, q, qd)
         j = int(np.argmax(away / self._limit))
         if not self._jump:
             self._jump = (f"joint '{self._names[j]}' has jumped by {away[j]:.3g} in "
@@ -113,6 +117,10 @@ class JumpDetector:
             np.abs(np.sort(q[moved]) - np.sort(self._last[moved])) <= slack[moved].min()))
 
     def _restart(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
+        self._origin[:] = q
+        return self._continue(time, q, qd)
+
+    def _continue(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         self._last[:] = self._path[:] = q
         self._velocity[:] = qd
         self._time = self._accepted = time

@@ -14,6 +14,7 @@ the step before.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -113,13 +114,16 @@ def numbers_size(nv: int) -> int:
 
 def numbers(nv: int, values: Mapping[str, ArrayLike] | None = None) -> NDArray:
     """Return the numbers of a fault, by the names of `FIELDS`; the others have no effect."""
-    given = dict(values or {})
-    rows = [np.broadcast_to(np.asarray(given.pop(name, default), dtype=float),
-                            _size(length, nv))
-            for name, (length, default) in FIELDS.items()]
-    if given:
-        raise KeyError(f'no numbers of a fault: {", ".join(given)}')
-    return np.concatenate(rows)
+    found = _defaults(nv).copy()
+    for name, value in (values or {}).items():
+        found[place(nv, name)] = value
+    return found
+
+
+@lru_cache(maxsize=1)
+def _defaults(nv: int) -> NDArray:
+    return np.concatenate([np.full(_size(length, nv), default)
+                           for length, default in FIELDS.values()])
 
 
 def place(nv: int, name: str) -> slice:

@@ -75,14 +75,14 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     arrays = arrange_points(joint_names, points, model.joint_names,
                             held if allow_partial_joints else None)
     times = arrays.times + start_delay
-    _check_end(arrays, times, start_delay, model.joint_names)
+    _check_end(arrays, times, start_delay, model)
     positions = unwrap_continuous(arrays.positions, start.q, model.continuous)
     outermost = outermost_positions(model, start, here)
     _check_points(model, outermost, positions, arrays.velocities)
     rows = (positions, *arrays[2:])
     if start_tolerance is not None and times[0] <= 0.0:
         planned = Trajectory.from_points(times, *rows).sample(0.0)
-        _check_start(model.joint_names, planned.q, start.q, start_tolerance)
+        _check_start(model, planned.q, start.q, start_tolerance)
     trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
     check_path(model, trajectory, start, velocity_slack, position_slack, here)
     return trajectory
@@ -115,17 +115,19 @@ def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: 
     if worst is not None:
         i, j = worst
         limit = model.upper[j] if path.q[i, j] > upper[j] else model.lower[j]
-        _reject(f"joint '{model.joint_names[j]}' would pass its limit {limit:g} between points: "
-                f'position {apart(path.q[i, j], limit)[0]} at {path.times[i]:.3f} s; add points '
-                'or velocities there', joint=model.joint_names[j], time=path.times[i],
+        name, unit = model.joint_names[j], model.position_units[j]
+        _reject(f"joint '{name}' would pass its limit {limit:g} {unit} between "
+                f'points: position {apart(path.q[i, j], limit)[0]} {unit} at {path.times[i]:.3f} '
+                's; add points or velocities there', joint=name, time=path.times[i],
                 value=path.q[i, j], limit=limit)
     bound = np.maximum(model.velocity_limit, np.abs(start.qd)) * (1.0 + velocity_slack)
     worst = _worst(np.abs(path.qd) - bound - ROUNDING)
     if worst is not None:
         i, j = worst
         speed, limit = abs(path.qd[i, j]), model.velocity_limit[j]
-        _reject(f"joint '{model.joint_names[j]}' would move at {speed:.4g} at "
-                f'{path.times[i]:.3f} s, above its velocity limit {limit:g}; '
+        unit = f'{model.position_units[j]}/s'
+        _reject(f"joint '{model.joint_names[j]}' would move at {speed:.4g} {unit} at "
+                f'{path.times[i]:.3f} s, above its velocity limit {limit:g} {unit}; '
                 f'{_slower(speed, limit)}', joint=model.joint_names[j], time=path.times[i],
                 value=speed, limit=limit)
 
@@ -141,7 +143,7 @@ def _worst(excess):
     return (i, j) if excess[i, j] > 0.0 else None
 
 
-def _check_end(arrays, times, start_delay, names) -> None:
+def _check_end(arrays, times, start_delay, model) -> None:
     if times[-1] <= 0.0:
         text = (f'the trajectory ended {-times[-1]:.3f} s ago: its stamp lies '
                 f'{-start_delay:.3f} s in the past; send stamp 0 to start now'
@@ -153,30 +155,30 @@ def _check_end(arrays, times, start_delay, names) -> None:
     moving = np.flatnonzero(np.abs(arrays.velocities[-1]) > ROUNDING)
     if moving.size:
         j, last = moving[0], len(times) - 1
-        value = arrays.velocities[-1, j]
-        _reject(f"point {last}, joint '{names[j]}': the last velocity is {value:g}; it must be "
-                f'0, or the arm would have to stop at once', joint=names[j], point=last,
-                value=value, limit=0.0)
+        name, value = model.joint_names[j], arrays.velocities[-1, j]
+        _reject(f"point {last}, joint '{name}': the last velocity is {value:g} "
+                f'{model.position_units[j]}/s; it must be 0, or the arm would have to stop at '
+                'once', joint=name, point=last, value=value, limit=0.0)
 
 
 def _check_points(model, outermost, positions, velocities) -> None:
     lower, upper = outermost
     _check_bound(model, positions - upper, positions, model.upper,
-                 'position {} is above the upper limit {}')
+                 'position {} is above the upper limit {} {}')
     _check_bound(model, lower - positions, positions, model.lower,
-                 'position {} is below the lower limit {}')
+                 'position {} is below the lower limit {} {}')
     if velocities is not None:
         speed = np.abs(velocities)
         _check_bound(model, speed - model.velocity_limit, velocities, model.velocity_limit,
-                     'velocity {} is above the limit {}')
+                     'velocity {} is above the limit {} {}/s')
 
 
 def _check_bound(model, excess, values, limit, text) -> None:
     exceeded = np.argwhere(excess > ROUNDING)
     if exceeded.size:
         i, j = exceeded[0]
-        name = model.joint_names[j]
-        _reject(f"point {i}, joint '{name}': " + text.format(*apart(values[i, j], limit[j])),
+        name, numbers = model.joint_names[j], apart(values[i, j], limit[j])
+        _reject(f"point {i}, joint '{name}': " + text.format(*numbers, model.position_units[j]),
                 joint=name, point=int(i), value=values[i, j], limit=limit[j])
 
 
@@ -189,15 +191,16 @@ def apart(value: float, limit: float) -> tuple[str, str]:
     return texts
 
 
-def _check_start(names, planned, start, tolerance) -> None:
+def _check_start(model, planned, start, tolerance) -> None:
     away = np.abs(planned - start)
     tolerance = np.broadcast_to(tolerance, away.shape)
     worst = _worst((away - tolerance)[None])
     if worst is not None:
         j = worst[1]
-        _reject(f"joint '{names[j]}' is at {start[j]:g}, the trajectory begins at {planned[j]:g}, "
-                f'more than {tolerance[j]:g} away; plan again from where the arm is',
-                joint=names[j], value=planned[j], limit=tolerance[j])
+        name, unit = model.joint_names[j], model.position_units[j]
+        _reject(f"joint '{name}' is at {start[j]:g} {unit}, the trajectory begins at "
+                f'{planned[j]:g} {unit}, more than {tolerance[j]:g} {unit} away; plan again from '
+                'where the arm is', joint=name, value=planned[j], limit=tolerance[j])
 
 
 def _reject(message, code=ResultCode.INVALID_GOAL, **evidence):

@@ -19,6 +19,7 @@ from robodyn_ros.trajectory.result import ResultCode
 FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'acceleration',
           'efforts': 'effort'}
 _MAX_POINTS = 20_000  # three minutes at 100 per second; the check of more takes seconds
+_NO_NUMBERS = TypeError, ValueError, AttributeError  # of a value that is not made of numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,14 @@ def arrange_points(joint_names: Sequence[str], points: Sequence[TrajectoryPoint]
     Raises
     ------
     TrajectoryError
-        Unknown, repeated or missing joints; no points, or too many; wrong sizes; numbers
-        that are not finite; a field that only some points have; times that
+        Unknown, repeated or missing joints; no points, or too many; wrong sizes; what is no
+        number, or not finite; a field that only some points have; times that
         are negative or do not increase.
 
     """
     columns = _columns(joint_names, model_names, partial=held is not None)
+    if not isinstance(points, Sequence):
+        raise _invalid(f'the points are {shown(points)}; give a list of TrajectoryPoint')
     if not points:
         raise _invalid('the trajectory has no points; send at least one')
     if len(points) > _MAX_POINTS:
@@ -98,6 +101,9 @@ def _invalid(message, **evidence):
 def _columns(joint_names, model_names, partial) -> list[int]:
     index = {name: i for i, name in enumerate(model_names)}
     code = ResultCode.INVALID_JOINTS
+    if joint_names is None or isinstance(joint_names, str):
+        raise _invalid(f'the joint names are {shown(joint_names)}; give a list of names',
+                       code=code)
     seen = set()
     for name in joint_names:
         if name not in index:
@@ -118,7 +124,10 @@ def _columns(joint_names, model_names, partial) -> list[int]:
 
 
 def _times(points) -> np.ndarray:
-    times = np.array([point.time_from_start for point in points], dtype=float)
+    try:
+        times = np.array([float(point.time_from_start) for point in points])
+    except _NO_NUMBERS:
+        raise _unreadable('time_from_start', points, 0, 'give a number of seconds') from None
     before = -np.inf
     for i, t in enumerate(times.tolist()):
         if not np.isfinite(t) or t < 0.0:
@@ -132,7 +141,11 @@ def _times(points) -> np.ndarray:
 
 
 def _field(name, joint_names, points):
-    sizes = [len(getattr(point, name)) for point in points]
+    remedy = f'give a number for each of the {len(joint_names)} joints'
+    try:
+        sizes = [len(getattr(point, name)) for point in points]
+    except _NO_NUMBERS:
+        raise _unreadable(name, points, 1, remedy) from None
     if name != 'positions' and not any(sizes):
         return None
     for i, size in enumerate(sizes):
@@ -140,9 +153,15 @@ def _field(name, joint_names, points):
             raise _invalid(f'point {i} has no {name}, point {_first(sizes)} has; give them '
                            f'for every point or for none', point=i, value=0)
         if size != len(joint_names):
-            raise _invalid(f'point {i}: {size} {name} for {len(joint_names)} joints',
-                           point=i, value=size, limit=len(joint_names))
-    values = np.array([getattr(point, name) for point in points], dtype=float)
+            raise _invalid(f'point {i}: {size} {name} for {len(joint_names)} joints; give one for '
+                           f'each of {", ".join(joint_names)}', point=i, value=size,
+                           limit=len(joint_names))
+    try:
+        values = np.array([getattr(point, name) for point in points], dtype=float)
+    except _NO_NUMBERS:
+        raise _unreadable(name, points, 1, remedy) from None
+    if values.ndim != 2:
+        raise _unreadable(name, points, 1, remedy)
     broken = np.argwhere(~np.isfinite(values))
     if broken.size:
         i, j = broken[0]
@@ -150,6 +169,21 @@ def _field(name, joint_names, points):
             f"point {i}, joint '{joint_names[j]}': {FIELDS[name]} is {values[i, j]}; it must be "
             f'a finite number', joint=joint_names[j], point=int(i), value=float(values[i, j]))
     return values
+
+
+def _unreadable(name, points, dimensions, remedy) -> TrajectoryError:
+    """Return the error of the first point whose field is not made of numbers."""
+    for i, point in enumerate(points):
+        if not isinstance(point, TrajectoryPoint):
+            return _invalid(f'point {i} is {shown(point)}; give a TrajectoryPoint', point=i)
+        value = getattr(point, name)
+        try:
+            good = np.asarray(value, dtype=float).ndim == dimensions and value is not None
+        except _NO_NUMBERS:
+            good = False
+        if not good:
+            return _invalid(f'point {i}: {name} = {shown(value)}; {remedy}', point=i)
+    return _invalid(f'{name} cannot be read; {remedy}')
 
 
 def _first(sizes) -> int:

@@ -17,6 +17,7 @@ from robodyn_ros.view.page_commands import (
     CallService, PageCommand, Pause, Reset, SetPayload, Step)
 from robodyn_ros.view.payload import check_payload
 from robodyn_ros.view.snapshot import Snapshot
+from robodyn_ros.view.teach_panel import TeachPanel
 from robodyn_ros.view.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Controls:
     ----------
     payload : SetPayload
         Last requested payload.
+    teaching : TeachPanel
+        Recording by hand.
 
     """
 
@@ -68,6 +71,7 @@ class Controls:
             self._add_services()
             self._add_simulator()
             self._add_payload()
+            self.teaching = TeachPanel(self._gui, dynamics, send, self.notify)
             self._add_motion()
         panel.dock_left()
         panel.set_width(300)

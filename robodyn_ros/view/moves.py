@@ -44,7 +44,7 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     model = dynamics.model
     chosen = np.array([not controlled or name in controlled for name in model.joint_names])
     goal = np.where(chosen, goal, start)
-    duration = _duration(model, goal - start, speed)
+    duration = move_duration(model, goal - start, speed)
     point = TrajectoryPoint(goal.tolist(), np.zeros(model.nv).tolist(),
                             np.zeros(model.nv).tolist(), time_from_start=duration)
     trajectory = check_trajectory(model, model.joint_names, [point], Reference.at_rest(start))
@@ -56,7 +56,8 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
     return Move(names, tuple(goal[chosen].tolist()), duration)
 
 
-def _duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
+def move_duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
+    """Return the duration in s of a motion by (nv,) distances, at a part of velocity limits."""
     limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _UNKNOWN)
     # the check refuses motion of a joint with velocity limit 0
     times = _PEAK * np.abs(distance) / np.maximum(speed * limit, 1e-3)

@@ -14,7 +14,8 @@ from robodyn_ros.view.bars import torque_bars
 from robodyn_ros.view.controls import Controls
 from robodyn_ros.view.drag_force import DragForce
 from robodyn_ros.view.extras import Extras
-from robodyn_ros.view.page_commands import PageCommand, SetPayload, SubscribeTerms
+from robodyn_ros.view.page_commands import (
+    CallService, PageCommand, SetPayload, SubscribeTerms)
 from robodyn_ros.view.plots import Plots
 from robodyn_ros.view.server import detect_disconnect
 from robodyn_ros.view.snapshot import Snapshot
@@ -117,6 +118,9 @@ class Page:
         self._plots.add(snapshot)
         if self._control:
             self._drag_force.apply(snapshot)
+        controls = self._controls
+        if controls is not None:
+            controls.teaching.add(snapshot)
         if not self._server.get_clients():
             return
         for throttle, draw in zip(self._throttles, (self._draw_arm, self._draw_text,
@@ -178,7 +182,10 @@ class Page:
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         with self._lock:
             if self._controls is not None and self._may_control(client.client_id):
-                self._payload, self._controls = self._controls.payload, None
+                controls, self._controls = self._controls, None
+                self._payload = controls.payload
+                if controls.teaching.records:  # the arm is not left floating
+                    self._send(CallService('hold'))
         if not self._server.get_clients():
             self._plots.hide_terms()
         self._assign_control()

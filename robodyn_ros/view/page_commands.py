@@ -35,6 +35,16 @@ class Move(NamedTuple):
     duration: float
 
 
+class Follow(NamedTuple):
+    """Follow a trajectory from now on: (n,) times in s, and (n, nv) arrays of points."""
+
+    joints: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    accelerations: np.ndarray
+
+
 class Wrench(NamedTuple):
     """Apply a wrench to a link of the simulated arm, at its origin, in its axes (N, N m)."""
 
@@ -57,4 +67,5 @@ class SubscribeTerms(NamedTuple):
     on: bool
 
 
-PageCommand = CallService | Pause | Step | Reset | Move | Wrench | SetPayload | SubscribeTerms
+PageCommand = (
+    CallService | Pause | Step | Reset | Move | Follow | Wrench | SetPayload | SubscribeTerms)

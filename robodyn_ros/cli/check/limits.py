@@ -12,10 +12,10 @@ from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.mimic import Coordinate
 from robodyn_ros.model.selection import Selection
-from robodyn_ros.model.warning_list import WarningList
 
 _MAX_EFFORT = 1e5  # N m or N; a limit above protects nothing
 # limits above the first value are implausible; above the second they are placeholders for none

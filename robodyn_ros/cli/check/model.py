@@ -13,9 +13,9 @@ from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
+from robodyn_ros.model.findings import WarningList
 from robodyn_ros.model.selection import select, Selection
 from robodyn_ros.model.source import read_source
-from robodyn_ros.model.warning_list import WarningList
 
 # warnings of the model that findings here replace, with all names
 _REPLACED = ('effort limit of the joint is 0', 'velocity limit of the joint is 0',

@@ -24,6 +24,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.identification.excitation import Bounds, Excitation, Fourier, Search
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
+from robodyn_ros.trajectory.message_text import trajectory_message
 
 EXAMPLES = """examples:
   robodyn excite arm.urdf
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     check(dynamics, points)
     for line in ('', *report(model, bounds, found)):
         steps.write_line(line)
-    options.output.write_text(message(model.joint_names, *points), encoding='utf-8')
+    options.output.write_text(trajectory_message(model.joint_names, *points), encoding='utf-8')
     steps.write_line(f'written: {options.output}')
     if options.csv:
         _write_table(options.csv, model, found.motion)
@@ -136,19 +137,6 @@ def report(model: RobotModel, bounds: Bounds, found: Excitation) -> list[str]:
     return [*table(heads, rows), '',
             f'condition number of the base regressor: {found.before:.3g} for the best random '
             f'motion, {found.after:.3g} after optimization']
-
-
-def message(joint_names, times, *rows) -> str:
-    """Return a trajectory_msgs/JointTrajectory as YAML."""
-    names = ('positions', 'velocities', 'accelerations')
-    lines = ['joint_names: [' + ', '.join(f"'{name}'" for name in joint_names) + ']', 'points:']
-    for time, *values in zip(times, *rows):
-        seconds, nanoseconds = divmod(round(1e9 * time), 1_000_000_000)
-        fields = [f'{name}: [{", ".join(f"{value:.7f}" for value in each)}]'
-                  for name, each in zip(names, values)]
-        lines.append(f'- {{{", ".join(fields)}, '
-                     f'time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}}}')
-    return '\n'.join(lines) + '\n'
 
 
 def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:

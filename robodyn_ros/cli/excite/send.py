@@ -61,6 +61,7 @@ class Sender:
             stream.messages.clear()
         self.moved = False
         self._count, self._received, self._rested, self._sent = 0, math.inf, math.inf, math.inf
+        self._end = 0
 
     def __enter__(self) -> Sender:
         return self
@@ -99,6 +100,8 @@ class Sender:
         """
         self.wait_for_controller()
         self._refused = self._wait_for_diagnostics().get(_REFUSED)
+        newest = self.recorder.references.newest(self._model.joint_names)
+        self._end = int(newest.stamp[0] + 1e9 * points[0][-1])
         self.recorder.send(self._model.joint_names, *points)
         self._sent = self._received = time.monotonic()
         self.recorder.wait(self._is_over, math.inf)
@@ -110,11 +113,20 @@ class Sender:
         """Return whether the reference has come to rest, does not move, or no longer arrives."""
         now, count = time.monotonic(), len(self.recorder.references)
         if count > self._count:
+            # a motion that was ended at once may lie between two polls
+            unseen = 1 if self.moved else count - self._count
             self._count, self._received = count, now
-            newest = self.recorder.references.newest(self._model.joint_names)
-            moves = bool(np.abs(newest.velocity).max() > _MOVES)
-            self.moved |= moves
-            self._rested = min(self._rested, now) if self.moved and not moves else math.inf
+            newest = self.recorder.references.newest(self._model.joint_names, unseen)
+            speeds = np.abs(newest.velocity).max(axis=1)
+            moves = bool(speeds[-1] > _MOVES)
+            if not self.moved and speeds.max() > _MOVES:
+                self.moved = True
+                self.recorder.diagnostics.clear()  # of the time before
+            # a motion may rest on its way
+            over = (newest.stamp[-1] >= self._end
+                    or self._newest().get('mode', Mode.TRACK.value) != Mode.TRACK.value)
+            self._rested = (min(self._rested, now) if self.moved and over and not moves
+                            else math.inf)
         return (now - self._rested > _STILL or now - self._received > _SILENT
                 or not self.moved and self._is_refused(now))
 

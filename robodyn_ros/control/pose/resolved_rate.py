@@ -63,6 +63,8 @@ class Pace(NamedTuple):
         Duration of the step in s.
     smoothing : scalar
         Factor of the low-pass filter of accelerations, in (0, 1].
+    scaling : scalar
+        Part of the speed, in [0, 1].
 
     """
 
@@ -75,6 +77,7 @@ class Pace(NamedTuple):
     nudge: float
     h: float
     smoothing: float
+    scaling: float
 
 
 def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace, frame):
@@ -95,7 +98,7 @@ def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace,
         Scale of the Jacobian, as in `TaskGains`.
     joints : (4 nv,)
         Limits, see `Joints`.
-    pace : (9,)
+    pace : (10,)
         Parameters, see `Pace`.
 
     Returns
@@ -158,7 +161,7 @@ def _speed(error, deviation, pace):
     distance = _share(error, pace.v, pace.w)
     factor = maximum(minimum(2.0 * (1.0 - _share(deviation, pace.leash, pace.turn)), 1.0), 0.0)
     deceleration = _SPARE * minimum(pace.a / pace.v, pace.dw / pace.w)
-    speed = factor * minimum(braking(distance, deceleration), 1.0)
+    speed = pace.scaling * factor * minimum(braking(distance, deceleration), 1.0)
     return _norm(error[:3]), _norm(error[3:]), distance, speed
 
 

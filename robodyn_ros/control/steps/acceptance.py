@@ -9,7 +9,9 @@ reference of its own time. The clock of the sender may have any offset.
 Continuity: exchanged joint names, a slipping encoder or another arm on the same topic make a
 position jump. A state that jumps, faster than its own velocity explains, is not used; the track
 of the arm is summed up without the jumps, so that states are accepted again as soon as they
-continue it, or after `patience`. Exchanged joints are never accepted.
+continue it, or after `patience`; and from then on, where they return to it. After a jump that is
+accepted, the reference begins where the arm is found. Exchanged joints are not accepted until
+their names are right again; for two joints near each other see `exchange`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT
-from robodyn_ros.control.steps import plausibility
+from robodyn_ros.control.steps import exchange, plausibility
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.control.steps.vectors import difference, element, first_where, largest, magnitudes
 from robodyn_ros.dynamics.jit.flags import (
@@ -29,12 +31,13 @@ from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 # why no state is accepted; codes of `messages`
-(NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, EXCHANGED, NOT_FINITE) = map(
-    float, range(101, 110))
+(NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, EXCHANGED, NOT_FINITE, SWAPPED) = map(
+    float, range(101, 111))
 _TURN = 2.0 * math.pi
 _DRIFT = 2e-4   # s per s that the smallest delay may grow: clocks of two machines drift by less
 _LONGEST = 0.1   # s; a larger delay, or one that counts as silence, is that of a pause or clock
 _SPEED = 2.0    # times the velocity limit that a joint may reach
+_SLIPPED = 0.2  # of the slack, above which a position that is accepted is another one
 _NEAR = 0.1     # of the slack that a joint that was not exchanged may move between two states
 
 
@@ -65,6 +68,7 @@ class Track:
     q: list = joints('rad', 'Position of the last state.')
     qd: list = joints('rad/s', 'Velocity of the last state.')
     position: list = joints('rad', 'Position along the track, without jumps.')
+    origin: list = joints('rad', 'The same without the jumps that were accepted after `patience`.')
 
 
 @block
@@ -89,6 +93,8 @@ class Memory:
     offset: float = scalar('s', 'Arrival less time of the law.')
     latest: float = scalar('s', 'Time of the law of the newest accepted state.')
     track: Track = part(Track)
+    exchange: exchange.Memory = part(exchange.Memory)
+    moved: float = scalar('', 'Flag: the last state that was used is a jump from the one before.')
     uncontrolled: float = scalar('', 'Flag: the arm is out of control since the last torque.')
     lost: float = scalar('', 'Last loss that was handled.')
     answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
@@ -134,7 +140,7 @@ def accept(state, m, p, inactive, sent):
     pause = now - m.answered
     held_up = all_of([responds, no(uncontrolled), above(pause, p.stop)])
     between, resumes = equal(kind, BETWEEN), both(
-        responds, any_of([uncontrolled, held_up, below(time_of_law, m.law)]))
+        responds, any_of([uncontrolled, held_up, below(time_of_law, m.law), m.moved]))
     # the time of the law restarts where the clock of a simulation was set back
     ahead = both(responds, no(resumes))
     return replace(
@@ -171,19 +177,24 @@ def continued(state, m, p, sent):
     time = when(stamped, state.stamp, state.arrival)
     q = [when(both(c, m.complete), x - _TURN * nearest((x - old) / _TURN), x)
          for c, x, old in zip(p.continuous, state.q, m.q)]
-    track, follows, jump = continue_track(m.track, p, time, q, state.qd)
+    track, pair, follows, moved, jump = continue_track(m, p, time, q, state.qd)
     # the first jump is reported until states are accepted again
-    reported = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
+    jumped = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
+    reported = either(jumped, equal(m.problem.code, SWAPPED))
     x = plausibility.judge(state, q, time, m, reported, m.plausibility, p.plausibility, p.limit,
                            sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
     # an implausible state does not continue the track of this arm
-    q, qd, effort, track = when(flag(x.refusal.code), [m.q, m.qd, m.effort, m.track],
-                                [q, x.qd, state.effort, track])
+    q, qd, effort, track, kept_pair = when(
+        flag(x.refusal.code), [m.q, m.qd, m.effort, m.track, m.exchange],
+        [q, x.qd, state.effort, track, pair])
     after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=track,
+                    exchange=kept_pair, moved=both(fresh, either(moved, x.slipped)),
                     plausibility=when(fresh, x.accepted, x.rejected))
-    refused = replace(m, problem=when(reported, replace(m.problem, code=jump.code), jump),
-                      track=track, refused=m.refused + 1.0, plausibility=x.rejected)
+    problem = when(both(jumped, no(equal(jump.code, SWAPPED))),
+                   replace(m.problem, code=jump.code), jump)
+    refused = replace(m, problem=problem, track=track, exchange=pair, refused=m.refused + 1.0,
+                      plausibility=x.rejected)
     return both(follows, fresh), when(follows, after, refused)
 
 
@@ -227,9 +238,18 @@ def delayed(state, m, p, stamped, age):
 
 
 def continue_track(m, p, time, q, qd):
-    """Return the track, whether a position continues it, and the jump if it does not."""
+    """
+    Return the track, exchanged joints, and what is found about a position.
+
+    m, p: memory and program of the acceptance. Findings: whether the position is accepted; whether
+    it jumps and is accepted all the same; why it is not accepted.
+    """
+    m, pair, absent = m.track, m.exchange, m.plausibility.absent
     restarts = either(no(m.known), above(time - m.time, p.patience))
     passed = maximum(time - m.time, 0.0)
+    judged = both(no(restarts), finite(p.plausibility.motion))
+    pair, (q, qd), found = exchange.update(pair, judged, passed, (q, qd), (m.q, m.qd),
+                                           p.plausibility.motion, p.plausibility.speed, absent)
     step, slack = difference(q, m.q), [p.slack * limit for limit in p.limit]
     # a falling arm exceeds its velocity limit, and reports so
     jumps = [both(above(absolute(s), d + _SPEED * passed * limit),
@@ -238,19 +258,26 @@ def continue_track(m, p, time, q, qd):
     jumped = any_of(jumps)
     places = choose(jumped, [lambda: 0.0, lambda: exchanged_joints(q, m.q, slack)])
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
-    track = [old + when(each, 0.0, s) for old, each, s in zip(m.position, jumps, step)]
+    track, origin = ([old + when(each, 0.0, s) for old, each, s in zip(row, jumps, step)]
+                     for row in (m.position, m.origin))
     # where two arms report in turn, the step back may be just too small for a jump
     away = [minimum(*each) for each in zip(*(magnitudes(difference(q, position))
                                              for position in (track, m.position)))]
     near = all_of([at_least(d, a) for d, a in zip(slack, away)])
+    returns = all_of([at_least(d, absolute(x - old)) for d, x, old in zip(slack, q, origin)])
     accepted = minimum(m.accepted, time)  # restarts where time went back
     expired = both(above(time - accepted, p.patience), no(exchanged))
-    follows = any_of([restarts, near, expired])
+    follows = any_of([restarts, near, returns, found, expired])
     j = largest([a / limit for a, limit in zip(away, p.limit)])
     jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
+    jump = when(both(pair.exchanged, follows), Event(SWAPPED, pair.first, pair.second, 0.0, 0.0),
+                jump)
     after = Track(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
-                  when(follows, q, track))
-    return after, follows, jump
+                  when(follows, q, track), when(any_of([restarts, returns, found]), q, origin))
+    # accepted elsewhere than on its track
+    off = any_of([above(absolute(x - old), _SLIPPED * d) for x, old, d in zip(q, track, slack)])
+    moved = both(either(off, found), no(restarts))
+    return after, pair, both(follows, no(pair.exchanged)), moved, jump
 
 
 def exchanged_joints(q, before, slack):

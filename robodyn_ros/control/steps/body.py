@@ -78,6 +78,20 @@ def _admissible_gains(robot, runtime, q, armature, stiffness, damping, ratio, fa
     return admissible_parts(M, inverse, stiffness, damping, ratio, *fastest)
 
 
+def _path_torques(robot, runtime, q, first, second, armature, rate):
+    """
+    Return the torque on a path at a constant rate, and M q', its derivative by the change of rate.
+
+    first, second: derivatives of q by the path time.
+    """
+    rate, = rate
+    velocity, acceleration = [rate * v for v in first], [rate * rate * a for a in second]
+    torque = algorithms.inverse_dynamics(robot.tree, runtime, q, velocity, acceleration)
+    inertial = algorithms.inertial(robot.tree, runtime, q, first)
+    return ([t + r * a for t, r, a in zip(torque, armature, acceleration)],
+            [t + r * v for t, r, v in zip(inertial, armature, first)])
+
+
 def _predict(robot, runtime, *state):
     return predict.move(robot.tree, runtime, *state)
 
@@ -117,11 +131,12 @@ PARTS = {
     'response': Part(_response, (_J, _J, _J), _J),
     'apparent_inertia': Part(_apparent_inertia, (_J, _J), _J),
     'admissible_gains': Part(_admissible_gains, (_J,) * 5 + (1,), (2, _J)),
+    'path_torques': Part(_path_torques, (_J,) * 4 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
     'observe': Part(_observe, (_J, _J, _J, _J, (4, _J), _J, _J, (8, _J), 2, (9, _J)), (9, _J)),
     'wrench_torques': Part(_wrench_torques, (_J, 'wrenches'), _J),
     'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),
-    'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 9), (3, _J, 4)),
+    'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 10), (3, _J, 4)),
 }
 
 

@@ -1,13 +1,25 @@
-"""Collisions: unexplained external torque beyond a threshold for some time."""
+"""
+Collisions: unexplained external torque beyond a threshold for some time.
+
+A reported velocity that becomes wrong looks like the change of momentum of a collision. As long
+as the velocity differs from the change of position, and shortly after, no collision begins: until
+the velocity is in doubt and replaced, or the observer has forgotten the change. The time for this
+is limited.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import element, largest
 from robodyn_ros.dynamics.jit.flags import (
-    above, any_of, at_least, below, both, either, flag, no, when)
-from robodyn_ros.dynamics.jit.trace import absolute
+    above, all_of, any_of, at_least, below, both, either, flag, no, when)
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
+_LONGEST = 0.12   # s for which a collision waits for a velocity, at most,
+_AFTER = 0.03     # s for which it waits after the velocity has differed from positions
+_RECOVERY = 0.1   # s per s by which that time is available again
 REPORT, STOP, FLOAT = 0.0, 1.0, 2.0
 
 
@@ -24,6 +36,8 @@ class Program:
 class Memory:
     colliding: list = joints('', 'Flag: the joint takes part in a collision.')
     time: list = joints('s', 'Time above the threshold.')
+    waits: float = scalar('s', 'Time for which no collision begins.')
+    waited: float = scalar('s', 'Time for which none could begin, less what has recovered.')
     count: float = scalar('', 'Number of collisions since the start.')
     joint: float = scalar('', 'Most affected joint when the last collision began.')
     torque: float = scalar('N m', 'Its external torque at that time.')
@@ -42,28 +56,32 @@ def most_affected(m, p, torque):
     return joint, element(torque, joint)
 
 
-def update(m, p, dt, excess, torque):
+def update(m, p, dt, excess, torque, undecided=0.0):
     """
     Return the memory after `dt` seconds, and whether a collision has begun.
 
     excess: magnitude of the unexplained external torque beyond the allowance for model errors.
-    torque: unexplained external torque.
+    torque: unexplained external torque. undecided: flag that a velocity differs from positions.
     """
+    waits = when(undecided, _AFTER, maximum(m.waits - dt, 0.0))
+    waited = when(flag(waits), m.waited + dt, maximum(m.waited - _RECOVERY * dt, 0.0))
+    begins = either(no(waits), at_least(waited, _LONGEST))
+    waited = minimum(waited, _LONGEST)
     over = [above(e, limit) for e, limit in zip(excess, p.threshold)]
     time = [when(below(e, low), 0.0, when(o, t + dt, t))
             for e, low, o, t in zip(excess, p.release, over, m.time)]
-    stays = [either(both(f, at_least(e, low)), both(o, at_least(t, p.duration)))
+    stays = [either(both(f, at_least(e, low)), all_of([o, at_least(t, p.duration), begins]))
              for f, e, low, o, t in zip(m.colliding, excess, p.release, over, time)]
     joints_ = [both(p.on, each) for each in stays]
     begun = both(no(present(m, p)), any_of(joints_))
-    after = Memory(joints_, [when(p.on, t, 0.0) for t in time], m.count + begun, m.joint,
-                   m.torque)
+    after = Memory(joints_, [when(p.on, t, 0.0) for t in time], waits, waited,
+                   m.count + begun, m.joint, m.torque)
     joint, value = most_affected(after, p, torque)
-    return Memory(after.colliding, after.time, after.count, when(begun, joint, m.joint),
-                  when(begun, value, m.torque)), begun
+    return replace(after, joint=when(begun, joint, m.joint),
+                   torque=when(begun, value, m.torque)), begun
 
 
 def reset(m, flag_):
     """Return the memory of an arm that is taken over, where a flag holds."""
-    return Memory([both(each, no(flag_)) for each in m.colliding],
-                  [when(flag(flag_), 0.0, each) for each in m.time], m.count, m.joint, m.torque)
+    return replace(m, colliding=[both(each, no(flag_)) for each in m.colliding],
+                   time=[when(flag(flag_), 0.0, each) for each in m.time])

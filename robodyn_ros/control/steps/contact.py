@@ -35,7 +35,7 @@ def observe(robot, functions, flags, state, m, p):
             known, rows_of(m.terms), (blending, m.loads.change), disturbance.Conditions(
                 m.motion.reference, compensates, scale, m.share.gap + m.share.lag))
         hit, begun = collision.update(m.collision, p.collision, elapsed, after.excess,
-                                      after.unknown)
+                                      after.unknown, m.acceptance.plausibility.undecided)
         return after_torque, after, hit, begun
 
     after_torque, after, hit, begun = choose(flags.fresh, [

@@ -12,9 +12,9 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
-from robodyn_ros.control.steps import path, pose_motion, shutdown, stop_profile
+from robodyn_ros.control.steps import path, path_time, pose_motion, shutdown, stop_profile
 from robodyn_ros.control.steps.event import Event, event, NOTHING
-from robodyn_ros.control.steps.vectors import zeros
+from robodyn_ros.control.steps.vectors import added, zeros
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, both, either, equal, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
@@ -62,6 +62,7 @@ class Program:
     # replaced by the upcoming one before it began, unless a loop elsewhere began it meanwhile
     replaced: path.Path = part(path.Path)
     upcoming: path.Path = part(path.Path)
+    time: path_time.Program = part(path_time.Program)
     pose: pose_motion.Program = part(pose_motion.Program)
     shutdown: shutdown.Program = part(shutdown.Program)
     deceleration: list = joints('rad/s^2', 'Largest deceleration of a stop.')
@@ -80,6 +81,7 @@ class Memory:
     dropped: float = scalar('', 'Last trajectory that must not begin any more.')
     reference: Reference = part(Reference)
     path: path.Memory = part(path.Memory)
+    time: path_time.Memory = part(path_time.Memory)
     stop: stop_profile.Memory = part(stop_profile.Memory)
     pose: pose_motion.Memory = part(pose_motion.Memory)
     shutdown: shutdown.Memory = part(shutdown.Memory)
@@ -122,7 +124,10 @@ def decide(m, p, flags):
     moving = moves(m, p)
     floating, carrying = equal(m.mode, FLOAT), equal(m.mode, CARRY)
     stoppable = both(moving, no(floating))
-    begins = all_of([pending(m, p), healthy, at_least(flags.now, p.upcoming.moment)])
+    # one that continues the present trajectory begins at a time along it, see `update`
+    continues = both(equal(m.mode, TRACK), equal(p.upcoming.after, m.path.number))
+    begins = all_of([pending(m, p), healthy, at_least(flags.now, p.upcoming.moment),
+                     no(continues)])
     interrupted = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(INTERRUPTED),
                        m.message)
     return first_of(
@@ -185,6 +190,8 @@ def conclude(m, p, outcome):
 def act(robot, m, p, mode, action, message, q, qd):
     """Return the memory after the action of a row on the reference."""
     reaching, measured = equal(m.mode, REACH), either(no_reference(m), externally_driven(m))
+    tracking = equal(m.mode, TRACK)
+    moving = either(equal(m.mode, STOP), reaching)
     m = replace(m, mode=mode, message=message)
     measured_state = Reference(q, qd, zeros(q), zeros(q))
 
@@ -201,7 +208,8 @@ def act(robot, m, p, mode, action, message, q, qd):
             reference, p.deceleration, robot.lower, robot.upper))
 
     def followed():
-        return replace(m, result=RUNNING, path=path.started(p.upcoming))
+        return replace(m, result=RUNNING, path=path.started(p.upcoming, m.path.before), time=when(
+            tracking, m.time, path_time.started(p.time, moving)))
 
     def aimed():
         after = replace(interrupted_at(m.reference), result=RUNNING)
@@ -219,24 +227,45 @@ def act(robot, m, p, mode, action, message, q, qd):
         aimed])
 
 
-def update(body, reach, table, m, p, now, dt, q, qd):
-    """Return the memory with the updated reference, and the outcome of a trajectory."""
-    chosen = when(equal(p.upcoming.number, m.path.number), p.upcoming,
-                  when(equal(p.replaced.number, m.path.number), p.replaced, p.current))
+def followed_path(m, p):
+    """Return the trajectory that is followed, one of those in the program."""
+    return when(equal(p.upcoming.number, m.path.number), p.upcoming,
+                when(equal(p.replaced.number, m.path.number), p.replaced, p.current))
+
+
+def update(body, reach, limit, table, m, p, now, dt, q, qd):
+    """
+    Return the memory with the updated reference, and the outcome of a trajectory.
+
+    limit: largest torque of the joints.
+    """
     running = path.Outcome(path.NOT_ENDED, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def tracked():
-        state = path.update(m.path, now, body.robot.longest_pause)
-        reference = Reference(*path.sample(table, chosen, state.elapsed))
-        return (replace(m, path=state, reference=reference),
+        h = path.passed(m.path, now, body.robot.longest_pause)
+        time, step = path_time.update(m.time, p.time, h, *choose(
+            path_time.steady(m.time, p.time), [changes, lambda: (0.0, 0.0)]))
+        joins = both(pending(m, p), path.continued(m.path, p.upcoming, step))
+        before = when(joins, path.joined(m.path, p.upcoming), m.path)
+        chosen = when(joins, p.upcoming, followed_path(m, p))
+        state = path.update(before, now, step)
+        reference = Reference(*path_time.along(time, path.sample(table, chosen, state.elapsed)))
+        return (replace(m, path=state, time=time, reference=reference),
                 path.judge(state, chosen, reference, q, qd))
+
+    def changes():
+        q, first, second, effort = path.sample(table, followed_path(m, p), m.path.elapsed)
+        torque, inertial = body.rows('path_torques', q, first, second, body.gains.armature,
+                                     [m.time.rate])
+        return path_time.bounds(added(torque, effort), inertial, limit)
 
     def stopping():
         stop = replace(m.stop, elapsed=m.stop.elapsed + dt)
         return replace(m, stop=stop, reference=Reference(*stop_profile.sample(stop))), running
 
     def reaching():
-        rows, pose = pose_motion.update(body, m.reference, q, p.pose, m.pose, reach, dt)
+        rows, pose = pose_motion.update(body, m.reference, q, p.pose, m.pose, reach,
+                                        p.time.scaling, dt)
         return replace(m, pose=pose, reference=Reference(*rows)), running
 
     def driven():

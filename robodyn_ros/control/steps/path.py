@@ -7,9 +7,12 @@ for position, velocity, acceleration and effort of each joint.
 
 from __future__ import annotations
 
+import math
+
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import difference, element, first_where, magnitudes, zeros
-from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, below, finite, no, when
+from robodyn_ros.dynamics.jit.flags import (
+    above, any_of, at_least, below, both, equal, finite, no, when)
 from robodyn_ros.dynamics.jit.flow import last_not_after, lookup
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
@@ -26,6 +29,9 @@ def columns(nv: int) -> int:
 class Path:
     number: float = scalar('', 'Number of the trajectory; 0: none.')
     moment: float = scalar('s', 'Time of the law at which it begins.')
+    after: float = scalar('', 'Number of the trajectory that it continues; 0: none.')
+    joint_time: float = scalar('s', 'Time along that one at which it begins, if that is followed '
+                               'then.')
     row: float = scalar('', 'First of its segments in the table.')
     rows: float = scalar('', 'Number of its segments.')
     first: float = scalar('s', 'Time of its first point after its start.')
@@ -63,18 +69,35 @@ class Outcome:
     time: float = scalar('s', 'Time since the start, or since the last point after it.')
 
 
-def started(path):
-    """Return the memory of a trajectory that begins."""
-    return Memory(path.number, 0.0, path.moment)
+def started(path, before=-math.inf):
+    """
+    Return the memory of a trajectory that begins.
+
+    before: time of the last cycle on another one, which a pause may have delayed.
+    """
+    return Memory(path.number, 0.0, when(finite(path.moment), maximum(path.moment, before),
+                                         path.moment))
 
 
-def update(m, now, longest_step):
-    """Return the memory at a time; the reference neither jumps nor moves back."""
+def passed(m, now, longest_step):
+    """Return the time since the last cycle; the reference neither jumps nor moves back."""
     ahead = now - m.before
-    known = finite(ahead)
-    step = minimum(maximum(ahead, 0.0), longest_step)
-    return Memory(m.number, when(known, m.elapsed + step, m.elapsed),
-                  when(known, now, m.before))
+    return when(finite(ahead), minimum(maximum(ahead, 0.0), longest_step), 0.0)
+
+
+def update(m, now, step):
+    """Return the memory at a time, a step of path time after the last cycle."""
+    return Memory(m.number, m.elapsed + step, when(finite(now - m.before), now, m.before))
+
+
+def continued(m, upcoming, step):
+    """Return whether a trajectory continues the present one within a step of path time."""
+    return both(equal(upcoming.after, m.number), at_least(m.elapsed + step, upcoming.joint_time))
+
+
+def joined(m, upcoming):
+    """Return the memory on a trajectory that continues the present one."""
+    return Memory(upcoming.number, m.elapsed - upcoming.joint_time, m.before)
 
 
 def sample(table, path, t):

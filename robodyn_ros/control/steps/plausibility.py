@@ -35,6 +35,7 @@ _GAP = 0.1        # s between two states above which all estimates restart
 _COPIED = 1e-4    # rad or m of motion above which a repeated state is a copy of the last one
 _RESPONSE = 0.05  # s within which a live measured effort follows a change of torque
 _NOISE = 0.2      # of `motion` / time constant: noise of an estimate
+_STAYS = 0.5      # of the difference that makes an outlier, above which it remains one
 _FAST = 1.5       # times the velocity limit, within which a position does not deviate
 _JITTER = 5e-3    # s, error of the time between two states
 _DEVIATIONS = 2.5  # deviations within the window, above which there are two arms
@@ -66,6 +67,7 @@ class Memory:
     estimate: list = joints('rad/s', 'Velocity, estimated from positions.')
     rate: list = joints('rad/s', 'Reported velocity, without single outliers.')
     outlier: list = joints('', 'Flag: the reported velocity was an outlier.')
+    persisted: list = joints('s', 'Time for which it has been one.')
     outliers: float = scalar('', 'Number of outliers replaced by the estimate.')
     change: list = joints('rad', 'Change of position within the window.')
     integral: list = joints('rad', 'Integral of the reported velocity within the window.')
@@ -75,6 +77,8 @@ class Memory:
                             'activation.')
     doubted: list = joints('', 'Flag: the velocity is in doubt.')
     agreed: list = joints('s', 'Time for which a velocity in doubt has agreed, in motion.')
+    undecided: float = scalar('', 'Flag: a velocity in use differs from positions, and is not in '
+                              'doubt yet.')
     mismatch: list = joints('', 'Ratio of velocity and change of position, less 1, since the '
                             'doubt began; 0: not determined yet.')
     absent: list = joints('', 'Flag: no velocity is reported.')
@@ -118,7 +122,8 @@ def judge(state, q, time, before, jumped, m, p, limit, sent):
     not used. limit: velocity limits, huge where there is none. sent: last torque, not a number if
     the arm is not under control.
     Returns a namespace: `accepted` is the memory if the state is used, `rejected` if it is not;
-    `qd` are the velocities to use; `refusal` is the event of a state that must not be used.
+    `qd` are the velocities to use; `refusal` is the event of a state that must not be used;
+    `slipped` is the flag that an encoder has slipped.
     """
     repetition, m = repeated(state, q, time, before, m, p, sent)
     dt = time - m.time
@@ -141,7 +146,8 @@ def judge(state, q, time, before, jumped, m, p, limit, sent):
     # a state refused for its stamp leaves a gap, unless it was sent twice
     rejected = replace(m, known=both(m.known, either(flag(refusal.code), equal(time, m.time))))
     return SimpleNamespace(accepted=replace(after, known=1.0, time=time), rejected=rejected,
-                           qd=x.qd, refusal=refusal)
+                           qd=x.qd, refusal=refusal,
+                           slipped=both(controlled, both(deviates, no(other_arm))))
 
 
 def repeated(state, q, time, before, m, p, sent):
@@ -220,8 +226,9 @@ def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
     result = SimpleNamespace(position=[], estimate=[], outlier=[], qd=[], step=[], replaced=[],
                              reported=reported, delay=0.0)
     from_positions = equal(p.source, ESTIMATED)
-    for x, v, old, position, rate, speed, most, doubted, absent in zip(
-            q, reported, before, m.position, m.estimate, p.speed, limit, m.doubted, m.absent):
+    for x, v, old, position, rate, speed, most, doubted, absent, was_outlier in zip(
+            q, reported, before, m.position, m.estimate, p.speed, limit, m.doubted, m.absent,
+            m.outlier):
         ahead = position + rate * dt
         error, step = x - ahead, x - old
         error = when(deviates, 0.0, error)
@@ -230,7 +237,8 @@ def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
         rate = when(restarts, when(unknown, 0.0, v), rate)
         outlier = all_of([
             no(restarts), no(absent), no(doubted), equal(p.source, AUTO),
-            above(absolute(v - rate), FAR * speed + _NOISE * p.motion / time),
+            above(absolute(v - rate), when(was_outlier, _STAYS, 1.0) * (
+                FAR * speed + _NOISE * p.motion / time)),
             either(deviates, below(absolute(step - rate * dt), absolute(step - v * dt)))])
         replaced = both(no(equal(p.source, MEASURED)), unknown)
         result.position.append(when(either(restarts, deviates), x, ahead + gain * error))

@@ -44,8 +44,12 @@ def aimed(far):
     return Memory(0.0, 0.0, far, 0.0, 0.0, 0.0, 0.0, ON_THE_WAY)
 
 
-def update(body, reference, measured, p, m, reach, dt):
-    """Return position, velocity, acceleration and effort of the reference, and the memory."""
+def update(body, reference, measured, p, m, reach, scaling, dt):
+    """
+    Return position, velocity, acceleration and effort of the reference, and the memory.
+
+    scaling: part of the velocity, 0 in a pause.
+    """
     robot = body.robot
     steps = maximum(-floor(-(dt / _STEP - 1e-9)), 1.0)
     h = dt / steps
@@ -54,7 +58,7 @@ def update(body, reference, measured, p, m, reach, dt):
 
     def step(state):
         (q, qd, qdd), m = state
-        pace = [*p.pace, flag(m.bending), h, smoothing]
+        pace = [*p.pace, flag(m.bending), h, smoothing, scaling]
         result = body.part(
             'reach', q, qd, qdd, measured, p.target, reach,
             [robot.reach_lower, robot.reach_upper, robot.speeds, p.acceleration], pace)

@@ -27,10 +27,11 @@ def body_of(dimensions):
 
 def receive(functions, state, m, p):
     """
-    Return state and memory of the cycle that follows, and the effect of missing states.
+    Return state and memory of the cycle that follows, its time, and the effect of missing states.
 
-    The effect: flag that the arm was out of control, flag of a fault, event of the silence or of
-    an implausible state.
+    The time is that at which a torque is sent: of the local clock, or of a simulation. The effect:
+    flag that the arm was out of control, flag of a fault, event of the silence or of an
+    implausible state.
     """
     inactive = equal(m.motion.mode, modes.INACTIVE)
     raw = above(state.kind, REQUESTS)
@@ -42,12 +43,13 @@ def receive(functions, state, m, p):
         raw, [accepted.kind, accepted.now, accepted.q, accepted.qd, accepted.effort],
         [state.kind, state.now, state.q, state.qd, state.effort])
     state = replace(state, kind=kind, now=now, q=q, qd=qd, effort=effort)
+    clock = when(both(raw, no(p.acceptance.simulated)), state.arrival, now)
     requested = Event(modes.SILENT, 0.0, state.cause, 0.0, state.now)
     cause = when(flag(accepted.problem.code), accepted.problem, accepted.remark)
     silence = when(raw, replace(cause, bound=when(
         flag(accepted.problem.code), cause.bound, state.cause), time=accepted.age), requested)
     implausible = all_of([raw, flag(accepted.plausibility.fault.code), no(inactive),
                           state.permitted])
-    return (state, replace(m, acceptance=accepted), both(raw, accepted.resumes),
+    return (state, replace(m, acceptance=accepted), clock, both(raw, accepted.resumes),
             either(both(raw, accepted.fails), implausible),
             when(implausible, accepted.plausibility.fault, silence))

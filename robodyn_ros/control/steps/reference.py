@@ -28,8 +28,8 @@ def move(robot, body, table, flags, predicted, m, p):
     """Return the memory of the motion, and the state: close to the reference during silence."""
     reference = m.motion.reference
     q, qd = when(flags.silent, [reference.q, reference.qd], [predicted.q, predicted.qd])
-    motion_, outcome = modes.update(body, p.task.reach, table, m.motion, p.motion, flags.now,
-                                    flags.dt, q, qd)
+    motion_, outcome = modes.update(body, p.task.reach, p.limits.effort, table, m.motion,
+                                    p.motion, flags.now, flags.dt, q, qd)
     mode, action, message, result = modes.conclude(motion_, p.motion, outcome)
     motion_ = replace(modes.act(robot, motion_, p.motion, mode, action, message, q, qd),
                       result=result)

@@ -3,9 +3,10 @@ Reported velocity against the change of position, joint by joint.
 
 Both pass the same leaky window, so that the integral of the velocity and the change of position
 differ only by the lag of the velocity, at most `lag` times the speed. A joint whose velocity
-differs by more is in doubt until both have agreed again for a while in motion. A limit cycle may
-be so small that a lag could explain the difference, but not the phase: over a longer time, in
-which the joint oscillates, the regression of one on the other must be near 1, too.
+differs by more, or is an outlier for longer than that lag, is in doubt until both have agreed
+again for a while in motion. A limit cycle may be so small that a lag could explain the difference,
+but not the phase: over a longer time, in which the joint oscillates, the regression of one on the
+other must be near 1, too.
 
 For a joint in doubt the ratio of both is determined, which shows the cause. A ratio that no lag
 explains is a fault, and so is a velocity of a joint at rest.
@@ -38,9 +39,11 @@ _MAX = 100.0     # times the velocity limit, bound of a reported velocity
 _LONG = 0.5       # s, time constant over which oscillations are compared,
 _OSCILLATION = 1.5      # times `motion`, their smallest amplitude,
 _RESIDUAL = 0.1       # and part of its square that is enough to determine the ratio
+_UNDECIDED = 0.2      # of `motion`, and
+_SCALE = 0.02         # of the change of position: difference that may become a doubt
 # fields of the memory that are kept for each joint
-_KEPT = ('rate', 'change', 'integral', 'covariance', 'variance', 'verified', 'doubted', 'agreed',
-         'mismatch')
+_KEPT = ('rate', 'persisted', 'change', 'integral', 'covariance', 'variance', 'verified',
+         'doubted', 'agreed', 'mismatch')
 
 
 def kept(dt):
@@ -89,7 +92,8 @@ def compared(x, dt, restarts, m, p, estimated):
             STANDING, j, element([each.rate for each in joints], j), 0.0, 0.0))
 
     fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
-    return replace(m, fault=fault, **{
+    undecided = any_of([each.undecided for each in joints])
+    return replace(m, fault=fault, undecided=when(undecided, 1.0, 0.0), **{
         name: [getattr(each, name) for each in joints] for name in _KEPT})
 
 
@@ -112,9 +116,11 @@ def _compared(old, x, c):
     # doubt
     agreed = when(agrees, old.agreed + c.dt, when(above(gap, bound), 0.0, old.agreed))
     doubtful = both(off, both(old.doubted, below(agreed, _CLEARED)))
-    begins = all_of([off, no(old.doubted), either(oscillates, above(gap, when(
-        old.verified, bound, c.motion + _UNVERIFIED * c.lag * old.speed)))])
-    ends = both(old.doubted, no(doubtful))
+    persisted = when(x.outlier, old.persisted + c.dt, 0.0)
+    begins = all_of([off, no(old.doubted), any_of([oscillates, above(persisted, c.lag), above(
+        gap, when(old.verified, bound, c.motion + _UNVERIFIED * c.lag * old.speed))])])
+    ends, doubted = both(old.doubted, no(doubtful)), either(begins, doubtful)
+    undecided = all_of([off, no(doubted), above(gap, _UNDECIDED * c.motion + _SCALE * size)])
     # cause
     far = both(off, both(old.doubted, above(gap, 2.0 * bound)))
     contradicts = all_of([far, moved, either(
@@ -128,11 +134,12 @@ def _compared(old, x, c):
     # findings from here on do not depend on what was before
     clears, turns = any_of([begins, contradicts, stands]), either(begins, ends)
     return SimpleNamespace(
-        rate=when(begins, x.reported, rate), change=when(clears, 0.0, change),
+        rate=when(begins, x.reported, rate), persisted=persisted, change=when(clears, 0.0, change),
         integral=when(clears, 0.0, integral), covariance=when(turns, 0.0, covariance),
-        variance=when(turns, 0.0, variance), verified=verified, doubted=either(begins, doubtful),
+        variance=when(turns, 0.0, variance), verified=verified, doubted=doubted,
         agreed=when(doubtful, agreed, 0.0), mismatch=when(doubtful, mismatch, 0.0),
-        contradicts=contradicts, stands=stands, product=product, square=square)
+        undecided=undecided, contradicts=contradicts, stands=stands, product=product,
+        square=square)
 
 
 def _oscillation(old, product, square, off, c):

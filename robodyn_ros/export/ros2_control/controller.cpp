@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "@NAME@_texts.h"
+#include "fault_text.hpp"
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/logging.hpp"
@@ -28,6 +30,7 @@ constexpr double AT_REST = 0.02;  // rad/s or m/s
 constexpr auto REPORT = std::chrono::milliseconds(200);
 const char * const DRIVE_GAINS[] = {"kp", "kd"};
 const char * const NAMES[] = @PREFIX@JOINT_NAMES;
+const char * const SPEED_UNITS[] = @PREFIX@JOINT_SPEED_UNITS;
 
 void append(
   InterfaceConfiguration & found, const std::vector<std::string> & joints, const char * interface)
@@ -233,23 +236,19 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
-// No update follows: the last torque carries the arm. It is not brought to rest before.
+// No update follows: the last torque compensates gravity. The arm is not brought to rest before.
 CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
   read_state();
   if (loop_->end()) {
-    for (int j = 0; j < JOINTS; ++j) {
-      (void)effort_[j]->set_value(loop_->torque()[j]);
-    }
-    if (!drive_kp_.empty()) {
-      write_drive_gains(false);
-    }
+    write_commands();
     const double * qd = loop_->state().qd;
     for (int j = 0; j < JOINTS; ++j) {
       if (std::fabs(qd[j]) > AT_REST) {
         RCLCPP_WARN(
-          get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g: its last torque "
-          "only carries the weight; end the motion before", joints_[j].c_str(), qd[j]);
+          get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g %s: its last torque "
+          "only compensates gravity; end the motion before", joints_[j].c_str(), qd[j],
+          SPEED_UNITS[j]);
         break;
       }
     }
@@ -292,9 +291,12 @@ return_type Controller::update_and_write_commands(
     write_commands();
   }
   const auto & memory = loop_->memory();
-  mode_ = static_cast<int>(memory.motion.mode);
-  fault_joint_ = static_cast<int>(memory.motion.fault.joint);
-  fault_ = static_cast<int>(memory.motion.fault.code);
+  const auto & fault = memory.motion.fault;
+  fault_joint_ = static_cast<int>(fault.joint);
+  fault_value_ = fault.value;
+  fault_bound_ = fault.bound;
+  fault_time_ = fault.time;
+  fault_ = static_cast<int>(fault.code);  // last: with it the others are read
   owned_ = loop_->has_owner();
   return return_type::OK;
 }
@@ -315,37 +317,24 @@ void Controller::read_state()
 
 void Controller::write_commands()
 {
-  const auto & memory = loop_->memory();
-  const auto & motion = memory.motion;
-  // a joint with a reference is guided by its drive between two torques, too
-  const bool guided = motion.mode == @PREFIX@HOLD || motion.mode == @PREFIX@TRACK ||
-    motion.mode == @PREFIX@STOP || motion.mode == @PREFIX@REACH;
   bool written = true;
-  for (int j = 0; j < JOINTS; ++j) {
-    double torque = loop_->torque()[j];
-    if (!drive_kp_.empty()) {
-      const double kp = guided ? drive_kp_[j] : 0.0;
-      const double kd = guided ? drive_kd_[j] : 0.0;
-      torque -= kp * (motion.reference.q[j] - memory.q[j]) +
-        kd * (motion.reference.qd[j] - memory.qd[j]);
-      written = position_[j]->set_value(motion.reference.q[j]) && written;
-      written = velocity_[j]->set_value(motion.reference.qd[j]) && written;
-    }
-    written = effort_[j]->set_value(torque) && written;
-  }
-  if (!drive_kp_.empty()) {
-    write_drive_gains(guided);
+  const auto write = [&written](Commands & commands, const double * values) {
+      for (auto * command : commands) {
+        written = command->set_value(*values++) && written;
+      }
+    };
+  if (drive_kp_.empty()) {
+    write(effort_, loop_->torque());
+  } else {
+    const auto command = loop_->drive(drive_kp_.data(), drive_kd_.data());
+    write(position_, command.q);
+    write(velocity_, command.qd);
+    write(kp_, command.kp);
+    write(kd_, command.kd);
+    write(effort_, command.effort);
   }
   if (!written) {
     ++unwritten_;
-  }
-}
-
-void Controller::write_drive_gains(bool guided)
-{
-  for (int j = 0; j < JOINTS; ++j) {
-    (void)kp_[j]->set_value(guided ? drive_kp_[j] : 0.0);
-    (void)kd_[j]->set_value(guided ? drive_kd_[j] : 0.0);
   }
 }
 
@@ -365,11 +354,11 @@ void Controller::report()
       "the arm is stopped, and follows again when it is near", joints_[refused].c_str(), reach_);
   }
   if (fault != logged_fault_ && fault != 0) {
+    const auto text = text_of(
+      {fault, fault_joint_, fault_value_, fault_bound_, fault_time_}, joints_);
     RCLCPP_ERROR(
-      log, "fault %d%s%s: the arm is stopped and held; deactivate and activate this controller, or "
-      "reset it by the node that owns it, whose log has the reason", fault,
-      fault_joint_ >= 0 && fault_joint_ < JOINTS ? ", joint " : "",
-      fault_joint_ >= 0 && fault_joint_ < JOINTS ? joints_[fault_joint_].c_str() : "");
+      log, "fault: %s. The arm is stopped and held; to reset the fault deactivate and activate this "
+      "controller, or call ~/reset_fault of the node that owns it", text.c_str());
   }
   if (owned_ != logged_owned_) {
     RCLCPP_INFO(log, owned_ ? "a node owns the motions now" : "no node owns the motions now");

@@ -49,7 +49,6 @@ private:
   bool find_states(const std::string & interface, States & found, bool required);
   void read_state();
   void write_commands();
-  void write_drive_gains(bool guided);
   void report();
 
   std::unique_ptr<SharedBlock> block_;
@@ -64,7 +63,8 @@ private:
   States q_, qd_, measured_effort_;
 
   // for the log, which is written outside of the real-time thread
-  std::atomic<int> waiting_{-1}, refused_{-1}, mode_{0}, fault_{0}, fault_joint_{0};
+  std::atomic<int> waiting_{-1}, refused_{-1}, fault_{0}, fault_joint_{0};
+  std::atomic<double> fault_value_{0.0}, fault_bound_{0.0}, fault_time_{0.0};
   std::atomic<bool> owned_{false};
   std::atomic<unsigned> unwritten_{0};
   int logged_waiting_ = -1, logged_refused_ = -1, logged_fault_ = 0;

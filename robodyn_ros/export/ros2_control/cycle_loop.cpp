@@ -93,7 +93,7 @@ bool CycleLoop::end()
   const double * path = path_;
   int32_t rows = 1;
   int64_t number = 0;
-  // in CARRY the torque is that of the weight already, or was faded out by its owner
+  // in CARRY the torque is that of gravity already, or was faded out by its owner
   if (is_finite(state_) && memory_->motion.mode != @PREFIX@CARRY) {
     program_ = newest(path, rows, number);
     take_over(program_);
@@ -101,6 +101,23 @@ bool CycleLoop::end()
   }
   begun_ = false;
   return true;
+}
+
+DriveCommand CycleLoop::drive(const double * kp, const double * kd) const
+{
+  const auto & motion = memory_->motion;
+  const bool guided = begun_ && (motion.mode == @PREFIX@HOLD || motion.mode == @PREFIX@TRACK ||
+    motion.mode == @PREFIX@STOP || motion.mode == @PREFIX@REACH);
+  DriveCommand command;
+  for (int j = 0; j < JOINTS; ++j) {
+    command.q[j] = motion.reference.q[j];
+    command.qd[j] = motion.reference.qd[j];
+    command.kp[j] = guided ? kp[j] : 0.0;
+    command.kd[j] = guided ? kd[j] : 0.0;
+    command.effort[j] = torque_[j] - command.kp[j] * (command.q[j] - memory_->q[j]) -
+      command.kd[j] * (command.qd[j] - memory_->qd[j]);
+  }
+  return command;
 }
 
 void CycleLoop::run(

@@ -13,6 +13,12 @@ namespace @NAME@_controller
 
 constexpr int JOINTS = @PREFIX@JOINTS;
 
+/// What drives with a stiffness and damping of their own take, for each joint.
+struct DriveCommand
+{
+  double q[JOINTS], qd[JOINTS], kp[JOINTS], kd[JOINTS], effort[JOINTS];
+};
+
 /// Runs the cycle; nothing here allocates, locks, logs or waits, except the constructor.
 ///
 /// Without an owner the arm is held with the program of the export. An owner hands over a memory
@@ -32,7 +38,7 @@ public:
   /// Compute the torque for the state; return whether there is one.
   bool update(int64_t stamp);
 
-  /// Compute the last torque: that which carries the arm, or the one it was left with.
+  /// Compute the last torque: that of gravity, or the one of the last update.
   bool end();
 
   /// Take references from an upstream controller from now on, or no longer, which stops the arm.
@@ -45,6 +51,11 @@ public:
   /// Return the first joint whose reference is further from the present one than `reach`, which is
   /// refused and stops the arm, or -1.
   int follow(const double * q, const double * qd, const double * qdd, double reach);
+
+  /// Return the command for drives with these gains, whose torque is torque() at the present state.
+  ///
+  /// In modes without a reference, and after end(), the gains are 0.
+  DriveCommand drive(const double * kp, const double * kd) const;
 
   const double * torque() const {return torque_;}
   const @NAME@_memory & memory() const {return *memory_;}

@@ -12,7 +12,7 @@ import time
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
@@ -65,6 +65,8 @@ class Inputs:
              self._press, 'target wrench'),
             (PolledSubscription(node, PoseStamped, '~/target_pose', qos.reliable(1)),
              self._pose, 'target pose'),
+            (PolledSubscription(node, Float64, '~/speed_scaling', qos.latched()),
+             self._scale, 'speed scaling'),
             # `bytes`: serialized, to be refused by size before it is deserialized
             (PolledSubscription(node, JointState, '~/reflected_torque', qos.newest(), bytes),
              self._reflect, 'reflected torque')]
@@ -152,6 +154,13 @@ class Inputs:
     def _reflect(self, data: bytes) -> None:
         self._controller.reflect(self._law_time(), efforts_by_name(
             self._decoder.decode(data), self._controller.model.joint_names))
+
+    def _scale(self, message: Float64) -> None:
+        speed = self._controller.path_speed
+        before = speed.scaling
+        speed.scale(message.data)
+        if speed.scaling != before:
+            self._node.get_logger().info(f'speed scaling {speed.scaling:g}')
 
     def _pose(self, message: PoseStamped) -> None:
         self._controller.reach(*pose_from(message, self._controller.model.base_link))

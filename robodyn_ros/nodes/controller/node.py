@@ -197,7 +197,9 @@ class ControllerNode(LifecycleNode):
             if fault:
                 self.get_logger().info(f'fault cleared: {fault}')
 
-        requests = {'hold': controller.hold, 'float': controller.compensate_gravity,
+        speed = controller.path_speed
+        requests = {'pause': speed.pause, 'resume': speed.resume,
+                    'hold': controller.hold, 'float': controller.compensate_gravity,
                     'stop': lambda: controller.stop('a stop was requested'),
                     'reset_fault': reset_fault}
         self._requests = [

@@ -74,7 +74,7 @@ class ControllerReport:
                 log.error(f'fault: {text}')
             elif text and controller.aborted:
                 log.warning(f'motion aborted: {text}')
-            elif text:
+            elif text and not controller.stream.moves:
                 log.info(text)
         self._log_velocities()
         trajectory, _ = controller.trajectory
@@ -111,13 +111,13 @@ class ControllerReport:
                 'rate of the joint states')
 
     def _log_unstable_gains(self) -> None:
-        """Log once per gains that they are too high for the rate of the torques."""
+        """Log once per gains that they are too high for the rate or the lateness of the states."""
         reason = self._controller.unstable_gains
         if reason and self._controller.design.gains is not self._unstable:
             self._unstable = self._controller.design.gains
             self._node.get_logger().warning(
-                f'{reason}; lower natural_frequency or kp and kd, or raise the rate of the joint '
-                'states')
+                f'{reason}; lower natural_frequency or kp and kd, or let joint states come more '
+                'often and with less delay')
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
@@ -180,7 +180,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, unmet
         if self._other_commanders.problem:
             return DiagnosticStatus.WARN, self._other_commanders.problem
-        return DiagnosticStatus.OK, controller.mode.value
+        paused = ', paused' if controller.path_speed.paused else ''
+        return DiagnosticStatus.OK, controller.mode.value + paused
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
@@ -191,12 +192,15 @@ class ControllerReport:
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
+            'speed along the path': controller.path_speed.text,
+            'stream': controller.stream.summary,
+            'targets refused': str(self._trajectories.streams.refused),
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.refused),
             **self._cycle.summary(),
-            'feedback (%)': f'{100.0 * controller.feedback_part:.0f}',
+            'feedback (%)': f'{100.0 * controller.feedback_part * controller.frequency_part:.0f}',
             'feedback reduced at most': _percentages(controller.gains_not_borne),
             'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
                                           controller.feedback_inertia.items()),

@@ -27,7 +27,7 @@ from robodyn_ros.nodes.polling import PolledGroup, WaitSet
 _SWITCH = 5e-4  # s for which another thread may hold the interpreter
 _END = 2.0      # s, longest for the end of the thread
 _RETRY = 0.1    # s until the next attempt after an unexpected error
-_MESSAGES = 4   # messages that can wait for the cycle; the oldest is dropped
+_MESSAGES = 8   # messages that can wait for the cycle; the oldest is dropped
 _REQUESTS = 8   # requests in progress; others wait in the queues of the middleware
 _REPORT = 1.0   # s between two log lines
 _SPACING = 0.01  # s, least time between two notifications of the cycle
@@ -57,6 +57,10 @@ class BackgroundSubscription:
         Whether something has arrived; reset by the caller.
     dropped : int
         Messages that were replaced by newer ones before they were delivered.
+    age : float
+        Time since the arrival of the message that is being delivered, in s.
+    source : object
+        Identifier of its publisher; None if the middleware does not provide it.
 
     """
 
@@ -71,11 +75,17 @@ class BackgroundSubscription:
         self._tasks: list[Task] = []
         self._closing = self.has_request = self._paused = False
         self.dropped = self._reported = 0
+        self.age, self.source = 0.0, None
         self._report = self._next_notice = 0.0
         self._wake = GuardCondition(None, None, context=node.context)
         node.context.on_shutdown(self.close)
         self._thread = threading.Thread(target=self._run, daemon=True, name='subscription')
         self._thread.start()
+
+    @property
+    def topic(self) -> str:
+        """Return the full name of the topic."""
+        return self._subscription.topic_name
 
     def deliver(self, receive: Callable[[Any], None]) -> None:
         """Deliver at most one message and one request, which bounds the work between cycles."""
@@ -96,7 +106,9 @@ class BackgroundSubscription:
             self._paused = False
             self._wake.trigger()
         if self._messages:
-            receive(self._messages.popleft())
+            message, arrival, self.source = self._messages.popleft()
+            self.age = now - arrival
+            receive(message)
 
     def close(self) -> None:
         """Stop the thread."""
@@ -146,7 +158,8 @@ class BackgroundSubscription:
             taken = subscription.take_message(self._type, False)
             if taken is not None:
                 self.dropped += len(self._messages) == _MESSAGES
-                self._messages.append(taken[0])
+                publisher = taken[1].get('publisher_gid') or {}
+                self._messages.append((taken[0], time.monotonic(), publisher.get('data')))
         ready = server is not None and server.is_ready(wait_set)
         if server is not None and ready:
             self._requests.append(server.take_data())

@@ -42,8 +42,6 @@ class ControllerState:
             event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
         self._message = JointTrajectoryControllerState(
             joint_names=list(controller.model.joint_names))
-        if hasattr(self._message, 'speed_scaling_factor'):  # not in every release
-            self._message.speed_scaling_factor = 1.0
 
     def destroy(self) -> None:
         """Close the topic."""
@@ -64,6 +62,8 @@ class ControllerState:
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.reference = point(reference.q, reference.qd, reference.qdd, reference.effort,
                                   controller.trajectory[1])
+        if hasattr(message, 'speed_scaling_factor'):  # not in every release
+            message.speed_scaling_factor = controller.path_speed.rate
         measured = states.effort if np.isfinite(states.effort).all() else ()
         message.feedback = point(states.q, states.qd, effort=measured)
         message.error = point(*deviation(controller.model, reference, states))

@@ -20,12 +20,16 @@ from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.trajectories.background_subscription import BackgroundSubscription
+from robodyn_ros.nodes.trajectories.stream_input import StreamInput
 from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.trajectories.action import TrajectoryAction
     from robodyn_ros.nodes.trajectories.controller_state import ControllerState
+
+_DEPTH = 8   # messages that wait in the middleware, and that are processed between two cycles
+_STREAM = 'a stream of targets on ~/joint_trajectory'
 
 
 class TrajectoryInterfaces:
@@ -51,13 +55,15 @@ class TrajectoryInterfaces:
         Number of trajectories refused, on the topic or as goals.
     refusal : str
         Reason of the last refusal.
+    streams : StreamInput
+        Streams of targets.
 
     """
 
     def __init__(self, node: LifecycleNode, controller: ArmController, states: StateInput,
                  values: ControllerSettings, now: Callable[[], float], wall: Callable[[], float]):
         self._node, self._controller = node, controller
-        self.now, self._wall = now, wall
+        self.now, self._wall, self._lockstep = now, wall, values.lockstep
         self.refused, self.refusal = 0, ''
         self._validator = TrajectoryValidator(controller, block_until_checked=values.lockstep)
         self._action: TrajectoryAction | None = None
@@ -68,8 +74,10 @@ class TrajectoryInterfaces:
         else:
             self._open_optional(states, values)
         self._subscription = BackgroundSubscription(
-            node, JointTrajectory, '~/joint_trajectory', qos.reliable(2),
+            node, JointTrajectory, '~/joint_trajectory', qos.reliable(_DEPTH),
             self._action and self._action.server)
+        self.streams = StreamInput(node, controller, now, wall, self._subscription.topic)
+        self._streamed, self._replaced = False, True
 
     def _open_optional(self, states: StateInput, values: ControllerSettings) -> None:
         # they cannot be imported without control_msgs
@@ -98,7 +106,14 @@ class TrajectoryInterfaces:
         if self._action is not None:
             self._action.poll()
         self._validator.update()
-        self._subscription.deliver(self._on_message)
+        for _ in range(_DEPTH):  # targets of a stream take little time
+            self._streamed = False
+            self._subscription.deliver(self._on_message)
+            if not self._streamed:
+                break
+        if self.streams.update() and not self._replaced:
+            self._replaced = True
+            self._validator.replace(_STREAM)
         if self._state is not None:
             self._state.update()
 
@@ -138,6 +153,7 @@ class TrajectoryInterfaces:
 
         def log(trajectory, error):
             if error is None:
+                self._controller.stream.give_way(source)
                 self._node.get_logger().info(f'trajectory of {len(message.points)} points '
                                              f'accepted, {trajectory.duration:.3f} s')
             else:
@@ -147,4 +163,11 @@ class TrajectoryInterfaces:
         self._validator.submit(Request(message, log, zero, now, tolerances, source))
 
     def _on_message(self, message: JointTrajectory) -> None:
+        if self.streams.belongs(message):
+            self._replaced &= self._controller.stream.active
+            # in lockstep time stands still meanwhile
+            self.streams.take(message, 0.0 if self._lockstep else self._subscription.age,
+                              self._subscription.source)
+            self._streamed = True
+            return
         self.submit(message, 'a trajectory on ~/joint_trajectory', lambda *_: None)

@@ -105,6 +105,11 @@ class TrajectoryValidator:
         self._newest = request
         request.answer(trajectory, None)
 
+    def replace(self, source: str) -> None:
+        """Take note that a motion which was not checked here has replaced the present one."""
+        self.drop(f'replaced by {source}')
+        self._newest = Request(JointTrajectory(), lambda *_: None, source=source)
+
     def outcome(self, message: JointTrajectory) -> tuple[ResultCode, str] | None:
         """
         Return the result of the motion along an accepted trajectory.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import time
 from typing import Any, NamedTuple
 
@@ -71,8 +71,8 @@ class Commands:
         self._methods: dict[type, Callable] = {
             page_commands.CallService: self._call_service, page_commands.Pause: self._pause,
             page_commands.Step: self._step, page_commands.Reset: self._reset,
-            page_commands.Move: self._move, page_commands.Wrench: self._push,
-            page_commands.SetPayload: self._set_payload}
+            page_commands.Move: self._move, page_commands.Follow: self._follow,
+            page_commands.Wrench: self._push, page_commands.SetPayload: self._set_payload}
 
     def execute(self, command: page_commands.PageCommand) -> None:
         """Execute a command."""
@@ -109,14 +109,22 @@ class Commands:
         self._call('reset', f'{self._simulator}/reset', Trigger.Request())
 
     def _move(self, command: page_commands.Move) -> None:
+        zero = [0.0] * len(command.joints)
+        self._publish_points(command.joints, command.duration, [
+            point(command.positions, zero, zero, time=command.duration)])
+
+    def _follow(self, command: page_commands.Follow) -> None:
+        self._publish_points(command.joints, float(command.times[-1]), [
+            point(q, qd, qdd, time=time) for time, q, qd, qdd in zip(
+                command.times, command.positions, command.velocities, command.accelerations)])
+
+    def _publish_points(self, joints: Sequence[str], duration: float, points: list) -> None:
         if not self._trajectory.get_subscription_count():
             self._notify('move', f'no subscriber on {self._trajectory.topic_name}: is the '
                          'controller running?', False)
             return
-        zero = [0.0] * len(command.joints)
-        self._trajectory.publish(JointTrajectory(joint_names=list(command.joints), points=[
-            point(command.positions, zero, zero, time=command.duration)]))
-        self._notify('move', f'sent, {command.duration:.1f} s', True)
+        self._trajectory.publish(JointTrajectory(joint_names=list(joints), points=points))
+        self._notify('move', f'sent, {duration:.1f} s', True)
 
     def _push(self, command: page_commands.Wrench) -> None:
         message = WrenchStamped()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,16 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.reliability.compiled.scenario import Scenario
 from robodyn_ros.reliability.compiled.study import LAWS, Study
 from robodyn_ros.reliability.injections import InLoop, Loaded, Tilted
+from robodyn_ros.simulation.fault_loop import CHUNK
 from robodyn_ros.trajectory import Reference, Trajectory
 
-_SHORTEST = 1.0  # s to a new goal,
-_PART = 0.25     # of the velocity limits, reached on the way from rest
-_ATTEMPTS, _LONGER, _SAMPLES = 10, 1.3, 24
-_USABLE = 0.6    # part of velocity and effort limits
-_AWAY = 0.3      # part of the way from one start position to another
+# a new goal: part of the way from where the arm could stop to another start position,
+_AWAY = (0.3, 0.2, 0.1, 0.0)
+_STOPPING = 0.4  # s to there at the present velocity,
+_MARGIN = 0.05   # rad or m from position limits; and s in which it is reached
+_TIMES = (0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5, 3.0)
+_USABLE = 0.8    # part of velocity and effort limits that the motion may use
+_SAMPLES = 24
 
 
 class Request(NamedTuple):
@@ -80,7 +84,7 @@ def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Reque
         return []
     changes = {
         'goal': lambda program, memory, rows: followed(
-            study, program, memory, rows, lambda start: _new_goal(study, run, start)),
+            study, program, memory, rows, lambda start: _path(start, *_new_goal(study, run))),
         'law': lambda program, memory, rows: controller.change(program, _other_law(study, run)),
         'gains': lambda program, memory, rows: controller.change(
             program, _other_gains(study, run)),
@@ -88,31 +92,52 @@ def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Reque
     return [Request(begin, changes[inject.kind])] if inject.kind in changes else []
 
 
-def goal_of(run: Scenario) -> NDArray:
+def chunks_of(study: Study, seconds: float) -> int:
+    """Return a time in the motion in chunks, at least one."""
+    return max(1, round(seconds / (CHUNK * study.plant.step_size)))
+
+
+def goal_of(study: Study, run: Scenario) -> NDArray:
     """Return where the arm is to rest at the end."""
-    start, end = run.motion.start, run.motion.positions[-1]
-    return (start + _AWAY * (run.other.start - start) if run.case.inject == InLoop('goal')
-            else end)
+    return _new_goal(study, run)[0] if run.case.inject == InLoop('goal') else (
+        run.motion.positions[-1])
 
 
-def _new_goal(study: Study, run: Scenario, start: Reference) -> Trajectory:
-    goal, still = goal_of(run), np.zeros(study.plant.nv)
-    with np.errstate(divide='ignore', invalid='ignore'):
-        shortest = np.nanmax(1.875 * np.abs(goal - start.q) / study.model.velocity_limit)
-    lasts = max(_SHORTEST, float(shortest) / _PART)
-    for _ in range(_ATTEMPTS):  # the nodes would refuse one that the motors cannot drive
-        path = Trajectory.from_points([lasts], [goal], [still], [still], start=start)
-        rows = [path.sample(t) for t in np.linspace(0.0, lasts, _SAMPLES)]
-        q, qd, qdd = (np.array([getattr(row, name) for row in rows])
-                      for name in ('q', 'qd', 'qdd'))
-        torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd)
-                  + study.plant.joints.armature * qdd + study.model.damping * qd
-                  + study.model.friction * np.sign(qd))
-        if max(np.abs(qd / study.model.velocity_limit).max(),
-               np.abs(torque / study.model.effort_limit).max()) < _USABLE:
-            break
-        lasts *= _LONGER
-    return path
+def _new_goal(study: Study, run: Scenario) -> tuple[NDArray, float]:
+    """
+    Return a new goal that the arm can reach from the middle of its motion, and the time for it.
+
+    As a planner does, other goals and times are tried until velocities and torques are feasible.
+    """
+    passed = chunks_of(study, run.draw.moment) * CHUNK * study.plant.step_size
+    start, model = run.motion.trajectory().sample(passed), study.model
+    stop = start.q + _STOPPING * start.qd
+    found: list[tuple[float, int, NDArray, float]] = []
+    for part in _AWAY:
+        goal = np.clip(stop + part * (run.other.start - stop), model.lower + _MARGIN,
+                       model.upper - _MARGIN)
+        for lasts in _TIMES:
+            found.append((_load(study, _path(start, goal, lasts), lasts), len(found), goal, lasts))
+            if found[-1][0] < _USABLE:
+                return goal, lasts
+    return min(found)[2:]
+
+
+def _path(start: Reference, goal: NDArray, lasts: float) -> Trajectory:
+    still = np.zeros_like(goal)
+    return Trajectory.from_points([lasts], [goal], [still], [still], start=start)
+
+
+def _load(study: Study, path: Trajectory, lasts: float) -> float:
+    """Return the largest ratio of velocities and torques to their limits on the way."""
+    rows = [path.sample(t) for t in np.linspace(0.0, lasts, _SAMPLES)]
+    q, qd, qdd = (np.array([getattr(row, name) for row in rows]) for name in ('q', 'qd', 'qdd'))
+    model = study.model
+    torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd) + model.damping * qd
+              + study.plant.joints.armature * qdd + model.friction * np.sign(qd))
+    outside = np.maximum(q - model.upper, model.lower - q).max() > 0.0
+    return math.inf if outside else max(float(np.abs(qd / model.velocity_limit).max()),
+                                        float(np.abs(torque / model.effort_limit).max()))
 
 
 def _other_law(study: Study, run: Scenario) -> Settings:

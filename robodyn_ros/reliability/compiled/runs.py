@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.report import Criterion
 from robodyn_ros.reliability.cases import CYCLE_TEXTS
-from robodyn_ros.reliability.compiled.requests import followed, goal_of, Request, requests_of
+from robodyn_ros.reliability.compiled.requests import (
+    chunks_of, followed, goal_of, Request, requests_of)
 from robodyn_ros.reliability.compiled.scenario import Scenario, scenario
 from robodyn_ros.reliability.compiled.study import GROUP, LONGEST, Study
 from robodyn_ros.reliability.judge import (
@@ -87,7 +88,7 @@ def plan_of(study: Study, run: Scenario) -> Plan:
     """Return the times of a run, on the grid of its steps; of requests, on that of chunks."""
     dt, nv = study.plant.step_size, study.plant.nv
     chunk, lead = CHUNK * dt, (HOLD * CHUNK + 1) * dt
-    first, last = (HOLD + max(1, round(each / chunk)) for each in (
+    first, last = (HOLD + chunks_of(study, each) for each in (
         run.draw.moment, run.draw.moment + run.draw.duration))
     last = max(last, first + 1)
     requests = requests_of(study, run, first, last)
@@ -241,7 +242,7 @@ def limits_of(study: Study, run: Scenario) -> Limits:
     """Return the limits of the arm, and the goal of a run."""
     model = study.model
     return Limits(model.effort_limit, USUAL_RATE * model.effort_limit, model.velocity_limit,
-                  model.lower, model.upper, goal_of(run))
+                  model.lower, model.upper, goal_of(study, run))
 
 
 def judged(study: Study, plan: Plan, record: Record, memory: NDArray, good: bool) -> Result:

@@ -1,0 +1,147 @@
+"""
+Replay a demonstration of `robodyn teach` with a running controller.
+
+The recorded path is smoothed and timed within the limits of velocity, acceleration and torque of
+the model: as it was recorded, or with --fastest as fast as they permit. The arm first moves slowly
+to the start of the path, in a straight line of the joints; the workspace must be free.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.replay.limits import add_limit_arguments, joint_limits
+from robodyn_ros.cli.report import number, table
+from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
+from robodyn_ros.cli.units import joint_slides
+from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.teaching import (
+    Demonstration, JointLimits, Path as JointPath, recorded_timing, time_optimal, TimedPath)
+from robodyn_ros.teaching.smoothing import smoothed
+from robodyn_ros.trajectory.message_text import trajectory_message
+
+EXAMPLES = """examples:
+  robodyn replay pick arm.urdf
+  robodyn replay pick arm.urdf --speed 0.5 --yes
+  robodyn replay pick arm.urdf --fastest --torque 0.6
+  robodyn replay pick arm.urdf --fastest --plan --output fast.yaml       without a controller
+  robodyn replay pick arm.urdf --plan --lerobot data/pick --task 'pick the cube'
+
+exit codes: 0 replayed, or planned with --plan; 1 refused by the user; 2 invalid input, or the
+            controller refused or stopped the motion
+"""
+REFUSED = 1
+_LENGTH = 5.0  # rad/m, of prismatic joints in the length of a path
+_INSIDE = 1e-3  # rad or m, that a path keeps from the position limits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add('name', type=Path, metavar='NAME', help='folder of the demonstration')
+    add_robot_arguments(parser)
+    add('--speed', type=between(0.01, 10.0), default=1.0, metavar='FACTOR',
+        help='factor of the recorded speed; slower where the limits require it (default 1)')
+    add('--fastest', action='store_true', help='time-optimal, needs the library toppra')
+    add('--waypoints', action='store_true',
+        help='with --fastest: through the marked waypoints instead of the recorded path')
+    add('--smoothing', type=between(0.01, 1.0), default=0.08, metavar='SECONDS',
+        help='width of the filter against tremor (default 0.08)')
+    add_limit_arguments(parser)
+    add('--approach', type=between(0.01, 1.0), default=0.1, metavar='PART',
+        help='part of the velocity limits on the way to the start (default 0.1)')
+    add('--yes', action='store_true', help='do not ask before the arm moves')
+    add('--plan', action='store_true', help='only plan and write files; needs no controller')
+    add('--gripper', default='', metavar='TOPIC',
+        help='publish the recorded positions of the gripper on this topic (JointState)')
+    add('--output', type=Path, metavar='FILE', help='write the trajectory (JointTrajectory YAML)')
+    add('--bag', type=Path, metavar='DIR', help='record a bag in this new folder (MCAP)')
+    add('--lerobot', type=Path, metavar='DIR',
+        help='write the demonstration as a LeRobot data set; needs the library lerobot')
+    add('--task', default='', metavar='TEXT', help='with --lerobot: description of the task')
+    add('--fps', type=whole_number, default=30, metavar='N',
+        help='with --lerobot: frames per second (default 30)')
+    add_enclave_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, write and replay; return 0, or `REFUSED`."""
+    if options.waypoints and not options.fastest:
+        raise RobodynError('--waypoints have no timing of their own: add --fastest')
+    check_writable(options.output)
+    steps = Steps()
+    with steps('load') as step:
+        demonstration = Demonstration.read(options.name)
+        dynamics = Dynamics(Robot.from_options(options).load())
+        model = dynamics.model
+        positions = _inside(model, demonstration.in_order(model.joint_names, str(options.name)))
+        limits = joint_limits(options, model)
+        step.result = f'{demonstration.times[-1]:.1f} s, {model.name}'
+    if options.lerobot:
+        from robodyn_ros.teaching.lerobot import export
+        count = export(options.lerobot, demonstration, model.name,
+                       options.task or options.name.name, options.fps)
+        steps.write_line(f'written: {options.lerobot}: {count} frames')
+    with steps('plan') as step:
+        timed = plan(options, demonstration, positions, dynamics, limits)
+        step.result = f'{timed.duration:.2f} s'
+    for line in ('', *report(dynamics, limits, timed)):
+        steps.write_line(line)
+    if options.output:
+        options.output.write_text(trajectory_message(
+            model.joint_names, timed.times, timed.positions, timed.velocities,
+            timed.accelerations), encoding='utf-8')
+        steps.write_line(f'written: {options.output}')
+    if options.plan:
+        return 0
+    from robodyn_ros.cli.replay.execution import replay  # needs ROS
+    return 0 if replay(options, steps, model, demonstration, timed) else REFUSED
+
+
+def _inside(model, positions: NDArray) -> NDArray:
+    """Return positions within the limits, beyond which an arm can be guided a little."""
+    room = model.upper - model.lower
+    inside = np.minimum(_INSIDE, 0.5 * np.where(np.isfinite(room), room, 1.0))
+    return np.clip(positions, model.lower + inside, model.upper - inside)
+
+
+def plan(options: argparse.Namespace, demonstration: Demonstration, positions: NDArray,
+         dynamics: Dynamics, limits: JointLimits) -> TimedPath:
+    """Return the timed path; positions: (n, nv) in model order."""
+    times = demonstration.times
+    if not options.fastest:
+        return recorded_timing(times, positions, dynamics, limits, options.speed,
+                               options.smoothing)
+    if options.waypoints:
+        if len(demonstration.waypoints) < 2:
+            raise RobodynError(f'{options.name} has {len(demonstration.waypoints)} waypoints, '
+                               'and a path needs two: mark them with Enter while teaching')
+        times = demonstration.waypoints
+        rows = np.column_stack([np.interp(times, demonstration.times, each)
+                                for each in positions.T])
+    else:
+        times, rows = smoothed(times, positions, options.smoothing)[:2]
+    path = JointPath(rows, np.where(joint_slides(dynamics.model), _LENGTH, 1.0))
+    timed = time_optimal(path, dynamics, limits)
+    return replace(timed, recorded=np.interp(timed.recorded, path.places, times[path.knots]))
+
+
+def report(dynamics: Dynamics, limits: JointLimits, timed: TimedPath) -> list[str]:
+    """Return the table of the joints, and the durations."""
+    use: Any = timed.use(dynamics, limits)
+    rows = [(name, *(number(100.0 * each[j]) for each in use))
+            for j, name in enumerate(dynamics.model.joint_names)]
+    heads = ('joint', 'velocity (%)', 'acceleration (%)', 'torque (%)')
+    recorded = timed.recorded[-1] - timed.recorded[0]
+    return [*table(heads, rows), '',
+            f'of the usable limits; {timed.duration:.2f} s, recorded in {recorded:.2f} s']

@@ -1,0 +1,119 @@
+"""Execution of a replay: the approach to its start, the motion, and the gripper."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.excite.send import Sender
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.model import RobotModel
+from robodyn_ros.teaching import Demonstration, TimedPath
+from robodyn_ros.trajectory import unwrap_continuous
+
+_LEAST, _PEAK = 1.0, 15.0 / 8.0  # s; largest speed of a motion from rest to rest by its mean
+_HERE = 2e-3      # rad or m, distance from the start without an approach
+_LEAD = 0.1       # s until the replay starts
+_USUAL = 1.0      # rad/s or m/s, velocity limit of a joint without one
+
+
+def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
+           demonstration: Demonstration, timed: TimedPath) -> bool:
+    """Move to the start and replay; return False if the user does not agree."""
+    if options.bag:
+        check_bag(options.bag)
+    gripper = _Gripper(options.gripper, demonstration, timed)
+
+    def tick() -> None:
+        steps.tick()
+        gripper.update()
+
+    with Sender(model, bool(options.bag), tick, options.enclave) as sender:
+        recorder = sender.recorder
+        with steps('find the controller'):
+            sender.wait_for_controller()
+        here = recorder.references.newest(model.joint_names).position[0]
+        positions = unwrap_continuous(timed.positions, here, model.continuous)
+        points = approach(model, here, positions[0], options.approach)
+        if not (options.yes or _agrees(model, points, timed)):
+            return False
+        try:
+            if points is not None:
+                with steps('move to the start') as step:
+                    sender.execute(points)
+                    step.result = f'{points[0][-1]:.1f} s'
+            with steps('replay') as step:
+                sender.restart()
+                gripper.begin(sender)
+                shortfall = sender.execute(_rows(timed, positions))
+                step.result = f'{timed.duration:.2f} s'
+            if shortfall:
+                steps.write_line(f'the arm does not meet its goal tolerance: {shortfall}')
+        except KeyboardInterrupt:
+            recorder.call_service('hold')
+            raise
+        finally:
+            if options.bag and sender.moved:
+                write_bag(options.bag, [Topic(each.topic, each.kind, each.latched, each.messages)
+                                        for each in sender.recorded])
+    return True
+
+
+def approach(model: RobotModel, here: NDArray, start: NDArray, part: float
+             ) -> tuple[NDArray, ...] | None:
+    """Return the points of a motion to the start, at a part of the velocity limits, or None."""
+    away = np.abs(start - here)
+    if away.max() < _HERE:
+        return None
+    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _USUAL)
+    lasts = max(_LEAST, _PEAK * float((away / (part * np.maximum(limit, 1e-9))).max()))
+    zero = np.zeros((1, model.nv))
+    return np.array([lasts]), start[None], zero, zero
+
+
+def _agrees(model: RobotModel, points: tuple[NDArray, ...] | None, timed: TimedPath) -> bool:
+    way = (f'The arm moves to the start in {points[0][-1]:.1f} s, then replays'
+           if points is not None else 'The arm replays')
+    try:
+        answer = input(f'{way} {timed.duration:.1f} s. Is its workspace free? [y: yes] ')
+    except EOFError:
+        return False
+    return answer.strip().lower() in ('y', 'yes')
+
+
+def _rows(timed: TimedPath, positions: NDArray) -> tuple[NDArray, ...]:
+    """Return times, positions, velocities and accelerations of a message."""
+    velocities, times = timed.velocities.copy(), _LEAD + timed.times
+    velocities[[0, -1]] = 0.0
+    if timed.accelerations is None:
+        return times, positions, velocities, np.gradient(velocities, times, axis=0)
+    return times, positions, velocities, timed.accelerations
+
+
+class _Gripper:
+    """Publishes the positions of a gripper while the arm replays."""
+
+    def __init__(self, topic: str, demonstration: Demonstration, timed: TimedPath):
+        self._topic = topic if demonstration.gripper_names else ''
+        self._demonstration, self._timed = demonstration, timed
+        self._sender: Sender | None = None
+        self._start = 0  # stamp in ns at which the motion was seen first
+
+    def begin(self, sender: Sender) -> None:
+        """Publish from the beginning of the next motion on."""
+        self._sender, self._start = sender, 0
+
+    def update(self) -> None:
+        """Publish the present position; called many times per second."""
+        if self._sender is None or not self._topic or not self._sender.moved:
+            return
+        newest = self._sender.recorder.references.newest(self._demonstration.joint_names).stamp[0]
+        self._start = self._start or int(newest)
+        now = np.interp(1e-9 * (newest - self._start), self._timed.times, self._timed.recorded)
+        self._sender.recorder.publish_joints(
+            self._topic, self._demonstration.gripper_names,
+            [np.interp(now, self._demonstration.times, each)
+             for each in self._demonstration.gripper.T])

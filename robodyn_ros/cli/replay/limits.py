@@ -1,0 +1,74 @@
+"""Options for the limits of a motion, and the limits that they select."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.robot import between
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import checked_effort_limits
+from robodyn_ros.teaching import JointLimits
+
+
+def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    for name, default in (('velocity', 0.9), ('torque', 0.8)):
+        add(f'--{name}', type=between(0.01, 1.0), default=default, metavar='PART',
+            help=f'part of the {name} limits to use (default {default:g})')
+    add('--acceleration', type=between(0.01, 1e6), default=10.0, metavar='LIMIT',
+        help='acceleration limit, rad/s^2 or m/s^2 (default 10)')
+    add('--params', type=Path, metavar='FILE',
+        help='parameters of the controller (YAML), for friction and rotors in place of the URDF')
+
+
+def joint_limits(options: argparse.Namespace, model: RobotModel) -> JointLimits:
+    """
+    Return the limits; friction and rotors of `--params`, else of the URDF.
+
+    Raises
+    ------
+    ParameterError
+        A joint has no effort limit, or the file is not one of parameters.
+
+    """
+    effort = checked_effort_limits(model.joint_names, model.effort_limit, model.effort_limit)
+    given = parameters(options.params) if options.params else {}
+    return JointLimits(
+        options.velocity * model.velocity_limit, np.full(model.nv, options.acceleration),
+        options.torque * effort, _each(given, 'friction.viscous', model, model.damping),
+        _each(given, 'friction.coulomb', model, model.friction),
+        _each(given, 'armature', model, np.zeros(model.nv)))
+
+
+def parameters(path: Path) -> dict[str, object]:
+    """Return the parameters of the first node of a file, by name; raise `ParameterError`."""
+    import yaml
+    try:
+        tree = next(iter(yaml.safe_load(path.read_text(encoding='utf-8')).values()))
+        return _flat(tree['ros__parameters'])
+    except (yaml.YAMLError, ValueError, AttributeError, KeyError, TypeError,
+            StopIteration) as error:
+        raise ParameterError(f'{path} is not a parameter file of a node: {error!r}',
+                             path=str(path)) from error
+
+
+def _flat(tree: dict, prefix: str = '') -> dict[str, object]:
+    return {name: value for key, each in tree.items() for name, value in (
+        _flat(each, f'{prefix}{key}.') if isinstance(each, dict) else {f'{prefix}{key}': each}
+    ).items()}
+
+
+def _each(given: dict[str, object], name: str, model: RobotModel, default: NDArray) -> NDArray:
+    """Return the values of a parameter of the joints, (nv,)."""
+    try:
+        values = np.array(given.get(name) or default, dtype=float)
+        return np.broadcast_to(values, (model.nv,)).copy()
+    except ValueError as error:
+        raise ParameterError(f'parameter {name} does not have one number for each of the '
+                             f'{model.nv} joints', parameter=name) from error

@@ -1,0 +1,1 @@
+"""Recording of an arm that is guided by hand."""

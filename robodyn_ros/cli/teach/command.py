@@ -1,0 +1,95 @@
+"""
+Record an arm that floats and is guided by hand, for `robodyn replay`.
+
+Enter marks a waypoint, q and Enter (or Ctrl-C) ends the recording; the arm then holds where it is.
+The result is a folder: trajectory.yaml (JointTrajectory), demonstration.json, and a bag in MCAP if
+rosbags is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+import math
+from pathlib import Path
+import shutil
+
+import numpy as np
+
+from robodyn_ros.cli.bag import Topic, write_bag
+from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.robot import between
+from robodyn_ros.cli.teach.keys import Keys
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.teaching import Demonstration
+from robodyn_ros.teaching.demonstration import TRAJECTORY
+
+EXAMPLES = """examples:
+  robodyn teach pick                                      then: robodyn replay pick arm.urdf
+  robodyn teach pick --gripper /gripper/joint_states      with the positions of a gripper
+  robodyn teach pick --duration 20 --replace
+
+exit codes: 0 recorded, 2 the arm cannot be guided or the folder exists, 130 ended by Ctrl-C
+"""
+BAG = 'bag'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add('name', type=Path, metavar='NAME', help='folder of the demonstration')
+    add('--rate', type=between(1.0, 1000.0), default=100.0, metavar='HZ',
+        help='points per second (default 100)')
+    add('--duration', type=between(0.1, 3600.0), default=math.inf, metavar='SECONDS',
+        help='end after this time (default: at q)')
+    add('--gripper', default='', metavar='TOPIC',
+        help='also record the positions of this topic of JointState messages')
+    add('--replace', action='store_true', help='replace a demonstration of this name')
+    add_enclave_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Record; return 0."""
+    folder = options.name
+    if (folder / TRAJECTORY).exists() and not options.replace:
+        raise RobodynError(f'{folder} is a demonstration already: choose another name, or add '
+                           '--replace', path=str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    from robodyn_ros.cli.teach.recording import HandGuiding  # needs ROS
+    steps = Steps()
+    guiding = HandGuiding(steps, options.gripper, options.enclave)
+    try:
+        with steps('find the controller') as step:
+            guiding.wait_for_arm()
+            step.result = f'{len(guiding.joint_names)} joints'
+        try:
+            with steps('float: guide the arm by hand') as step:
+                steps.write_line('Enter: waypoint; q and Enter: end')
+                guiding.record(Keys(), options.duration)
+        finally:
+            demonstration = guiding.demonstration(options.rate)
+            if demonstration is not None:
+                _write(folder, demonstration, guiding, steps)
+    finally:
+        guiding.close()
+    if demonstration is None:
+        raise RobodynError('nothing was recorded: the joint states have stopped')
+    steps.write_line(f'robodyn replay {folder} [URDF] replays it')
+    return 0
+
+
+def _write(folder: Path, demonstration: Demonstration, guiding, steps: Steps) -> None:
+    demonstration.write(folder)
+    moved = np.ptp(demonstration.positions, axis=0)
+    widest = int(np.argmax(moved))
+    steps.write_line(f'written: {folder / TRAJECTORY}: {demonstration.times[-1]:.1f} s, '
+                     f'{len(demonstration.waypoints)} waypoints; joint '
+                     f"'{demonstration.joint_names[widest]}' moved by {moved[widest]:.2f}")
+    if find_spec('rosbags') is None:
+        steps.write_line("no bag: it needs pip install 'robodyn_ros[record]'")
+        return
+    shutil.rmtree(folder / BAG, ignore_errors=True)
+    path = write_bag(folder / BAG, [Topic(each.topic, each.kind, each.latched, each.messages)
+                                    for each in guiding.recorded])
+    steps.write_line(f'written: {path}')

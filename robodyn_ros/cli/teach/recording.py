@@ -1,0 +1,164 @@
+"""The floating arm: its joint states until the user ends the recording, then a hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import signal
+import time
+
+import numpy as np
+
+from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.teach.keys import Keys
+from robodyn_ros.control.mode import Mode
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
+from robodyn_ros.teaching import Demonstration
+
+_DISCOVERY = 20.0  # s until joint states and references must arrive
+_SILENT = 2.0      # s without joint states that end the recording
+# Ctrl-C, a request to end, and a closed terminal: the arm must not be left floating
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class HandGuiding:
+    """
+    Recorder of an arm that floats.
+
+    Parameters
+    ----------
+    steps : Steps
+        Output.
+    gripper : str
+        Topic of the joint states of a gripper; '' for none.
+    enclave : str
+        SROS 2 enclave with the keys; '' for none.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Joints of the controller.
+
+    """
+
+    def __init__(self, steps: Steps, gripper: str, enclave: str):
+        self._steps = steps
+        self._recorder = Recorder(steps.tick, enclave=enclave)
+        self._gripper: JointStream | None = self._recorder.record(gripper) if gripper else None
+        self.joint_names: tuple[str, ...] = ()
+        self._marks: list[int] = []  # stamps in ns
+        self._begun, self._count, self._received = False, 0, 0.0
+
+    @property
+    def recorded(self) -> Sequence[Stream]:
+        """Return the recorded topics."""
+        own = (self._recorder.states, self._recorder.references)
+        return own if self._gripper is None else (*own, self._gripper)
+
+    def close(self) -> None:
+        """End ROS."""
+        self._recorder.close()
+
+    def wait_for_arm(self) -> None:
+        """Wait for joint states, references and gripper; raise `StateError` without them."""
+        recorder = self._recorder
+        for stream, what in ((recorder.states, 'joint states'),
+                             (recorder.references, 'references of a controller'),
+                             (self._gripper, 'positions of the gripper')):
+            if stream is not None and not recorder.wait(lambda: len(stream), _DISCOVERY):
+                raise StateError(f'no {what} received within {_DISCOVERY:g} s on '
+                                 f'{stream.topic}: start the driver and the controller on this '
+                                 'ROS_DOMAIN_ID')
+        self.joint_names = recorder.references.joint_names
+
+    def record(self, keys: Keys, duration: float) -> None:
+        """
+        Let the arm float and record it until q is entered, then hold, also after an error.
+
+        Parameters
+        ----------
+        keys : Keys
+            Input of the user.
+        duration : float
+            Longest time, in s; without it the recording also ends with the input.
+
+        Raises
+        ------
+        StateError
+            The controller refuses, has a fault or no longer floats, or is silent.
+
+        """
+        recorder = self._recorder
+        before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
+        try:
+            recorder.call_service('float')
+            for stream in self.recorded:
+                stream.messages.clear()
+            recorder.diagnostics.clear()
+            self._begun, self._count, self._received = True, 0, time.monotonic()
+            recorder.wait(lambda: self._is_over(keys, duration), duration)
+        finally:
+            for number in _SIGNALS:  # the hold is requested in any case
+                signal.signal(number, signal.SIG_IGN)
+            try:
+                recorder.call_service('hold')
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    def _is_over(self, keys: Keys, duration: float) -> bool:
+        """Mark waypoints; return whether the user ends the recording; raise as `record`."""
+        states, now = self._recorder.states, time.monotonic()
+        if len(states) > self._count:
+            self._count, self._received = len(states), now
+        elif now - self._received > _SILENT:
+            raise StateError(f'the joint states have stopped for {_SILENT:g} s: look at the '
+                             'driver')
+        values = next((values for name, values in reversed(self._recorder.diagnostics)
+                       if name.endswith('controller')), {})
+        if fault := values.get('fault'):
+            raise StateError(f'the controller has a fault: {fault}; remove its cause and call the '
+                             'service ~/reset_fault')
+        if (mode := values.get('mode', Mode.FLOAT.value)) != Mode.FLOAT.value:
+            raise StateError(f'the arm no longer floats, its mode is {mode}: another client ended '
+                             'the recording')
+        for line in keys.poll():
+            if line.lower().startswith('q'):
+                return True
+            newest = states.newest(self.joint_names)
+            if len(newest.stamp):
+                self._marks.append(int(newest.stamp[0]))
+                self._steps.write_line(f'waypoint {len(self._marks)}: ' + ' '.join(
+                    f'{q:.3f}' for q in newest.position[0]))
+        return keys.ended and duration == float('inf')
+
+    def demonstration(self, rate: float) -> Demonstration | None:
+        """Return what was recorded, at a rate in Hz; None if that are less than two states."""
+        if not self._begun:
+            return None
+        log = self._recorder.states.log(self.joint_names)
+        stamps, first = np.unique(log.stamp, return_index=True)
+        if len(stamps) < 2:
+            return None
+        times = 1e-9 * (stamps - stamps[0])
+        grid = np.arange(0.0, times[-1], 1.0 / rate)
+        if len(grid) < 2:
+            grid = times[[0, -1]]
+        positions = log.position[first]
+        marks = 1e-9 * (np.array(self._marks, dtype=np.int64) - stamps[0])
+        rows = np.column_stack([np.interp(grid, times, each) for each in positions.T])
+        return Demonstration(self.joint_names, grid, rows, np.clip(marks, 0.0, grid[-1]),
+                             *self._gripper_rows(stamps[0], grid))
+
+    def _gripper_rows(self, begin: int, grid: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+        """Return names and positions of the gripper, at times in s after a stamp in ns."""
+        if self._gripper is None or not len(self._gripper):
+            return (), np.zeros(0)
+        names = self._gripper.joint_names
+        log = self._gripper.log(names)
+        times = 1e-9 * (log.stamp - begin)
+        return names, np.column_stack([np.interp(grid, times, each) for each in log.position.T])
+
+
+def _interrupt(_number, _frame) -> None:
+    raise KeyboardInterrupt

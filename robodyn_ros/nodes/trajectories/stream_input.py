@@ -1,0 +1,151 @@
+"""
+Streams of targets on `~/joint_trajectory`: which messages belong to one, and of which publisher.
+
+One publisher at a time is followed: the first, until it is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control import ArmController
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.nodes.conversions import seconds, trajectory_points
+
+STREAM = 'stream'  # frame_id of a message that belongs to a stream in any case
+_SHORT = 0.06      # s, time of a single point that is a stream from the start
+_LATE = 1.5        # times the duration of a message, until which the next one belongs to it
+_LOG = 1.0         # s between two log lines of a kind
+
+
+class StreamInput:
+    """
+    Takes messages of streams.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Controller of the arm.
+    now, wall : callable
+        Law time, and time of the clock of stamps, in s.
+    topic : str
+        Full name of the topic.
+
+    Attributes
+    ----------
+    refused : int
+        Messages that could not be understood, and that of other publishers.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, now: Callable[[], float],
+                 wall: Callable[[], float], topic: str):
+        self._node, self._controller, self._topic = node, controller, topic
+        self._now, self._wall = now, wall
+        self.refused = 0
+        self._source: Any = None
+        self._under_way = -1.0  # law time until which a short message belongs to the last one
+        self._next_log: dict[str, float] = {}
+
+    @property
+    def _settings(self):
+        return self._controller.settings.stream
+
+    def belongs(self, message: JointTrajectory) -> bool:
+        """Return whether a message is one of a stream; others are trajectories of their own."""
+        mode, points = self._settings.mode, message.points
+        if mode == 'never' or not points:
+            return False
+        if mode == 'always' or message.header.frame_id == STREAM:
+            return True
+        now, last = self._now(), points[-1]
+        duration = seconds(last.time_from_start)
+        zero = self._zero(message, now)
+        ends = duration if zero is None else zero + duration - now
+        if max(ends, duration) > self._settings.horizon:
+            self._under_way = -1.0
+            return False
+        under_way, self._under_way = now < self._under_way, now + _LATE * max(ends, 0.0)
+        return (self._controller.stream.active or under_way or any(
+            abs(v) > 0.0 for v in last.velocities) or (len(points) == 1 and duration <= _SHORT))
+
+    def take(self, message: JointTrajectory, age: float = 0.0, source: Any = None) -> None:
+        """
+        Take a message of a stream.
+
+        Parameters
+        ----------
+        message : JointTrajectory
+            The message.
+        age : float
+            Time since its arrival, in s.
+        source : object
+            Identifier of its publisher; None if the middleware does not provide it.
+
+        """
+        stream, now = self._controller.stream, self._now()
+        stream.poll(now)
+        begins = not stream.active
+        if begins:
+            self._source = source
+        elif source != self._source:
+            self.refused += 1
+            self._log('publishers', 'two nodes publish targets on '
+                      f'{self._topic}: {self._names(self._source)}, which is followed, and '
+                      f'{self._names(source)}, which is ignored; stop one of them')
+            return
+        try:
+            stream.add(now - age, message.joint_names, trajectory_points(message),
+                       self._zero(message, now))
+        except RobodynError as error:
+            self.refused += 1
+            self._log(str(type(error)), f'target refused: {error}')
+            return
+        if begins and stream.active:
+            what = ' and '.join(name for name in ('positions', 'velocities')
+                                if len(getattr(message.points[0], name)))
+            self._node.get_logger().info(
+                f'stream of targets from {self._names(source)}: {len(message.points)} points per '
+                f'message, {what}')
+
+    def update(self) -> bool:
+        """Follow what was taken; return whether a motion has begun; to be called often."""
+        stream = self._controller.stream
+        begun = stream.update(self._now())
+        for text in stream.notices:
+            self._node.get_logger().warning(text)
+        stream.notices.clear()
+        return begun
+
+    def _zero(self, message: JointTrajectory, now: float) -> float | None:
+        """Return the law time of the stamp; None without one, or if clocks differ."""
+        stamp = seconds(message.header.stamp)
+        if not stamp:
+            return None
+        late = self._wall() - stamp
+        if abs(late) <= self._settings.max_delay:
+            return now - late
+        self._log('stamps', f'stamps on {self._topic} are {late:.3g} s before the clock, more '
+                  'than stream.max_delay: the time of arrival is used; check time synchronisation')
+        return None
+
+    def _names(self, source: Any) -> str:
+        """Return the name of the node with a publisher."""
+        for each in self._node.get_publishers_info_by_topic(self._topic):
+            if source is not None and list(each.endpoint_gid)[:len(source)] == list(source):
+                return f'{each.node_namespace.rstrip("/")}/{each.node_name}'
+        return 'an unknown node'
+
+    def _log(self, kind: str, text: str) -> None:
+        """Log a warning, at most once in a while for each kind."""
+        now = time.monotonic()
+        if now >= self._next_log.get(kind, -1.0):
+            self._next_log[kind] = now + _LOG
+            self._node.get_logger().warning(text)

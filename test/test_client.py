@@ -1,0 +1,100 @@
+"""The client of a running controller: what a script sees of the arm, sends, and is refused."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the client needs ROS 2')
+
+from controller_node import ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, simulator  # noqa: E402
+from robodyn_ros.client import Arm  # noqa: E402
+from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError  # noqa: E402
+from ros_process import NodeProcess, PATIENCE, wait_until  # noqa: E402
+
+NEAR = HOME + 0.05
+
+
+@pytest.fixture(scope='module')
+def controller():
+    """Return the running controller of a simulated arm at home."""
+    with simulator(), NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT}) as process:
+        process.wait_for_output(ACTIVE)
+        yield process
+
+
+@pytest.fixture(scope='module')
+def arm(controller):
+    """Return a client."""
+    with Arm(timeout=PATIENCE) as arm:
+        yield arm
+
+
+def test_the_state_has_the_order_of_the_controller(arm):
+    state = arm.state
+    assert arm.joint_names == MODEL.joint_names
+    assert state.q.shape == state.qd.shape == state.effort.shape == (MODEL.nv,)
+    assert abs(state.stamp - time.time()) < PATIENCE
+    arm.move(HOME)
+    np.testing.assert_allclose(arm.state.reference, HOME, atol=1e-6)
+    # the simulator has the friction that the controller compensates along the reference only
+    np.testing.assert_allclose(arm.state.q, HOME, atol=0.01)
+
+
+def test_a_motion_ends_at_its_goal(arm):
+    arm.move(NEAR, duration=0.6)
+    np.testing.assert_allclose(arm.state.reference, NEAR, atol=1e-3)
+
+
+def test_a_chunk_is_followed(arm):
+    start = arm.state.reference
+    steps = start + np.linspace(0.0, 0.05, 11)[1:, None]
+    arm.stream(steps, dt=0.1)
+    wait_until(lambda: np.abs(arm.state.reference - steps[-1]).max() < 1e-3, 'the last target')
+
+
+def test_a_motion_is_slowed_down_paused_and_resumed(arm):
+    arm.move(HOME)
+    arm.speed(0.5)
+    arm.stream([HOME + 0.3], dt=1.0)
+    wait_until(lambda: np.abs(arm.state.reference - HOME).max() > 0.02, 'motion')
+    arm.pause()
+    wait_until(lambda: _rests(arm), 'rest')
+    at = arm.state.reference
+    assert 0.02 < at[0] - HOME[0] < 0.28
+    arm.resume()
+    arm.speed(1.0)
+    wait_until(lambda: np.abs(arm.state.reference - HOME - 0.3).max() < 1e-3, 'the goal')
+    arm.move(HOME)
+
+
+def _rests(arm):
+    before = arm.state
+    wait_until(lambda: arm.state.stamp > before.stamp + 0.1, 'later states')
+    return np.abs(arm.state.reference - before.reference).max() < 1e-6
+
+
+def test_float_and_hold(arm):
+    arm.float()
+    wait_until(lambda: arm.diagnostics.get('mode') == 'gravity_compensation', 'float')
+    arm.hold()
+    wait_until(lambda: arm.diagnostics.get('mode') == 'hold', 'hold')
+
+
+def test_what_cannot_be_done_names_the_reason(arm):
+    with pytest.raises(ArgumentError, match=r'chunk must have shape \(7,\) or \(T, 7\)'):
+        arm.stream(HOME[:-1])
+    with pytest.raises(ArgumentError, match=f"row 0, joint '{MODEL.joint_names[2]}' is nan"):
+        arm.stream(np.where(np.arange(MODEL.nv) == 2, np.nan, HOME))
+    with pytest.raises(ArgumentError, match='dt is 0'):
+        arm.stream(HOME, dt=0)
+    with pytest.raises(ArgumentError, match='speed factor'):
+        arm.speed(1.5)
+    beyond = np.where(np.arange(MODEL.nv) == 1, MODEL.upper[1] + 0.1, HOME)
+    with pytest.raises(TrajectoryError, match=f"{MODEL.joint_names[1]}'.*limit"):
+        arm.move(beyond)
+
+
+def test_without_an_arm_it_names_what_is_missing():
+    with pytest.raises(StateError, match='no joint states received within 0.3 s'):
+        Arm('elsewhere', timeout=0.3)

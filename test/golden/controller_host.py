@@ -28,6 +28,8 @@ from robodyn_ros.settings import parameters, values, with_values
 from golden.requests import REQUESTS
 from golden.scenario import URDFS
 
+# of the logs, where they are not those of the controller
+DEFAULTS = {'feedback_inertia': [0.0], 'disturbance_observer': False, 'disturbance_limit': 0.3}
 _LARGEST = 1e300  # gains that no settings can have are given to the cycle as they are
 # names in the logs: parameters
 _GAINS = {
@@ -122,7 +124,7 @@ class ControllerHost:
         gains = {name: value for name, value in self._given['gains'].items()
                  if np.max(value, initial=0.0) <= _LARGEST}
         return with_values(settings, {
-            **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
+            **DEFAULTS, **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
             **{f'cartesian.{_TASK.get(name, name)}' if name != 'armature' else name: value
                for name, value in self._given['task_gains'].items()},
             **settings_of(self._given['settings'])})

@@ -128,6 +128,13 @@ class ControllerNode(LifecycleNode):
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
         if missing := components.controller.missing_rotors:
             self.get_logger().warning(missing)
+        added = components.controller.design.gains.feedback_inertia
+        if added.any():
+            listed = ', '.join(f"'{name}' {each:.2g}" for name, each in zip(
+                model.joint_names, added) if each)
+            self.get_logger().info(
+                f'feedback of computed_torque with the inertia of likely rotors: {listed} kg m^2 '
+                'or kg, as far as rate and delay allow; see feedback_inertia')
 
     def _activate(self) -> None:
         assert self.components is not None

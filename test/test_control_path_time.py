@@ -121,7 +121,7 @@ def test_a_pause_at_any_moment_of_a_fast_motion_stays_on_the_path(seed):
 
 @pytest.mark.parametrize('share', [0.1, 0.3, 0.5, 0.7])
 def test_a_pause_of_a_motion_at_the_limit_of_the_torque_takes_longer(share):
-    """Gravity and acceleration of joint2 need nearly all of its torque; the pause gets the rest."""
+    """Gravity and acceleration need nearly all torque of joint2; the pause gets the rest."""
     zero, goal = np.zeros(7), BENT + (0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
     loop = arm(gains={'effort_margin': 0.36, 'slow_down': True, 'pause_time': 0.1})
     loop.run(0.6)

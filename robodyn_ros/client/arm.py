@@ -27,10 +27,11 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.node import NAME
 from robodyn_ros.nodes.process import init_tool
 from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.trajectories.stream_input import STREAM
 
 _SILENT = 1.0     # s without joint states or references after which there is no state
 _PEAK = 15.0 / 8  # largest speed of a motion from rest to rest, relative to its mean
-_LEAST = 0.5      # s, shortest motion
+_LEAST = 0.6      # s, shortest motion; a shorter one may count as a part of a stream
 _LATE = 2.0       # s after the end of a motion until the reference must rest at the goal
 _NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
 _MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
@@ -181,7 +182,7 @@ class Arm:
     def stream(self, chunk: ArrayLike, dt: float = 0.02, velocities: ArrayLike | None = None,
                stamp: float | None = None) -> None:
         """
-        Send one target or a chunk of targets, in place of those sent before.
+        Send one target or a chunk of targets of a stream, blended with those sent before.
 
         Parameters
         ----------
@@ -215,7 +216,7 @@ class Arm:
             raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
                              '`reset_fault`')
         self._send([point(q, qd, time=dt * k) for k, (q, qd) in enumerate(
-            zip(rows, speeds if len(speeds) else [()] * len(rows)), 1)], stamp)
+            zip(rows, speeds if len(speeds) else [()] * len(rows)), 1)], stamp, STREAM)
 
     def move(self, q: ArrayLike, duration: float | None = None, speed: float = 0.5) -> None:
         """
@@ -301,8 +302,9 @@ class Arm:
         raise StateError(f'no response of the service {client.srv_name} within '
                          f'{self._timeout:g} s', service=client.srv_name)
 
-    def _send(self, points: list, stamp: float | None = None) -> None:
+    def _send(self, points: list, stamp: float | None = None, frame: str = '') -> None:
         message = JointTrajectory(joint_names=list(self.joint_names), points=points)
+        message.header.frame_id = frame
         if stamp is not None:
             seconds, rest = divmod(round(1e9 * stamp), 10**9)
             message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest

@@ -31,6 +31,7 @@ _ROUNDING = 1e-6     # rad or m
 _MOST_POINTS = 200   # of a message,
 _MOST_USED = 50      # and those of them that are used: a motion takes 4 ms, with 200 it takes 30
 _FURTHEST = 60.0     # s from the arrival to a target, at most
+_CLOSEST = 1e-6      # s from one target to the next, at least
 _SPACING = 0.004     # s from one motion to the next, at least
 
 
@@ -317,7 +318,13 @@ class Stream:
 
 
 def _check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None:
-    """Raise `TrajectoryError` for times that are not finite, or too far in the future."""
+    """Raise `TrajectoryError` for times not finite, too close, or too far in the future."""
+    gaps = np.diff(times)
+    if gaps.size and gaps.min() < _CLOSEST:
+        i = int(np.argmin(gaps))
+        raise TrajectoryError(f'points {i} and {i + 1} are {gaps[i]:.3g} s apart: leave one '
+                              f'out, or send times {_CLOSEST:g} s apart or more',
+                              value=float(gaps[i]), limit=_CLOSEST)
     zero = arrival if stamp is None else stamp
     ahead = zero + float(times[-1]) - arrival
     if not abs(ahead) <= _FURTHEST:  # NaN as well

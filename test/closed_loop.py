@@ -12,6 +12,9 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint
 
+# what is added by default to the law, see test_control_robust_defaults.py
+LAW_ALONE = {'feedback_inertia': 0.0, 'disturbance_observer': False}
+
 
 class Loop:
     """
@@ -51,7 +54,7 @@ class Loop:
                  friction=False, own_law=None, **physics):
         dynamics = Dynamics(model)
         self.settings = with_settings(settings or settings_of(), **{
-            'friction_scale': float(friction), **(gains or {})})
+            **LAW_ALONE, 'friction_scale': float(friction), **(gains or {})})
         own = own_law and OwnLawRunner(own_law.__name__, own_law(dynamics), dynamics,
                                        deadline=1.0)
         self.control = ArmController(dynamics, self.settings, own)

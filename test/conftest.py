@@ -94,3 +94,11 @@ def pytest_xdist_make_scheduler(config, log):
             super()._assign_work_unit(node)
 
     return LargestFirst(config, log)
+
+
+@pytest.fixture(scope='module')
+def probe(request):
+    """Return a node for messages to and from the nodes under test, one for all tests of a file."""
+    from ros_process import Probe  # needs ROS
+    with Probe(f'{request.module.__name__}_probe') as made:
+        yield made

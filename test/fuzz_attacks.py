@@ -78,10 +78,10 @@ ATTACKS = {
     'null bytes': (arm().replace('forearm', 'fore\0arm'), 'not well-formed XML'),
     'null bytes alone': (b'\0' * MEGABYTE, 'not well-formed XML'),
     'utf-32': (arm().encode('utf-32'), 'not well-formed XML'),
-    'utf-16 that says utf-8': (('<?xml version="1.0" encoding="utf-8"?>' + arm()).encode(
+    'utf-16 declared as utf-8': (('<?xml version="1.0" encoding="utf-8"?>' + arm()).encode(
         'utf-16'), 'not well-formed XML'),
-    'utf-8 that says utf-16': (b'<?xml version="1.0" encoding="utf-16"?>' + arm().encode(),
-                               'not well-formed XML'),
+    'utf-8 declared as utf-16': (b'<?xml version="1.0" encoding="utf-16"?>' + arm().encode(),
+                                 'not well-formed XML'),
     'odd encoding': (b'<?xml version="1.0" encoding="idna"?>' + arm().encode(),
                      'cannot be decoded'),
     'encoding of files': (b'<?xml version="1.0" encoding="/etc/passwd"?>' + arm().encode(),

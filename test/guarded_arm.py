@@ -33,7 +33,7 @@ class Scene:
                                        qos.reliable(1000))
         self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
         self.beats = probe.subscribe(Header, f'{NODE}/heartbeat', qos.reliable(1000))
-        self.words = probe.subscribe(Header, 'guard/state', qos.latched())
+        self.guard_states = probe.subscribe(Header, 'guard/state', qos.latched())
         probe.until(lambda: self.states, 'a state')
 
     def _take(self, message, info):
@@ -45,7 +45,7 @@ class Scene:
         assert self.probe.call(Trigger, 'robot_simulator/reset').success
         self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
         self.catch_up()
-        for messages in (self.states, self.sent, self.beats, self.words):
+        for messages in (self.states, self.sent, self.beats, self.guard_states):
             messages[:-1 if messages is self.states else None] = []
 
     def catch_up(self):
@@ -64,13 +64,13 @@ class Scene:
         """Newest velocities."""
         return np.array(self.states[-1].velocity)
 
-    def until_word(self, word, timeout=30.0):
+    def until_guard_state(self, state, timeout=30.0):
         try:
-            self.probe.until(lambda: self.words and self.words[-1].frame_id == word, word,
-                             timeout)
+            self.probe.until(lambda: (self.guard_states
+                                      and self.guard_states[-1].frame_id == state), state, timeout)
         except AssertionError as error:
-            guard_states = [each.frame_id for each in self.words[-3:]]
-            raise AssertionError(f'{error}, but {guard_states}\n{self.guard and self.guard.output}'
+            received = [each.frame_id for each in self.guard_states[-3:]]
+            raise AssertionError(f'{error}, but {received}\n{self.guard and self.guard.output}'
                                  ) from None
 
     def until_rest(self, timeout=15.0):
@@ -130,5 +130,5 @@ def controller(**parameters):
 
 def in_motion(scene, process, speed=0.6):
     process.wait_for_output(ACTIVE)
-    scene.until_word('armed')
+    scene.until_guard_state('armed')
     return set_in_motion(scene.probe, process, scene, FAR, speed)

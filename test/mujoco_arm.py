@@ -48,6 +48,10 @@ class MujocoPlant:
         Of what differs, and of the noise.
     q : (nv,) array
         Where it is at first.
+    joints : dict, optional
+        Armature, viscous and coulomb of all joints, in place of those by seed.
+    masses : float
+        Largest relative error of mass and inertia.
 
     Attributes
     ----------
@@ -55,12 +59,14 @@ class MujocoPlant:
         What its joints have and the URDF has not.
     masses : (links,) array
         Factors of mass and inertia.
+    noise : bool
+        Whether the sensors have noise and resolution.
 
     """
 
     period = 1.0 / RATE
 
-    def __init__(self, text, model, seed, q):
+    def __init__(self, text, model, seed, q, joints=None, masses=0.1):
         rng = np.random.default_rng(seed)
         self.nv, self.limit = model.nv, np.array(model.effort_limit)
         self._m = m = mujoco.MjModel.from_xml_string(text)
@@ -71,20 +77,22 @@ class MujocoPlant:
         m.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
-        self.masses = rng.uniform(0.9, 1.1, m.nbody)
+        self.masses = rng.uniform(1.0 - masses, 1.0 + masses, m.nbody)
         m.body_mass[:] *= self.masses
         m.body_inertia[:] *= self.masses[:, None]
         size = np.minimum(self.limit, 100.0)
         self.armature = rng.uniform(0.02, 0.08, model.nv)
         self.coulomb = rng.uniform(0.01, 0.03, model.nv) * size
         self.viscous = rng.uniform(0.01, 0.03, model.nv) * size
+        for name, value in (joints or {}).items():
+            setattr(self, name, np.broadcast_to(value, model.nv))
         m.dof_armature[self._order] = self.armature
         m.dof_frictionloss[self._order] = self.coulomb
         m.dof_damping[self._order] = self.viscous
         self._names = {m.body(i).name for i in range(m.nbody)}
         mujoco.mj_setConst(m, self._d)
         self._d.qpos[self._order] = q
-        self._rng, self._applied = rng, None
+        self._rng, self._applied, self.noise = rng, None, True
 
     def read(self):
         """Return measured q, qd and effort."""
@@ -92,6 +100,8 @@ class MujocoPlant:
         if self._applied is None:  # brakes
             mujoco.mj_forward(self._m, self._d)
             self._applied = self._d.qfrc_bias[self._order].copy()
+        if not self.noise:
+            return q, qd, self._applied
         q = 1.2e-5 * np.round((q + 1e-5 * self._rng.normal(size=self.nv)) / 1.2e-5)
         return (q, qd + 5e-4 * self._rng.normal(size=self.nv),
                 self._applied + 5e-4 * self.limit * self._rng.normal(size=self.nv))

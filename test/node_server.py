@@ -1,11 +1,11 @@
 """
 A process that has imported all that nodes need, and forks for each requested node.
 
-Starting Python and importing a node costs more than most tests that need one. `spawn` asks the
-server of this test process, which `python -m node_server` is; a node in a fork runs its module as
-`python -m` does: same arguments, environment, output, signals and exit code. The server has no ROS
-context and no thread of its own when it forks, and it ends with its nodes as soon as the test
-process is gone.
+Starting Python and importing a node costs more than most tests that need one. `spawn` sends the
+request to the server of this test process, which `python -m node_server` is; a node in a fork runs
+its module as `python -m` does: same arguments, environment, output, signals and exit code. The
+server has no ROS context and no thread of its own when it forks, and it ends with its nodes as
+soon as the test process is gone.
 """
 
 import atexit

@@ -4,14 +4,15 @@ from queue import SimpleQueue
 import time
 
 import numpy as np
+from test_view import ARM, MODEL, Q, snapshot
+from viser import _messages as messages
+
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.view.moves import default_poses
+from robodyn_ros.view.feasibility import default_poses
 from robodyn_ros.view.page import Page
 from robodyn_ros.view.server import serve, url
 from robodyn_ros.view.surfaces import arm_surfaces
 from robodyn_ros.view.visuals import read_visuals
-from test_view import ARM, MODEL, Q, snapshot
-from viser import _messages as messages
 
 DYNAMICS = Dynamics(MODEL)
 SURFACES = arm_surfaces(MODEL, read_visuals(ARM.read_text())[0])[0]

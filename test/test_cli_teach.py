@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from threading import Event, Thread
+from types import SimpleNamespace
 
 from bag_of_joints import contents
 import numpy as np
@@ -18,7 +19,8 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.cli.domain import free_domain  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.teaching import Demonstration  # noqa: E402
+from robodyn_ros.cli.replay.execution import _Gripper  # noqa: E402
+from robodyn_ros.teaching import Demonstration, TimedPath  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -35,6 +37,7 @@ class Person(Thread):
         self._states = probe.subscribe(JointState, 'joint_states', qos.newest())
         self._references = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())
         self._diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
+        self._gripper = probe.node.create_publisher(JointState, 'gripper', 10)
         self._wrench = probe.publisher(WrenchStamped, 'robot_simulator/wrench')
         probe.until(lambda: self._states and self._references, 'states')
         self.start()
@@ -47,12 +50,14 @@ class Person(Thread):
         while not self._end.is_set():
             if np.abs(self._states[-1].velocity).max() < GENTLE:
                 self._wrench.publish(message)
+            self._gripper.publish(JointState(name=['finger'], position=[0.02]))
             self._probe.spin_for(0.02)
             if np.abs(np.array(self._states[-1].position) - begin).max() > 0.15:
                 break
         self._then()
 
     def _floats(self):
+        self._gripper.publish(JointState(name=['finger'], position=[0.02]))
         return self._end.is_set() or any(
             pair.value == 'gravity_compensation' for message in self._diagnostics[-2:]
             for status in message.status for pair in status.values if pair.key == 'mode')
@@ -69,13 +74,14 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
         controller.wait_for_output(ACTIVE)
         # Ctrl-C ends the recording: the arm holds, and what was recorded is kept
         person = Person(probe, lambda: os.kill(os.getpid(), signal.SIGINT))
-        code = main(['teach', str(folder), '--duration', '60'])
+        code = main(['teach', str(folder), '--duration', '60', '--gripper', 'gripper'])
         said = ''.join(capsys.readouterr())
         person.stop()
         assert code == INTERRUPTED and f'written: {folder}' in said, said
         assert controller.logged('hold'), controller.output
         taught = Demonstration.read(folder)
         assert np.ptp(taught.positions, axis=0).max() > 0.15
+        assert taught.gripper_names == ('finger',) and np.all(taught.gripper == 0.02)
         assert contents(folder / 'bag')[0]['/joint_states']
         # the arm is where it was left: the way to the start is an approach
         code = main(['replay', str(folder), str(ARM), '--fastest', '--yes', '--bag',
@@ -99,6 +105,26 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
         assert json.loads((folder / 'demonstration.json').read_text())['waypoints'] == []
         monkeypatch.setattr('builtins.input', lambda _: 'n')
         assert main(['replay', str(folder), str(ARM)]) == 1
+
+
+def test_the_gripper_is_where_it_was_at_the_same_place_of_the_path():
+    times = np.linspace(0.0, 2.0, 21)
+    rows = np.zeros((21, 1))
+    taught = Demonstration(('a',), times, rows, np.zeros(0), ('finger',), 0.1 * times[:, None])
+    fast = TimedPath(0.25 * times, rows, rows, rows, times)
+    gripper, stamp, published = _Gripper('gripper', taught, fast), [10**9], []
+    newest = SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=stamp))
+    sender = SimpleNamespace(moved=False, recorder=SimpleNamespace(
+        references=newest, publish_joints=lambda *each: published.append(each)))
+    gripper.begin(sender)
+    gripper.update()
+    assert not published, 'before the motion'
+    sender.moved = True
+    for elapsed, position in ((0.0, 0.0), (0.25, 0.1), (0.5, 0.2), (9.0, 0.2)):
+        stamp[0] = 10**9 + round(1e9 * elapsed)
+        gripper.update()
+        topic, names, (value,) = published[-1]
+        assert (topic, names) == ('gripper', ('finger',)) and value == pytest.approx(position)
 
 
 def test_without_a_controller_it_is_named(tmp_path, capsys, monkeypatch):

@@ -94,7 +94,7 @@ def test_joints_that_cannot_be_compared_are_reported():
         shake(partly)
     moving = STILL.copy()
     moving[2] = -0.3
-    assert shake(STILL, qd=moving) == "joint 'joint3' moves at -0.3"
+    assert shake(STILL, qd=moving) == "joint 'joint3' moves at -0.3 rad/s"
 
 
 def test_it_can_be_turned_off_and_upright_arms_are_not_compared():

@@ -119,6 +119,32 @@ def test_a_pause_at_any_moment_of_a_fast_motion_stays_on_the_path(seed):
     assert_smooth(loop)
 
 
+@pytest.mark.parametrize('share', [0.1, 0.3, 0.5, 0.7])
+def test_a_pause_of_a_motion_at_the_limit_of_the_torque_takes_longer(share):
+    """Gravity and acceleration need nearly all torque of joint2; the pause gets the rest."""
+    zero, goal = np.zeros(7), BENT + (0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+    loop = arm(gains={'effort_margin': 0.36, 'slow_down': True, 'pause_time': 0.1})
+    loop.run(0.6)
+    duration = loop.control.follow(loop.now, loop.plant.model.joint_names,
+                                   [TrajectoryPoint(goal, zero, zero, (), 0.7)])
+    loop.since = len(loop.log)
+    path = undisturbed(loop)
+    loop.run(share * duration)
+    speed = loop.control.path_speed
+    speed.pause()
+    saturated, begin = 0, loop.now
+    while speed.rate > 0.0 and loop.control.following:
+        loop.cycle()
+        saturated += bool(loop.control.saturated_joints())
+        assert loop.now < begin + 1.0
+    assert not saturated
+    speed.resume()
+    finish(loop)
+    assert loop.control.code == 0
+    assert deviation(loop.q[loop.since::5], path) < 1e-3
+    assert (np.abs(loop.torques) <= 0.36 * loop.plant.model.effort_limit + 1e-9).all()
+
+
 def test_scaling_stretches_the_motion():
     """Half the speed: twice the time, a quarter of the acceleration."""
     loop = moving(2.0)

@@ -262,6 +262,29 @@ def test_messages_that_say_nothing_are_refused():
         Streamed(**{'stream.jerk_limit': (1.0, 2.0)})
 
 
+def test_absurd_targets_do_no_harm():
+    made = Streamed()
+    rng = np.random.default_rng(0)
+    for k in range(120):
+        q, qd, time = made.target(0.02 * k), np.zeros(7), 0.02
+        kind = rng.integers(6)
+        if kind == 0:
+            q = q + rng.choice([1e300, -1e300, 1e9, 1e-300], 7)
+        elif kind == 1:
+            qd = rng.choice([1e300, -1e300, 1e6], 7)
+        elif kind == 2:
+            time = rng.choice([0.0, 1e-12, 59.0])
+        made.send(q, qd if kind < 3 else (), time)
+        made.run(0.02)
+    path = made.loop.column(3)
+    assert np.isfinite(made.loop.torques).all() and not made.control.fault
+    bound = made.control.stream.limits().acceleration * made.loop.period ** 2
+    assert (np.abs(np.diff(path, 2, axis=0)) <= 1.05 * bound).all()
+    model = made.loop.plant.model
+    assert (np.abs(made.loop.torques) <= model.effort_limit).all()
+    assert (path >= model.lower - 1e-5).all() and (path <= model.upper + 1e-5).all()
+
+
 def test_a_paused_stream_waits():
     made = Streamed()
     made.run(1.0, made.target)

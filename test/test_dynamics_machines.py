@@ -168,7 +168,7 @@ def test_oldest_processor_gets_no_newer_instructions():
         assert not found, f'{name}: {sorted(set(found))}'
         fitting = assembly('x86_64-unknown-linux-gnu', 'x86-64-v3', text)
         if name not in NO_ARITHMETIC:
-            assert '%ymm' in fitting or 'vfm' in fitting, f'{name}: the check sees nothing'
+            assert '%ymm' in fitting or 'vfm' in fitting, f'{name}: the check finds nothing'
 
 
 @pytest.mark.parametrize('triple', ['aarch64-unknown-linux-gnu', 'arm64-apple-macosx13.0'])

@@ -113,7 +113,7 @@ def test_more_links_than_are_remembered(dyn):
             np.testing.assert_array_equal(dyn.forward_kinematics(q, link), pose)
 
 
-@pytest.mark.parametrize('link', [None, 3, b'link', ('a',), ['a'], np.array(['a']), 'nobody'])
+@pytest.mark.parametrize('link', [None, 3, b'link', ('a',), ['a'], np.array(['a']), 'unknown'])
 def test_what_is_no_link(dyn, link):
     q = states(1)[0]
     dyn.jacobian(q, LINK)

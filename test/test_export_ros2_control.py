@@ -321,10 +321,22 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
                                    atol=1e-12)
     assert arm.mode == modes.TRACK and np.abs(qd).min() > 0.1
     arm.show()
-    assert arm.ask('e')
-    q, qd, kp, kd, effort = arm.drive(*gains)
-    np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
-    np.testing.assert_array_equal(effort, arm.torque)
+    assert arm.ask('e')  # the drives hold the arm, and stop it
+    expected = [arm.q, np.zeros(2), *gains, Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q)]
+    np.testing.assert_allclose(arm.drive(*gains), expected, rtol=1e-9)
+
+
+def test_drives_without_a_reference_have_no_gains(owner):
+    gains = [np.array([40.0, 20.0]), np.array([4.0, 2.0])]
+    owner.during(owner.controller.compensate_gravity)
+    owner.run(10)
+    for ended in (False, True):
+        _, _, kp, kd, effort = owner.arm.drive(*gains)
+        np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
+        np.testing.assert_array_equal(effort, owner.arm.torque)
+        if not ended:
+            owner.arm.show()
+            assert owner.arm.ask('e')
 
 
 def test_a_reference_far_away_is_refused(arm):

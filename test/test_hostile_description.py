@@ -12,18 +12,12 @@ from fuzz_attacks import ATTACKS  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 SENT = ['billion laughs', 'network', 'deep and open', 'many elements', 'many mistakes',
         'never closed', 'many lines']
 SOON = 10.0     # seconds for an answer of a node that is not busy, on a loaded machine
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('description_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

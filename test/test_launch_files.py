@@ -170,7 +170,7 @@ def test_two_arms_run_in_two_namespaces(tmp_path):
             arm.until('brakes released')
             assert f'[{name}.robot_simulator]: {robot} joints' in arm.output
             assert f'[{name}.computed_torque_controller]: {robot} joints' in arm.output
-            assert 'somebody else' not in arm.output and 'dropped' not in arm.output
+            assert 'nodes publish commands' not in arm.output and 'dropped' not in arm.output
         assert left.interrupt() == 0
         assert 'the last torque is the gravity torque' in left.output
         # the other side is not notified
@@ -191,14 +191,14 @@ def test_ros2_control_is_requested_to_load_its_controllers(tmp_path, monkeypatch
     # in place of the spawner, a record of the request
     marker = tmp_path / 'share/ament_index/resource_index/packages/controller_manager'
     spawner = tmp_path / 'lib/controller_manager/spawner'
-    for file, text in ((marker, ''), (spawner, '#!/bin/sh\necho asked for "$@"\n')):
+    for file, text in ((marker, ''), (spawner, '#!/bin/sh\necho requested "$@"\n')):
         file.parent.mkdir(parents=True)
         file.write_text(text)
         file.chmod(0o755)
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{tmp_path}:{os.environ["AMENT_PREFIX_PATH"]}')
     with Launched(tmp_path / 'log', 'gravity_compensation.launch.py', 'simulate:=true',
                   'namespace:=left', 'ros2_control:=true') as launched:
-        launched.until('asked for joint_state_broadcaster effort_controller')
+        launched.until('requested joint_state_broadcaster effort_controller')
         launched.until('the arm floats')  # the spawner is done, and ends nothing else
         assert '--controller-manager controller_manager --param-file ' in launched.output
         assert 'ros2_control_effort.yaml --ros-args -r __ns:=/left' in launched.output

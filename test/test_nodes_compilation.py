@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='the log is that of a node')
 
 from controller_node import CONTROLLER  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
-from robodyn_ros.nodes.compilation import compilation_logged  # noqa: E402
+from robodyn_ros.nodes.compilation_log import compilation_logged  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 
 LEVER = """<robot name="lever"><link name="base"/>

@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from expected_loop import LOOP  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -25,12 +25,6 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 # rad at which friction can hold the lightest joint against its feedback
 STICKING = 0.06
 GRAVITY_TORQUE = Dynamics(MODEL).gravity
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

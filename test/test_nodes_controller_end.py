@@ -11,15 +11,9 @@ from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, PATIENT, RATE, set_in_motion, simulator,
     trajectory, Wire)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_end_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

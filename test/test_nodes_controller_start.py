@@ -17,16 +17,10 @@ from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import rclpy  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.nodes.controller.node import ControllerNode  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_start_probe') as made:
-        yield made
 
 
 def test_it_waits_for_what_is_missing_and_logs_that(probe):
@@ -185,8 +179,8 @@ def test_a_mistake_is_one_message_and_an_exit_code():
 
 
 def test_a_signal_ends_the_wait_for_a_description():
-    with NodeProcess(CONTROLLER, {'description_timeout': 100.0}, ['-r', '__ns:=/nobody']) as node:
-        node.wait_for_output('waiting for a robot description on /nobody/robot_description')
+    with NodeProcess(CONTROLLER, {'description_timeout': 100.0}, ['-r', '__ns:=/empty']) as node:
+        node.wait_for_output('waiting for a robot description on /empty/robot_description')
         code, seconds = node.stop()
     assert code == 0 and seconds < 3.0
     assert 'Traceback' not in node.output

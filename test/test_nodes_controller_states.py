@@ -14,15 +14,8 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from controller_node import (  # noqa: E402
     ACTIVE, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
 from fake_arm import fake_controller, FakeArm, GRAVITY, START  # noqa: E402
-from ros_process import Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('controller_states_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

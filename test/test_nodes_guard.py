@@ -36,7 +36,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
         in_motion(scene, dying)
         since, fastest = len(scene.sent), np.abs(scene.qd).max()
         dying.process.kill()
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
         scene.until_rest()
     scene.catch_up()
     rest = scene.q
@@ -57,7 +57,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
     with controller() as hanging:
         in_motion(scene, hanging)
         hanging.process.send_signal(signal.SIGSTOP)
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
         scene.probe.spin_for(0.5)
         scene.beats.clear()
         hanging.process.send_signal(signal.SIGCONT)
@@ -73,7 +73,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         assert not early.success and 'the guard' in early.message
         answer = scene.reset()
         assert answer.success, answer.message
-        scene.until_word('armed')
+        scene.until_guard_state('armed')
         scene.until_phase('active')
         scene.log(f'hung: {rate:.0f} torques/s, largest step {scene.steps.max():.2f} of the rate, '
                   f'gap {1e3 * scene.gap:.0f} ms, drift {1e3 * scene.drift:.3f} mrad/s')
@@ -83,20 +83,20 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         assert scene.probe.call(Trigger, f'{NODE}/reset_fault').success
         wait_for_goal(scene.probe, hanging, send(scene.probe, hanging, FAR))
         hanging.process.kill()  # and it is guarded again
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
 
 
 def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scene):
     with controller() as dying:
         in_motion(scene, dying)
         dying.process.kill()
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
         scene.until_rest()
     with controller(**{'guard.expected': True}) as following:
         following.wait_for_output('waiting: the guard commands the arm')
         assert scene.reset().success
         following.wait_for_output(ACTIVE)
-        scene.until_word('armed')
+        scene.until_guard_state('armed')
         scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= LARGEST_STEP
@@ -108,7 +108,7 @@ def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
     with controller(shutdown_effort=effort, release_time=0.3) as leaving:
         in_motion(scene, leaving)
         assert leaving.stop()[0] == 0
-        scene.until_word('watching')
+        scene.until_guard_state('watching')
         scene.catch_up()
         count = len(scene.sent)
         scene.probe.spin_for(5 * TIMEOUT)
@@ -164,7 +164,7 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
     probe = scene.probe
     with controller(load_time=0.1, handshake=False) as dying:
         dying.wait_for_output(ACTIVE)
-        scene.until_word('armed')
+        scene.until_guard_state('armed')
         publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')
         # controllers that were killed count as subscribers for a while
         wait_until(lambda: logged(dying, 'payload on link') and logged(scene.guard, ': 2 kg on'),
@@ -172,7 +172,7 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
                                                         probe.spin_for(0.3)))
         scene.until_rest()
         dying.process.kill()
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
     wait_until(lambda: scene.drift < 2e-3, 'rest')
     rest, since = scene.q, len(scene.sent)
     for fault in ('now nan 0.3', 'now silence 0.3'):

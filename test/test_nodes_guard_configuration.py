@@ -85,12 +85,12 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
                 publisher.publish(down), probe.spin_for(0.3)))
             with guard(timeout=1.0) as late:
                 late.wait_for_output('the payload is that of the controller: 2 kg on link7')
-                testbed.until_word('armed')
+                testbed.until_guard_state('armed')
                 testbed.until_rest()
                 testbed.catch_up()
                 before = testbed.q
                 dying.process.kill()
-                testbed.until_word('commanding')
+                testbed.until_guard_state('commanding')
                 probe.spin_for(1.5)
                 away = np.abs(testbed.q - before).max()
                 testbed.log(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
@@ -106,13 +106,13 @@ def test_an_arm_with_wrong_masses_hardly_sinks(scene, masses):
     try:
         with controller() as dying:
             dying.wait_for_output(ACTIVE)
-            scene.until_word('armed')
+            scene.until_guard_state('armed')
             probe.spin_for(1.0)
             scene.until_rest()
             scene.catch_up()
             before = scene.q
             dying.process.kill()
-            scene.until_word('commanding')
+            scene.until_guard_state('commanding')
         probe.spin_for(1.0)
         away, drift = np.abs(scene.q - before).max(), scene.drift
         scene.log(f'masses x {masses}: sunk by {1e3 * away:.2f} mrad, drift '
@@ -129,14 +129,14 @@ def test_an_armed_guard_that_was_held_up_takes_nothing_and_guards_on(scene):
         guarded.wait_for_output('the guard is silent')
         wait_for_goal(scene.probe, guarded, since)
         scene.guard.process.send_signal(signal.SIGCONT)
-        scene.words.clear()
-        scene.until_word('armed')
+        scene.guard_states.clear()
+        scene.until_guard_state('armed')
         scene.probe.spin_for(5 * TIMEOUT)
         assert not logged(scene.guard, 'the guard commands the arm')
         wait_until(lambda: logged(guarded, 'there is a guard') == 2, 'the guard is back',
                    work=scene.probe.spin)
         guarded.process.kill()
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
         scene.until_rest()
 
 
@@ -144,14 +144,14 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
     with controller() as hanging:
         in_motion(scene, hanging)
         hanging.process.send_signal(signal.SIGSTOP)
-        scene.until_word('commanding')
+        scene.until_guard_state('commanding')
         scene.until_rest()
         hanging.process.send_signal(signal.SIGCONT)
         scene.until_phase('standby')
         scene.guard.process.send_signal(signal.SIGSTOP)
         scene.until_phase('active')
         scene.probe.spin_for(0.3)
-        scene.words.clear()
+        scene.guard_states.clear()
         count = len(scene.sent)
         scene.guard.process.send_signal(signal.SIGCONT)
         scene.guard.wait_for_output('armed: the controller commanded while the guard was held up')
@@ -161,7 +161,7 @@ def test_a_commanding_guard_that_hangs_loses_the_arm_to_the_controller(scene):
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert rate < 1.2 * RATE, 'only one of them commands'
         assert scene.steps.max() <= LARGEST_STEP
-        assert scene.words[-1].frame_id == 'armed'
+        assert scene.guard_states[-1].frame_id == 'armed'
 
 
 def test_a_fallback_controller_is_requested_once(testbed, monkeypatch):
@@ -183,10 +183,10 @@ def test_a_fallback_controller_is_requested_once(testbed, monkeypatch):
             begun(testbed, process)
             with controller() as dying:
                 dying.wait_for_output(ACTIVE)
-                testbed.until_word('armed')
+                testbed.until_guard_state('armed')
                 testbed.probe.spin_for(1.0)  # until service and guard have found each other
                 dying.process.kill()
-                testbed.until_word('commanding')
+                testbed.until_guard_state('commanding')
                 testbed.probe.until(lambda: requests, 'a request')
             wait_until(lambda: logged(process, 'fallback gravity: active'), 'the answer',
                        work=testbed.probe.spin)

@@ -70,15 +70,15 @@ def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
         scene.begin(watch)
         process.wait_for_output('loop: native')
         process.wait_for_output(ACTIVE)
-        scene.until_word('armed')
+        scene.until_guard_state('armed')
         set_in_motion(scene.probe, process, scene, FAR, 0.4)
-        for received in (scene.sent, scene.words):
+        for received in (scene.sent, scene.guard_states):
             received.clear()
         times = stall(scene, process, signal.SIGUSR1, 'interpreter kept', 'interpreter free')
         # Python was held up for 0.3 s
         assert np.diff(times).max() < 0.25, 'a torque has waited'
         assert len(times) > 0.2 * RATE
-        assert {word.frame_id for word in scene.words} == {'armed'}
+        assert {state.frame_id for state in scene.guard_states} == {'armed'}
         assert not logged(process, 'fault')
         assert scene.steps.max() < 1.5
 

@@ -63,9 +63,9 @@ class Script:
 
     def steer(self, node):
         """Let the messages come to a node, and keep what it sends."""
-        self._step = lambda: node.total_steps
-        for kind, wire in (('arrays', '_array'), ('named', '_named'), ('wrenches', '_wrench')):
-            setattr(node, wire, _Wire(self, kind))
+        self._step = lambda: node.arm.total_steps
+        for kind in KINDS:
+            setattr(node.inputs, kind, _Wire(self, kind))
         for name in ('states', 'truth', 'clock'):
             setattr(node.states, name, _Topic(self, name))
         if node._native is not None:
@@ -154,7 +154,7 @@ def run(loop, messages, steps=STEPS, change=None, **parameters):
 def step(node, script, steps):
     """Make steps as the node does in its work, up to a number of them."""
     script.until = steps
-    while node.total_steps < steps:
+    while node.arm.total_steps < steps:
         if node._native is None or not node._native.run_once():
             node._step()
             continue
@@ -202,11 +202,12 @@ def same(messages, share=0.8, **options):
     ours, script = run('native', messages, **options)
     theirs, reference = run('python', messages, **options)
     assert script.sent == reference.sent
-    assert ours.plant.state.tobytes() == theirs.plant.state.tobytes()
-    for name in ('total_steps', 'commanded_step', 'silences', 'decimation'):
-        assert getattr(ours, name) == getattr(theirs, name), name
-    assert (ours.plant.steps, ours.plant.brakes, ours.plant.fault) == (
-        theirs.plant.steps, theirs.plant.brakes, theirs.plant.fault)
+    assert ours.decimation == theirs.decimation
+    plant, other = ours.arm.plant, theirs.arm.plant
+    assert plant.state.tobytes() == other.state.tobytes()
+    for name in ('total_steps', 'commanded_step', 'silences'):
+        assert getattr(ours.arm, name) == getattr(theirs.arm, name), name
+    assert (plant.steps, plant.brakes, plant.fault) == (other.steps, other.brakes, other.fault)
     assert ours.commands.received == theirs.commands.received
     assert ours.commands.refusals.counts == theirs.commands.refusals.counts
     assert ours.commands.torque.tobytes() == theirs.commands.torque.tobytes()
@@ -219,7 +220,7 @@ def test_steps_are_the_same_to_the_last_bit():
     node, script = same(commands(7), urdf_file=str(ARM), command_joints=str(
         [f'joint{j}' for j in (3, 1, 2, 7, 6, 5, 4)]))
     assert {name for name, _ in script.sent} == {'states', 'truth', 'clock'}
-    assert np.abs(node.plant.qd).max() > 0.1
+    assert np.abs(node.arm.plant.qd).max() > 0.1
     stamps = [seconds(deserialize_message(data, JointState).header.stamp)
               for name, data in script.sent if name == 'states']
     np.testing.assert_allclose(np.diff(stamps), 1e-3, atol=1e-9)
@@ -231,7 +232,7 @@ def test_steps_are_the_same_to_the_last_bit():
 def test_variants_are_the_same(parameters):
     messages = [row for row in commands(7) if not 100 < row[0] < 200]
     node, _ = same(messages, urdf_file=str(ARM), share=0.75, **parameters)
-    assert node.silences == (1 if 'command_timeout' in parameters else 0)
+    assert node.arm.silences == (1 if 'command_timeout' in parameters else 0)
 
 
 def test_joints_that_mimic_others_are_the_same():
@@ -274,7 +275,7 @@ def test_faults_and_pushes_are_python_s_and_begin_at_the_same_step():
     messages = [*commands(7), (250, 'wrenches', push('link7', 5.0))]
     node, _ = same(sorted(messages, key=lambda row: row[0]), urdf_file=str(ARM), share=0.4,
                    faults=str(faults).replace("'", '"'), wrench_timeout=0.02)
-    assert sum(node.measurement._schedule.counts.values()) == 3
+    assert sum(node.arm.measurement._schedule.counts.values()) == 3
 
 
 def test_random_faults_are_the_same():
@@ -285,7 +286,7 @@ def test_random_faults_are_the_same():
 def test_a_plant_that_diverges_is_the_same():
     node, _ = same([(30, 'arrays', array([1e14])), (200, 'arrays', array([1.0]))],
                    robot_description=WHEEL, effort_limit=[1e15], step=0.01)
-    assert 'diverged' in node.plant.fault and node.plant.brakes
+    assert 'diverged' in node.arm.plant.fault and node.arm.plant.brakes
 
 
 def reset(node):
@@ -307,9 +308,9 @@ def load(node):
     values = with_values(node.values, {'payload.link': 'link7', 'payload.mass': 2.0})
     names = ['payload.link', 'payload.mass']
     node._change(values, names, node._check_change(values, names))
-    node._build.wait()
+    node.arm._build.wait()
     node._replace_plant()
-    assert node.plant.model.payloads
+    assert node.arm.plant.model.payloads
 
 
 @pytest.mark.parametrize('change', [reset, pause_and_step, soften, load])

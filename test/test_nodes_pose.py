@@ -15,20 +15,14 @@ from geometry_msgs.msg import (  # noqa: E402
     Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller.tool_telemetry import pose_message  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from robodyn_ros.nodes.controller.telemetry import pose_message  # noqa: E402
+from ros_process import NodeProcess, PATIENCE  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 TOOL = 'tool0'
 DYNAMICS = Dynamics(MODEL)
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('pose_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')
@@ -72,8 +66,13 @@ def topics(probe, arm):
 
 
 def set_mode(probe, mode):
-    done, reason = probe.set_parameter(NODE, 'mode', mode)
-    assert done, reason
+    """Set a mode, as soon as its law is compiled: beside others that have priority."""
+    def answered():
+        done, reason = probe.set_parameter(NODE, 'mode', mode)
+        assert done or 'is still being compiled' in reason, reason
+        return done
+
+    probe.until(answered, mode, 3.0 * PATIENCE)
 
 
 def shifted(q, shift):

@@ -118,7 +118,7 @@ def test_brakes_hold_until_the_first_command_and_gravity_torque_holds_after(
     assert list(states[-1].name) == list(model.joint_names)
     assert all(list(state.position) == list(start) for state in states)
     assert all(not any(state.velocity) for state in states)
-    # what the brakes hold is what a torque sensor sees
+    # what the brakes hold is what a torque sensor measures
     np.testing.assert_allclose(states[-1].effort, gravity, rtol=1e-12, atol=1e-12)
 
     commands = probe.publisher(Float64MultiArray, COMMANDS)

@@ -12,7 +12,7 @@ from controller_node import (  # noqa: E402
     wait_for_goal)
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
+from ros_process import NodeProcess, PATIENCE  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -57,12 +57,6 @@ class Arm:
 
     def speed(self):
         return np.abs(self.states[-1].velocity).max()
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('two_arms_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

@@ -30,7 +30,8 @@ MENDED = {
     'names swapped': (1730, 9668, 9626, 4208, 176, 764, 7358, 6896, 8240, 2276, 3116, 3410),
     'velocity zero': (1400, 7280, 7658, 1484, 10220, 7448, 7826, 5768),
     'one velocity zero': (1065, 3921), 'velocity off': (9763, 3925),
-    'encoder offset': (6481, 10429, 7153, 5473, 2365, 8833, 3751)}
+    'encoder offset': (6481, 10429, 7153, 5473, 2365, 8833, 3751),
+    'emergency stop': (9644, 30896), 'commands lost, watchdog': (28836,)}
 
 
 @pytest.fixture(scope='module')

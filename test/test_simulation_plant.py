@@ -292,7 +292,7 @@ def test_bad_positions_are_refused(q, word):
 def test_bad_pushes_are_refused():
     plant = Plant(ARM)
     with pytest.raises(ModelError, match='no link'):
-        plant.push('hand of nobody', [0.0] * 6)
+        plant.push('unknown', [0.0] * 6)
     for wrench in ([1.0] * 3, [math.nan] * 6):
         with pytest.raises(ArgumentError, match=ARM.body_names[0]):
             plant.push(ARM.body_names[0], wrench)

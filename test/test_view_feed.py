@@ -116,10 +116,12 @@ def test_a_refused_trajectory_is_shown_once(probe, feed):
 
 
 def test_a_simulator_reports_pause_and_fault():
+    from robodyn_ros.nodes.simulator.pacing import Pacer
     from robodyn_ros.nodes.simulator.report import SimulatorReport
-    node = MagicMock(paused=True, lockstep=None, total_steps=0)
-    node.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
-    report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True))
+    node, arm = MagicMock(), MagicMock(total_steps=0)
+    arm.plant.configure_mock(fault='diverged', time=0.0, step_size=0.001, model=MODEL)
+    report = SimulatorReport(node, SimpleNamespace(model=MODEL, from_topic=True), arm, MagicMock(),
+                             MagicMock(), Pacer(0.001, paused=True), None, lambda: 'native')
     report.update(time.monotonic() + 1.0)
     [message], _ = node.create_publisher().publish.call_args
     figures = {pair.key: pair.value for pair in message.status[0].values}

@@ -192,7 +192,7 @@ def test_a_payload_is_simulated_and_reported(probe):
         commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
         set_parameters = commands._clients['robot_simulator/set_parameters']
         probe.until(set_parameters.service_is_ready, 'the simulator')
-        probe.until(lambda: commands._payload.get_subscription_count(), 'a listener')
+        probe.until(lambda: commands._payload.get_subscription_count(), 'a subscriber')
         for known in (True, False):
             payloads.clear()
             commands.execute(page_commands.SetPayload('tool0', 2.0, known))
@@ -225,7 +225,7 @@ def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     from robodyn_ros.view import page_commands
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
-    probe.until(commands._payload.get_subscription_count, 'a listener')
+    probe.until(commands._payload.get_subscription_count, 'a subscriber')
     commands.execute(page_commands.SetPayload('tool0', 1.0, True))
     probe.spin_for(0.2)
     assert not payloads

@@ -62,8 +62,8 @@ def test_the_terms_are_published_while_a_page_is_there(shown):
 def test_a_joint_that_is_none_is_not_explained(shown):
     with PageClient(shown.url) as client:
         shown.until(lambda: named(client, 'joint'), client)
-        put(client, 'joint', 'nobody')
-        shown.until(lambda: shown.page._plots._joint.value == 'nobody', client)
+        put(client, 'joint', 'unknown')
+        shown.until(lambda: shown.page._plots._joint.value == 'unknown', client)
         shown.show(terms={'gravity': Q})
 
 
@@ -119,7 +119,7 @@ def test_every_token_is_another_one():
     assert len(tokens) == 100 and min(map(len, tokens)) >= 22
 
 
-STRANGERS = {
+REFUSED_CLIENTS = {
     'no token': {'path': '/'}, 'a wrong token': {'path': '/{wrong}'},
     'another origin': {'origin': 'http://elsewhere.example'},
     'another port': {'origin': 'http://localhost:1'}, 'a file': {'origin': 'null'},
@@ -145,7 +145,7 @@ def knock(port, sent, **given):
     return answer.partition(b'\r\n\r\n')[2]
 
 
-@pytest.mark.parametrize('who', STRANGERS)
+@pytest.mark.parametrize('who', REFUSED_CLIENTS)
 def test_a_client_without_the_token_neither_watches_nor_sets_anything(shown, who):
     port = shown.server.get_port()
     wrong = shown.token[:-1] + ('a' if shown.token[-1] != 'a' else 'b')
@@ -156,7 +156,7 @@ def test_a_client_without_the_token_neither_watches_nor_sets_anything(shown, who
         sent = [CAMERA] + [messages.GuiUpdateMessage(each, {'value': True}) for each in (
             *named(own, 'show terms'), own.buttons()['Float'])]
         given |= {key: value.format(port=port, wrong=wrong)
-                  for key, value in STRANGERS[who].items()}
+                  for key, value in REFUSED_CLIENTS[who].items()}
         closing = knock(port, sent, **given)
         assert closing[:4] == bytes([0x88, len(closing) - 2]) + (1008).to_bytes(2, 'big')
         for _ in range(20):

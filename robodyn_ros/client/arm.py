@@ -110,7 +110,7 @@ class Arm:
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._trajectory = node.create_publisher(
             JointTrajectory, f'{NAME}/joint_trajectory', qos.reliable(10))
-        self._speed = node.create_publisher(Float64, f'{NAME}/speed_scaling', qos.latched())
+        self._speed: Any = None  # where SROS 2 is enforced, not all clients may publish it
         self._services: dict[str, Any] = {
             name: node.create_client(Trigger, f'{NAME}/{name}')
             for name in ('float', 'hold', 'pause', 'resume', 'reset_fault')}
@@ -276,6 +276,9 @@ class Arm:
         self._require_open()
         if not 0.0 <= factor <= 1.0:
             raise ArgumentError(f'the speed factor is {factor!r}: it must be from 0 to 1')
+        if self._speed is None:
+            self._speed = self._node.create_publisher(Float64, f'{NAME}/speed_scaling',
+                                                      qos.latched())
         self._speed.publish(Float64(data=float(factor)))
 
     # --- requests: raise StateError if the service does not respond, or refuses --------------

@@ -102,7 +102,7 @@ def check_effort(dynamics: Dynamics, loads: Loads, q: np.ndarray, qd: np.ndarray
     model = dynamics.model
     j = int(np.argmax(np.abs(qd)))
     if abs(qd[j]) > _STILL:
-        return f"joint '{model.joint_names[j]}' moves at {qd[j]:.3g}"
+        return f"joint '{model.joint_names[j]}' moves at {qd[j]:.3g} {model.position_units[j]}/s"
     if not np.isfinite(effort).any():
         return 'the joint states contain no effort'
     # joint torques of 1 kg at the tip

@@ -17,10 +17,11 @@ GAIN_PARAMETERS = (
     'natural_frequency', 'damping_ratio', 'kp', 'kd', 'ki', 'impedance', 'armature',
     'float_damping', 'float_friction', 'friction_scale', 'friction', 'gravity_scale',
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
-    'disturbance_observer')
+    'disturbance_observer', 'feedback_inertia')
 _POSES = 64            # configurations for the usual inertia
 _MAX_ACCELERATION = 1000.0  # rad/s^2 or m/s^2, beyond a geared motor
 _USUAL_ACCELERATION = 500.0  # rad/s^2 or m/s^2, of a fast geared motor
+_RISE = 0.005  # s to its velocity limit
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
@@ -56,9 +57,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
     sliding = given('adaptive.sliding', s.adaptive.sliding, 0.25 * kd)
     _check(model, 'adaptive.sliding', sliding, sliding <= kd, 'it must be below kd: lower it, or '
            'raise the natural frequency')
-    if s.disturbance_observer:
-        _check(model, 'ki', integral, integral == 0.0, 'disturbance_observer is on, and both '
-               'would work against the same error: set one of the two to 0 or false')
+    observer = given('observer.bandwidth', s.observer.bandwidth)
     return Gains(
         kp=kp, kd=kd, ki=_stable(model, integral, kp, kd),
         pd_kp=kp * inertia, pd_kd=kd * inertia, inertia=inertia,
@@ -69,6 +68,8 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
                               else impedance.damping_ratio),
         apparent_inertia=given('impedance.inertia', impedance.inertia,
                                np.maximum(inertia, MIN_INERTIA)),
+        feedback_inertia=given('feedback_inertia', s.feedback_inertia, np.maximum(
+            likely_rotors(model) - inertia, 0.0)),
         damping=given('float_damping', s.float_damping, inertia),
         float_friction=given('float_friction', s.float_friction),
         viscous=part * given('friction.viscous', friction.viscous, model.damping),
@@ -78,8 +79,9 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         stribeck_velocity=given('friction.stribeck_velocity', friction.stribeck_velocity),
         armature=rotors, gravity_scale=own * scale,
         safe_gravity_scale=own * np.maximum(scale, 1.0),
-        observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),
-        disturbance_observer=np.full(model.nv, float(s.disturbance_observer)),
+        observer_bandwidth=observer,
+        # an integral works against the same error
+        disturbance_observer=np.where(integral == 0.0, s.disturbance_observer * observer, 0.0),
         sliding=sliding, sliding_damping=(kd - sliding) * inertia)
 
 
@@ -93,6 +95,17 @@ def joint_inertia(dynamics: Dynamics) -> np.ndarray:
     poses = sampled_poses(dynamics.model, _POSES)
     diagonals = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
     return np.exp(np.log(np.maximum(diagonals, np.finfo(float).tiny)).mean(axis=0))
+
+
+def likely_rotors(model: RobotModel) -> np.ndarray:
+    """
+    Return the rotor inertia that each joint is built for, (nv,), in kg m^2 (kg).
+
+    A geared motor accelerates its own rotor at its effort limit by about 500 rad/s^2 or m/s^2, or
+    to its velocity limit in 5 ms. 0 without an effort limit.
+    """
+    effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
+    return effort / np.maximum(_USUAL_ACCELERATION, np.asarray(model.velocity_limit) / _RISE)
 
 
 def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:

@@ -31,6 +31,8 @@ class Gains:
         Damping ratio of the joint impedances, on top of `joint_damping`.
     apparent_inertia : (nv,)
         Inertia of a joint under inertia shaping, in kg m^2 (kg).
+    feedback_inertia : (nv,)
+        Inertia added to that of the model in the feedback of computed torque, in kg m^2 (kg).
     damping : (nv,)
         Damping of gravity compensation and safe states, in N m s/rad (N s/m).
     float_friction : (nv,)
@@ -52,7 +54,8 @@ class Gains:
     sliding_damping : (nv,)
         Damping of s in the adaptive law, in N m s/rad (N s/m).
     disturbance_observer : (nv,)
-        Part of the observed torque that laws with an integral term compensate: 1 or 0.
+        Bandwidth of the compensation of disturbances by laws with an integral term, in rad/s; 0:
+        none.
 
     """
 
@@ -66,6 +69,7 @@ class Gains:
     joint_damping: np.ndarray
     impedance_ratio: np.ndarray
     apparent_inertia: np.ndarray
+    feedback_inertia: np.ndarray
     damping: np.ndarray
     float_friction: np.ndarray
     viscous: np.ndarray

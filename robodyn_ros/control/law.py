@@ -6,6 +6,7 @@ The laws themselves are in `control.laws`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,7 +66,7 @@ class ControlLaw:
     dynamics : Dynamics
         Gravity and payload are read from it at every call.
     gains : Gains
-        Gains; may be replaced between calls.
+        Gains; may be replaced between calls. Their feedback inertia is not used.
     tracking : str
         Tracking law, a key of `laws.table.TRACKING`; may be replaced between calls.
     effort_limit : float or (nv,)
@@ -111,6 +112,8 @@ class ControlLaw:
         if gains.kp.size != self._nv:
             raise ParameterError(f'gains for {gains.kp.size} joints; this robot has {self._nv}')
         self._gains = gains
+        # only the cycle limits the feedback inertia by the rate of the torques
+        gains = replace(gains, feedback_inertia=np.zeros(self._nv))
         common = gains.arrays(MODEL_GAINS)
         self._of_law = {name: (*gains.arrays(law.gains), *(
             getattr(self._task_gains, each) for each in law.task_gains), *common)

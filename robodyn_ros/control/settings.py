@@ -13,7 +13,7 @@ import math
 from robodyn_ros.control.mode import MODES
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety import check_ages
-from robodyn_ros.safety.torque_limits import MAX_TORQUE, TorqueLimits
+from robodyn_ros.safety.limits import MAX_TORQUE, TorqueLimits
 from robodyn_ros.settings import for_each_joint, group, Numbers, parameter, settings
 
 # beyond any arm: a mistake of units, or an attack
@@ -308,7 +308,7 @@ class StreamSettings:
         'rad or m', 1e-3, 100.0)
     overrun: str = parameter(
         'extrapolate', 'Motion when targets are late: extrapolate, for a period, at most 0.1 s, '
-        'and come to rest; or stop at once.', choices=OVERRUNS)
+        'then come to rest; or stop: come to rest at once.', choices=OVERRUNS)
     max_delay: float = parameter(
         1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
         's', 0.0, 60.0)
@@ -391,6 +391,11 @@ class Settings:
         (0.0,), 'Inertia of the rotors at the joints: rotor inertia times the square of the gear '
         'ratio. Without it the feedback of light wrists is weak.', 'kg m^2 or kg', 0.0,
         MAX_INERTIA, per_joint=True)
+    feedback_inertia: Numbers = parameter(
+        (), 'Inertia of rotors that the model may lack, added to its inertia in the feedback of '
+        'computed_torque, as far as rate and delay of the torques allow. Empty: effort limit / '
+        '500 rad/s^2, or what it accelerates to the velocity limit in 5 ms, less the usual '
+        'inertia. 0: none.', 'kg m^2 or kg', 0.0, MAX_INERTIA, per_joint=True)
     float_damping: Numbers = parameter(
         (), 'Damping of the floating arm; empty: a joint alone loses its speed in about a second.',
         'N m s/rad', 0.0, MAX_DAMPING, per_joint=True)
@@ -429,10 +434,10 @@ class Settings:
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(
-        False, 'Compensation of unknown external torque, as observed, by computed_torque and '
-        'feedforward_pd; in place of ki.')
+        True, 'Compensation of unknown external torque, as observed, by computed_torque and '
+        'feedforward_pd; not of joints with ki.')
     disturbance_limit: float = parameter(
-        0.3, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
+        0.1, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
     reflection: ReflectionSettings = group(ReflectionSettings)
     collision: CollisionSettings = group(CollisionSettings)
     position_limits: PositionLimits = group(PositionLimits)

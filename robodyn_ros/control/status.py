@@ -195,6 +195,14 @@ class Status:
         return {name: float(part) for name, part in zip(
             self.arm.model.joint_names, self._m.light.reduction) if part > _NOTICED}
 
+    @property
+    def feedback_inertia(self) -> dict[str, float]:
+        """Return by joint the inertia that is now added in the feedback, kg m^2 (kg)."""
+        if self.law_at_work != 'computed_torque':
+            return {}
+        added = self.arm.design.gains.feedback_inertia * self._m.light.scale
+        return {name: float(each) for name, each in zip(self.arm.model.joint_names, added) if each}
+
     # --- measured states --------------------------------------------------------------------
 
     @property

@@ -145,6 +145,8 @@ class Stream:
             return
         zero = self._timing.add(arrival, stamp, times.tolist())
         times = times + zero
+        if qd is not None:
+            qd = np.clip(qd, -model.velocity_limit, model.velocity_limit)
         if q is None:
             q = self._integrated(times, qd)
         else:
@@ -280,9 +282,13 @@ class Stream:
         start = self._motions.start_state(lead)
         motion.limits = replace(motion.limits, needed=self._motions.needed_torque)
         period = timing.period or timing.spacing
-        trajectory = motion.plan(
-            start.reference, start.moment, self._targets, timing,
-            min(period, _EXTRAPOLATED) if self._settings.overrun == 'extrapolate' else 0.0)
+        with np.errstate(all='ignore'):
+            try:
+                trajectory = motion.plan(
+                    start.reference, start.moment, self._targets, timing,
+                    min(period, _EXTRAPOLATED) if self._settings.overrun == 'extrapolate' else 0.0)
+            except np.linalg.LinAlgError:  # targets that no curve goes through
+                trajectory = None
         if trajectory is None:
             if self._paths.following:
                 return False

@@ -10,7 +10,7 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.safety import checked_bounds
-from robodyn_ros.safety.torque_limits import effort_and_rate
+from robodyn_ros.safety.limits import effort_and_rate
 
 
 @dataclass(frozen=True, eq=False)

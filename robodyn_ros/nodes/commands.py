@@ -10,6 +10,21 @@ from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.exceptions import near_matches, shown
 from robodyn_ros.nodes.conversions import EffortWriter
+from robodyn_ros.settings import parameter, settings, Texts
+
+
+@settings()
+class CommandSettings:
+    """Topics of the commands."""
+
+    effort_command_topic: str = parameter(
+        'effort_controller/commands', 'Topic on which torques are published, as '
+        'forward_command_controller subscribes to them.', read_only=True)
+    command_joints: Texts = parameter(
+        (), 'Order of the joints in the command; empty: the order of the model.',
+        kind='string_array', read_only=True)
+    publish_joint_commands: bool = parameter(
+        False, 'Publication of named efforts on joint_commands, too.', read_only=True)
 
 
 class Refusals:

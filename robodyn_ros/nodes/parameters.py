@@ -53,7 +53,7 @@ class Parameters(Generic[T]):
     tree : type
         Class of settings, see `robodyn_ros.settings`.
     check : callable, optional
-        `check(values, names)` raises a `RobodynError` for a tree that makes no sense, with the
+        `check(values, names)` raises a `RobodynError` for an invalid tree, with the
         names that change; called before a change, which it must not put into effect. Its result
         is given to `changed`.
     changed : callable, optional

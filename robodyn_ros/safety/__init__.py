@@ -8,7 +8,7 @@ from robodyn_ros.safety.limits import (
     MAX_PLAUSIBLE_VALUE, USUAL_RATE)
 from robodyn_ros.safety.stale import check_ages, Freshness, freshness, StaleMonitor, StaleVerdict
 from robodyn_ros.safety.torque_limiter import checked_bounds, LimiterReport, TorqueLimiter
-from robodyn_ros.safety.velocity import PlausibleVelocity
+from robodyn_ros.safety.velocity_estimator import PlausibleVelocity
 
 __all__ = [
     'Anchor', 'Freshness', 'Guard', 'GuardState', 'JumpDetector', 'LimiterReport',

@@ -13,7 +13,7 @@ import math
 
 from robodyn_ros.exceptions import StateError
 
-HELD_UP = 0.05   # s without a cycle after which a process asks before it commands again
+HELD_UP = 0.05   # s without a cycle after which the guard's state is read before the next command
 _MAX_COUNTED = 0.25  # largest silence counted per update, as a part of the timeout
 _GONE = 3.0      # timeouts of silence after which a refused controller counts as gone
 _OBSERVE = 0.03  # s for which a guard observes the controller after its own pause

@@ -12,10 +12,8 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, sentence
 from robodyn_ros.model import RobotModel
-from robodyn_ros.view.moves import plan_move
-from robodyn_ros.view.page_commands import (
-    CallService, PageCommand, Pause, Reset, SetPayload, Step)
-from robodyn_ros.view.payload import check_payload
+from robodyn_ros.view.feasibility import check_payload, plan_move
+from robodyn_ros.view.page_commands import CallService, PageCommand, Pause, Reset, SetPayload, Step
 from robodyn_ros.view.snapshot import Snapshot
 from robodyn_ros.view.teach_panel import TeachPanel
 from robodyn_ros.view.throttle import Throttle

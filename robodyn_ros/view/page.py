@@ -10,7 +10,6 @@ import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.view.arm import DrawnArm
-from robodyn_ros.view.bars import torque_bars
 from robodyn_ros.view.controls import Controls
 from robodyn_ros.view.drag_force import DragForce
 from robodyn_ros.view.extras import Extras
@@ -19,7 +18,7 @@ from robodyn_ros.view.page_commands import (
 from robodyn_ros.view.plots import Plots
 from robodyn_ros.view.server import detect_disconnect
 from robodyn_ros.view.snapshot import Snapshot
-from robodyn_ros.view.status import status
+from robodyn_ros.view.status import status, torque_bars
 from robodyn_ros.view.surfaces import Surface
 from robodyn_ros.view.throttle import Throttle
 

@@ -10,7 +10,7 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.teaching import JointLimits, recorded_timing
-from robodyn_ros.view.moves import move_duration
+from robodyn_ros.view.feasibility import move_duration
 from robodyn_ros.view.page_commands import CallService, Follow, PageCommand
 from robodyn_ros.view.snapshot import Snapshot
 

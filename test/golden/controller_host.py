@@ -28,7 +28,9 @@ from robodyn_ros.settings import parameters, values, with_values
 from golden.requests import REQUESTS
 from golden.scenario import URDFS
 
-_ABSURD = 1e300  # gains that no settings can have are given to the cycle as they are
+# of the logs, where they are not those of the controller
+DEFAULTS = {'feedback_inertia': [0.0], 'disturbance_observer': False, 'disturbance_limit': 0.3}
+_LARGEST = 1e300  # gains that no settings can have are given to the cycle as they are
 # names in the logs: parameters
 _GAINS = {
     'stiffness': 'impedance.stiffness', 'impedance_frequency': 'impedance.natural_frequency',
@@ -76,7 +78,7 @@ class ControllerHost:
         self.dynamics.update(self.dynamics.model)  # removes the loads of the last scenario
         self.setup = setup
         own = setup.get('own_law')
-        self._absurd = {}
+        self._beyond = {}
         self._given = {name: setup.get(name, {}) for name in ('gains', 'task_gains', 'settings')}
         self.controller = ArmController(
             self.dynamics, self._settings(Settings()),
@@ -108,21 +110,21 @@ class ControllerHost:
         except RobodynError:
             self._given[kind] = given
             raise
-        absurd = {name: value for name, value in self._given['gains'].items()
-                  if np.max(value, initial=0.0) > _ABSURD}
-        if 'gravity_scale' in absurd:
-            absurd['safe_gravity_scale'] = absurd['gravity_scale']
-        if absurd or self._absurd:
+        beyond = {name: value for name, value in self._given['gains'].items()
+                  if np.max(value, initial=0.0) > _LARGEST}
+        if 'gravity_scale' in beyond:
+            beyond['safe_gravity_scale'] = beyond['gravity_scale']
+        if beyond or self._beyond:
             design = replace(design, gains=replace(make_gains(
-                self.controller.dynamics, design.settings), **absurd))
-        self._absurd = absurd
+                self.controller.dynamics, design.settings), **beyond))
+        self._beyond = beyond
         self.controller.apply(design)
 
     def _settings(self, settings):
         gains = {name: value for name, value in self._given['gains'].items()
-                 if np.max(value, initial=0.0) <= _ABSURD}
+                 if np.max(value, initial=0.0) <= _LARGEST}
         return with_values(settings, {
-            **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
+            **DEFAULTS, **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
             **{f'cartesian.{_TASK.get(name, name)}' if name != 'armature' else name: value
                for name, value in self._given['task_gains'].items()},
             **settings_of(self._given['settings'])})

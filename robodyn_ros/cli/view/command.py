@@ -22,7 +22,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.source import read_source
-from robodyn_ros.view.moves import default_poses
+from robodyn_ros.view.feasibility import default_poses
 from robodyn_ros.view.visuals import read_visuals
 
 EXAMPLES = """examples:

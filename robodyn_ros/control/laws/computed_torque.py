@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.terms import sums, Term
+from robodyn_ros.control.terms import product, sums, Term
 
-GAINS = ('kp', 'kd')
+GAINS = ('kp', 'kd', 'feedback_inertia')
 
 
 def computed_torque(arm, x):
     """
-    Return the terms of `M (qdd_ref + Kp e + Kd e' + Ki int e) + C qd + g`.
+    Return the terms of `M qdd_ref + (M + E) (Kp e + Kd e' + Ki int e) + C qd + g`.
 
     With a perfect model the error obeys e'' + Kd e' + Kp e = 0 (Craig 10.20; Lynch and Park
     11.37).
+
+    In the feedback E, the inertia of rotors that the model may lack, is added to M, see
+    `steps.light_joints`.
     """
+    def moved(acceleration):
+        return sums([arm.inertial(x.q, acceleration), product(x.feedback_inertia, acceleration)])
+
     return {**arm.motion(x.q, x.qd, x.qdd_ref),
-            Term.FEEDBACK: arm.inertial(x.q, pd(x, x.kp, x.kd)),
-            Term.INTEGRAL: sums([arm.inertial(x.q, x.integral), x.disturbance])}
+            Term.FEEDBACK: moved(pd(x, x.kp, x.kd)),
+            Term.INTEGRAL: sums([moved(x.integral), x.disturbance])}
 
 
 def pd(x, kp, kd):

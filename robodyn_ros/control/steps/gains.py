@@ -18,6 +18,8 @@ class Program:
     impedance_ratio: list = joints('', 'Damping ratio of the joint impedances, in '
                                    'addition.')
     apparent_inertia: list = joints('kg m^2', 'Apparent inertia under shaped_impedance.')
+    feedback_inertia: list = joints('kg m^2', 'Inertia added to that of the model in the feedback '
+                                    'of computed torque.')
     damping: list = joints('N m s/rad', 'Damping of gravity compensation.')
     float_friction: list = joints('', 'Part of the friction compensated during hand guiding.')
     viscous: list = joints('N m s/rad', 'Viscous friction.')
@@ -29,7 +31,8 @@ class Program:
     gravity_scale: list = joints('', 'Part of gravity that the laws compensate.')
     safe_gravity_scale: list = joints('', 'Part of gravity compensated in safe states.')
     observer_bandwidth: list = joints('rad/s', 'Bandwidth of the momentum observer.')
-    disturbance_observer: list = joints('', 'Compensated part of the disturbance.')
+    disturbance_observer: list = joints('rad/s', 'Bandwidth of the compensation of disturbances; '
+                                        '0: none.')
     sliding: list = joints('1/s', 'Decay rate of the error of the adaptive law while s is 0.')
     sliding_damping: list = joints('N m s/rad', 'Gain K_D of the adaptive law on s.')
 

@@ -105,4 +105,5 @@ def coasting(gains, silent):
     return replace(
         gains, kp=when(silent, [_COASTING ** 2 for _ in n], gains.kp),
         kd=when(silent, [2.0 * _COASTING for _ in n], gains.kd),
+        feedback_inertia=when(silent, [0.0 for _ in n], gains.feedback_inertia),
         gravity_scale=when(silent, gains.safe_gravity_scale, gains.gravity_scale))

@@ -21,14 +21,19 @@ from dataclasses import replace
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.steps.feedback_share import DAMPED
+from robodyn_ros.control.steps.stable_gains import UNDAMPED
 from robodyn_ros.control.steps.vectors import positive, product, zeros
-from robodyn_ros.dynamics.jit.flags import above, both, equal, when
+from robodyn_ros.dynamics.jit.flags import above, any_above, both, either, equal, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
 # laws, and the gain that is their damping; joint impedances have a damping ratio, too
 _DAMPING = {'gravity_compensation': 'damping', 'feedforward_pd': 'pd_kd',
             'joint_impedance': 'joint_damping', 'adaptive': 'sliding_damping'}
+
+
+_DELAYED = 0.5      # bound of E, instead of 0.8: for one further interval of delay
+_NEGLIGIBLE = 1e-9
 
 
 @block
@@ -65,7 +70,7 @@ def admissible_parts(M, inverse, stiffness, damping, ratio, fastest):
     return springs, dampers
 
 
-def reduced(body, m, row, q, gains, task, gap):
+def reduced(body, m, row, q, gains, task, gap, lag):
     """
     Return the reduced gains, with those of the posture, and the memory.
 
@@ -83,6 +88,8 @@ def reduced(body, m, row, q, gains, task, gap):
         Gains before reduction.
     gap : scalar
         Interval of the torques (s); 0: not known yet.
+    lag : scalar
+        Lateness of the states (s).
 
     """
     zero, ones, n = zeros(q), [1.0 for _ in q], len(q)
@@ -92,22 +99,43 @@ def reduced(body, m, row, q, gains, task, gap):
     damping = when(equal(row, laws.ROWS['cartesian_impedance']), task.posture_damping, zero)
     for law, name in _DAMPING.items():
         damping = when(equal(row, laws.ROWS[law]), getattr(gains, name), damping)
-    reducible = laws.one_of(row, (*_DAMPING, 'cartesian_impedance'))
+    computed_torque = equal(row, laws.ROWS['computed_torque'])
+    inertia = product(gains.feedback_inertia, gains.kd)
+    damping = when(computed_torque, inertia, damping)
+    adds = both(computed_torque, any_above(inertia, 0.0))
+    reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
+    fastest = when(computed_torque, _room(gains, gap + lag) / positive(gap + lag),
+                   DAMPED / positive(gap))
 
     def computed():
         result = body.part('admissible_gains', q, gains.armature, stiffness, damping, ratio,
-                           [DAMPED / positive(gap)])
+                           [fastest])
         return result[:n], result[n:]
 
-    springs, dampers = choose(both(reducible, above(gap, 0.0)), [lambda: (ones, ones), computed])
+    unknown = when(computed_torque, zero, ones)  # before the interval is known
+    springs, dampers = choose(both(reducible, above(gap, 0.0)), [
+        lambda: (ones, unknown), computed])
     gains = replace(
         gains, stiffness=product(springs, gains.stiffness),
         impedance_ratio=[z * f / sqrt(g) for z, f, g in zip(
             gains.impedance_ratio, dampers, springs)],
         **{name: product(dampers, getattr(gains, name))
            for name in ('pd_kp', *_DAMPING.values())})
+    gains = replace(gains, feedback_inertia=product(
+        when(computed_torque, dampers, zero), gains.feedback_inertia))
     task = replace(task, posture_stiffness=product(dampers, task.posture_stiffness),
                    posture_damping=product(dampers, task.posture_damping))
     reduction = when(equal(row, m.law), m.reduction, zero)
+    reported = when(computed_torque, ones, dampers)
     return gains, task, Memory(row, dampers, [
-        maximum(c, 1.0 - f) for c, f in zip(reduction, dampers)])
+        maximum(c, 1.0 - f) for c, f in zip(reduction, reported)])
+
+
+def _room(gains, interval):
+    """Return the part of `interval` times the eigenvalues of the damping that E may have."""
+    room = _DELAYED
+    for kp, kd in zip(gains.kp, gains.kd):
+        used = kd * interval
+        x = minimum(kp * interval / positive(kd), UNDAMPED * used)
+        room = minimum(room, _DELAYED - used - x)
+    return maximum(room, _NEGLIGIBLE)

@@ -26,7 +26,7 @@ from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.safety.velocity import fading_memory, FAR
+from robodyn_ros.safety.velocity_estimator import fading_memory, FAR
 
 # codes of `messages`
 REPEATED, ALTERNATING, OVERSPEED = 120.0, 121.0, 122.0

@@ -24,7 +24,7 @@ from robodyn_ros.control.steps.vectors import positive, product
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 
 LAWS = 'computed_torque', 'operational_space'  # laws with gains on accelerations
-_UNDAMPED = 2.5  # largest ratio of x to kd T that counts: (1 / (2 damping ratio))^2
+UNDAMPED = 2.5  # largest ratio of x to kd T that counts: (1 / (2 damping ratio))^2
 
 
 def factors(kp, kd, intervals):
@@ -32,7 +32,7 @@ def factors(kp, kd, intervals):
     result = []
     for spring, damper, T in zip(kp, kd, intervals):
         decay = damper * T
-        x = minimum(spring * T / positive(damper), _UNDAMPED * decay)
+        x = minimum(spring * T / positive(damper), UNDAMPED * decay)
         result.append(DAMPED / maximum(decay + x, DAMPED))
     return result
 

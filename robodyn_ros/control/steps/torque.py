@@ -105,7 +105,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
         replace(body, runtime=m.loads.known), m.light, row, q, gains, p.task,
-        m.share.gap + 2.0 * m.acceptance.plausibility.delay)
+        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag)
     task = replace(task, stiffness=m.task_springs.value)
 
     def evaluate(x):

@@ -120,7 +120,9 @@ def _compared(old, x, c):
     begins = all_of([off, no(old.doubted), any_of([oscillates, above(persisted, c.lag), above(
         gap, when(old.verified, bound, c.motion + _UNVERIFIED * c.lag * old.speed))])])
     ends, doubted = both(old.doubted, no(doubtful)), either(begins, doubtful)
-    undecided = all_of([off, no(doubted), above(gap, _UNDECIDED * c.motion + _SCALE * size)])
+    # the integral of a velocity that jumps within a period is half a period late
+    undecided = all_of([off, no(doubted), above(
+        gap, _UNDECIDED * c.motion + _SCALE * size + c.dt * old.speed)])
     # cause
     far = both(off, both(old.doubted, above(gap, 2.0 * bound)))
     contradicts = all_of([far, moved, either(

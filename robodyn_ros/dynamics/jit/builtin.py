@@ -17,7 +17,7 @@ from typing import Any, Callable, cast
 import numpy as np
 
 from robodyn_ros.dynamics.jit import machine
-from robodyn_ros.dynamics.jit.finite import finite_ir
+from robodyn_ros.dynamics.jit.instructions import finite_ir
 from robodyn_ros.dynamics.jit.sines import VECTOR
 
 # byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject

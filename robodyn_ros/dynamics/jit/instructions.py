@@ -1,9 +1,11 @@
-"""Operations on numbers and vectors as LLVM IR."""
+"""Operations on numbers and vectors, and their finite check, as LLVM IR."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+from robodyn_ros.dynamics.jit.sines import VECTOR, WIDTH
 
 BINARY = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract', 'div': 'fdiv'}
 LOGICAL = {'both': 'and', 'either': 'or'}
@@ -83,3 +85,41 @@ def select(values: list[str], kind: Kind) -> str:
     """Return the text of a selection between two values, by a condition."""
     condition, positive, otherwise = values
     return f'select {kind.mask} {condition}, {kind.value} {positive}, {kind.value} {otherwise}'
+
+
+def finite_ir(name: str, data: list[tuple[str, int]], double: str, vector: str, good: str,
+              bad: str) -> list[str]:
+    """
+    Return instructions that branch on whether doubles in memory are finite.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the names of all values.
+    data : list of (str, int)
+        Addresses, as 64-bit integers, and numbers of doubles.
+    double, vector : str
+        Type of a pointer to a double, and to a vector.
+    good, bad : str
+        Labels for the two cases.
+
+    """
+    lines, sums = [], {'double': '0.0', VECTOR: 'zeroinitializer'}
+    for array, (address, size) in enumerate(data):
+        kind, pointer, step = ('double', double, 1) if size < WIDTH else (VECTOR, vector, WIDTH)
+        # if vectors do not fill the array, the last one overlaps the one before
+        for start in [*range(0, size - step, step), size - step] if size else []:
+            at, zero = f'%{name}{array}.{start}', '0.0' if step == 1 else 'zeroinitializer'
+            lines += [f'  {at} = add i64 {address}, {8 * start}',
+                      f'  {at}p = inttoptr i64 {at} to {pointer}',
+                      f'  {at}x = load {kind}, {pointer} {at}p, align 8',
+                      f'  {at}z = fmul contract {kind} {at}x, {zero}',
+                      f'  {at}s = fadd contract {kind} {at}z, {sums[kind]}']
+            sums[kind] = f'{at}s'
+    return [*lines,
+            f'  %{name}v = fcmp uno {VECTOR} {sums[VECTOR]}, zeroinitializer',
+            f'  %{name}bits = bitcast <{WIDTH} x i1> %{name}v to i{WIDTH}',
+            f'  %{name}lanes = icmp ne i{WIDTH} %{name}bits, 0',
+            f'  %{name}d = fcmp uno double {sums["double"]}, 0.0',
+            f'  %{name}any = or i1 %{name}lanes, %{name}d',
+            f'  br i1 %{name}any, label %{bad}, label %{good}']

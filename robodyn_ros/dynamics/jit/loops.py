@@ -34,7 +34,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.jit.codegen import function_ir, module_ir, vector_function
 from robodyn_ros.dynamics.jit.codegen_body import vector_pointer_type
-from robodyn_ros.dynamics.jit.finite import finite_ir
+from robodyn_ros.dynamics.jit.instructions import finite_ir
 from robodyn_ros.dynamics.jit.machine import Ir
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import constant, VECTOR, WIDTH

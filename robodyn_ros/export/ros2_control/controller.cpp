@@ -247,7 +247,7 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
       if (std::fabs(qd[j]) > AT_REST) {
         RCLCPP_WARN(
           get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g %s: its last torque "
-          "only compensates gravity; end the motion before", joints_[j].c_str(), qd[j],
+          "only compensates gravity where it was; end the motion before", joints_[j].c_str(), qd[j],
           SPEED_UNITS[j]);
         break;
       }

@@ -45,7 +45,7 @@ void CycleLoop::activate()
   *memory_ = @NAME@_initial_memory;
   program_ = @NAME@_initial_program;
   program_.acceptance.simulated = simulated_ ? 1.0 : 0.0;
-  begun_ = owned_ = follows_ = false;
+  begun_ = guided_ = owned_ = follows_ = false;
   taken_ = released_ = 0;
   block_.store(@PREFIX@WORD_SESSION, ++session_);
 }
@@ -77,6 +77,9 @@ bool CycleLoop::update(int64_t stamp)
     // the state cannot be used: the torque for the one that the model predicts
     run(@PREFIX@KIND_DUE, program, path, rows);
   }
+  const double mode = memory_->motion.mode;
+  guided_ = mode == @PREFIX@HOLD || mode == @PREFIX@TRACK || mode == @PREFIX@STOP ||
+    mode == @PREFIX@REACH;
   ++sent_;
   block_.store(@PREFIX@WORD_ACTIVE, 1);
   record(stamp);
@@ -105,17 +108,18 @@ bool CycleLoop::end()
 
 DriveCommand CycleLoop::drive(const double * kp, const double * kd) const
 {
-  const auto & motion = memory_->motion;
-  const bool guided = begun_ && (motion.mode == @PREFIX@HOLD || motion.mode == @PREFIX@TRACK ||
-    motion.mode == @PREFIX@STOP || motion.mode == @PREFIX@REACH);
+  const auto & reference = memory_->motion.reference;
   DriveCommand command;
   for (int j = 0; j < JOINTS; ++j) {
-    command.q[j] = motion.reference.q[j];
-    command.qd[j] = motion.reference.qd[j];
-    command.kp[j] = guided ? kp[j] : 0.0;
-    command.kd[j] = guided ? kd[j] : 0.0;
-    command.effort[j] = torque_[j] - command.kp[j] * (command.q[j] - memory_->q[j]) -
-      command.kd[j] * (command.qd[j] - memory_->qd[j]);
+    command.kp[j] = guided_ ? kp[j] : 0.0;
+    command.kd[j] = guided_ ? kd[j] : 0.0;
+    command.q[j] = begun_ ? reference.q[j] : memory_->q[j];
+    command.qd[j] = begun_ ? reference.qd[j] : 0.0;
+    command.effort[j] = torque_[j];
+    if (begun_) {
+      command.effort[j] -= command.kp[j] * (command.q[j] - memory_->q[j]) +
+        command.kd[j] * (command.qd[j] - memory_->qd[j]);
+    }
   }
   return command;
 }

@@ -54,7 +54,8 @@ public:
 
   /// Return the command for drives with these gains, whose torque is torque() at the present state.
   ///
-  /// In modes without a reference, and after end(), the gains are 0.
+  /// In modes without a reference the gains are 0. After end() the drives hold where the arm is, and
+  /// their damping, which torque() does not contain then, stops it.
   DriveCommand drive(const double * kp, const double * kd) const;
 
   const double * torque() const {return torque_;}
@@ -79,7 +80,7 @@ private:
   double path_[@PREFIX@SEGMENT] = {};
   double torque_[JOINTS] = {};
   int64_t session_ = 0, count_ = 0, sent_ = 0, taken_ = 0, released_ = 0;
-  bool begun_ = false, owned_ = false, follows_ = false, chained_ = false;
+  bool begun_ = false, guided_ = false, owned_ = false, follows_ = false, chained_ = false;
 };
 
 }  // namespace @NAME@_controller

@@ -11,7 +11,7 @@ from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.controller.activation import Activation
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.configuration_publisher import ConfigurationPublisher
@@ -21,8 +21,8 @@ from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
-from robodyn_ros.nodes.controller.payload_estimate import PayloadEstimate
 from robodyn_ros.nodes.controller.report import ControllerReport
+from robodyn_ros.nodes.controller.scheduling import PeriodicTasks
 from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
 from robodyn_ros.nodes.controller.shutdown import Shutdown
 from robodyn_ros.nodes.controller.state_input import StateInput
@@ -31,7 +31,6 @@ from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.tasks import PeriodicTasks
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 # s between runs of the periodic tasks
@@ -143,14 +142,13 @@ class Components:
         self.trajectories = TrajectoryInterfaces(
             node, self.controller, self.states, values, clock.law_time, clock.wall)
         self.inputs = Inputs(node, self.controller, clock.law_time)
-        self._estimate = PayloadEstimate(node, self.controller)
 
     def destroy(self) -> None:
         """Close the topics."""
         self.controller.close()
         self.cycle.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
-                     self._estimate, self._configuration, self.report):
+                     self._configuration, self.report):
             part.destroy()
 
     def _periodic(self) -> PeriodicTasks:
@@ -159,8 +157,8 @@ class Components:
             self.report, self._output, self.guard, self.other_commanders)
         return PeriodicTasks([
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON),
-            (guard.update_subscribers, _SELDOM), (output.update_subscribers, _SELDOM),
-            (self._configuration.publish, _SELDOM), (self._estimate.publish, _SELDOM),
+            (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
+            (self._configuration.publish, _SELDOM),
             (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
 
 

@@ -15,8 +15,8 @@ from robodyn_ros.nodes.controller.rows import Rows
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import OTHER_JOINTS
-from robodyn_ros.nodes.native.choice import open_loop
 from robodyn_ros.nodes.native.loop import NativeLoop, Wires
+from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics

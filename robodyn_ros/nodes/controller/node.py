@@ -2,7 +2,7 @@
 The controller node: joint states in, joint torques out.
 
 Parameters, services and lifecycle transitions. `components` builds what a configured node
-consists of; `cycle` computes a torque for each state; `loop` schedules all work.
+consists of; `control_loop` computes a torque for each state; `scheduling` orders all work.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import stack_trace
 from robodyn_ros.nodes.controller.components import Components
-from robodyn_ros.nodes.controller.main_loop import work
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
+from robodyn_ros.nodes.controller.scheduling import work
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
@@ -128,6 +128,13 @@ class ControllerNode(LifecycleNode):
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
         if missing := components.controller.missing_rotors:
             self.get_logger().warning(missing)
+        added = components.controller.design.gains.feedback_inertia
+        if added.any():
+            listed = ', '.join(f"'{name}' {each:.2g}" for name, each in zip(
+                model.joint_names, added) if each)
+            self.get_logger().info(
+                f'feedback of computed_torque with the inertia of likely rotors: {listed} kg m^2 '
+                'or kg, as far as rate and delay allow; see feedback_inertia')
 
     def _activate(self) -> None:
         assert self.components is not None

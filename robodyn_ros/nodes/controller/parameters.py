@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robodyn_ros.control import Bounds, Settings
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes.command_settings import CommandSettings
+from robodyn_ros.nodes.commands import CommandSettings
 from robodyn_ros.nodes.description import RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety import check_not_raised

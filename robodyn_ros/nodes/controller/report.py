@@ -80,8 +80,8 @@ class ControllerReport:
         trajectory, _ = controller.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
             self._unmet = trajectory
-            log.warning(f'{unmet}; raise ki or the gains, set disturbance_observer, or widen '
-                        'constraints.<joint>.goal; constraints.goal_time > 0 ends the motion')
+            log.warning(f'{unmet}; {self._remedy()}widen constraints.<joint>.goal; '
+                        'constraints.goal_time > 0 ends the motion')
         self._log_reduced_gains()
         self._log_unstable_gains()
         self._log_recovery()
@@ -90,6 +90,13 @@ class ControllerReport:
             self._collisions = observation.collisions
             if not controller.fault:
                 log.warning(f'collision: {observation.last_collision}')
+
+    def _remedy(self) -> str:
+        settings = self._controller.settings
+        if not settings.disturbance_observer:
+            return 'raise ki or the gains, set disturbance_observer, or '
+        return ('raise disturbance_limit if the term integral is at it, the gains, or '
+                'feedback_inertia, set armature and friction, or ')
 
     def _log_reduced_gains(self) -> None:
         """Log once per law the joints whose gains are reduced."""
@@ -195,6 +202,8 @@ class ControllerReport:
             **self._cycle.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part * controller.frequency_part:.0f}',
             'feedback reduced at most': _percentages(controller.gains_not_borne),
+            'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
+                                          controller.feedback_inertia.items()),
             'velocities estimated': ', '.join(controller.estimated_velocities),
             'velocity outliers': str(controller.velocity_outliers),
             'saturated joints': ', '.join(controller.saturated_joints()),

@@ -44,7 +44,7 @@ class Rows:
 
     def __init__(self, exchange: Exchange, controller: ArmController, output: TorqueOutput,
                  clock: ControllerClock, log: RcutilsLogger):
-        self._exchange, self._controller, self._output = exchange, controller, output
+        self._exchange, self._controller, self._telemetry = exchange, controller, output.telemetry
         self._clock, self._log = clock, log
         self._pause, self._resumes = (controller.host.place(f'acceptance.{name}')
                                       for name in ('pause', 'resumes'))
@@ -53,7 +53,8 @@ class Rows:
     @property
     def pause(self) -> float:
         """Time until the rows are to be read again, in s."""
-        urgent = self._output.has_subscribers or self._controller.mode is Mode.LINEAR_FEEDBACK
+        urgent = (self._telemetry.has_subscribers
+                  or self._controller.mode is Mode.LINEAR_FEEDBACK)
         return _SOON if urgent else _SELDOM
 
     def read_all(self) -> bool:
@@ -70,10 +71,10 @@ class Rows:
         if row.kind == REQUESTS:
             return False
         answers = row.kind == FROM_STATE
-        if sent and self._output.has_subscribers:
+        if sent and self._telemetry.has_subscribers:
             self._exchange.load_row(row)
-            self._output.publish_telemetry(self._controller.sent,
-                                           row.stamp if answers else self._stamp_of(row))
+            self._telemetry.publish(row.stamp if answers else self._stamp_of(row),
+                                    self._controller.sent)
         self.coasting = row.kind == SILENT
         if not answers:
             return False

@@ -1,30 +1,45 @@
-"""Telemetry of the controller: reference, torque terms, estimates of external forces."""
+"""Telemetry of the controller: a table of topics, each published while it has subscribers."""
 
 from __future__ import annotations
 
-from geometry_msgs.msg import WrenchStamped
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
+import numpy as np
 from rclpy.node import Node, PublisherEventCallbacks
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, Term
+from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
-from robodyn_ros.nodes.controller.tool_telemetry import ToolTelemetry
 from robodyn_ros.nodes.conversions import set_stamp
+from robodyn_ros.nodes.load_messages import payload_message
 
-_DEPTH = 1000  # a recorder may poll only a few times a second
+_DEPTH = 1000  # of topics for a recorder, which may poll only a few times a second
+
+
+class _Topic(NamedTuple):
+    """Topic: name, type, depth of the queue, and function of (stamp, torque) to a message."""
+
+    name: str
+    kind: type
+    depth: int
+    message: Callable[[int, np.ndarray], Any]
 
 
 class Telemetry:
     """
-    Publishers of reference, torque terms and external forces, active while subscribed to.
+    Publishers of reference, torque terms, external forces, poses and payload estimate.
 
     Parameters
     ----------
     node : Node
         The controller node.
-    joint_names : sequence of str
-        The model's joints.
+    controller : ArmController
+        Controller of the arm.
     joint_commands : bool
         Whether named efforts are published as well.
 
@@ -35,48 +50,57 @@ class Telemetry:
 
     """
 
-    def __init__(self, node: Node, joint_names, joint_commands: bool):
-        def publisher(kind, topic, depth=1):
-            # without event callbacks, which would slow down every wait of the executor
-            return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
-                PublisherEventCallbacks(use_default_callbacks=False)))
+    def __init__(self, node: Node, controller: ArmController, joint_commands: bool):
+        self._node, self._controller = node, controller
+        self._state = JointStateWriter(controller.model.joint_names)
+        self._effort = JointStateWriter(controller.model.joint_names, only='effort')
+        self._every_cycle, self._periodic = self._open(self._cycle_topics()), self._open((
+            _Topic('~/payload_estimate', InertiaStamped, 1, self._payload),))
+        self._subscribed: list[tuple[Publisher, _Topic]] = []
+        self.commands = _publisher(node, 'joint_commands', JointState) if joint_commands else None
 
-        self._node, self._tool = node, ToolTelemetry(node)
-        self._reference = publisher(JointState, '~/reference', _DEPTH)
-        self._terms = [publisher(JointState, f'~/torque_terms/{term.name.lower()}', _DEPTH)
-                       for term in Term]
-        self._external = publisher(JointState, '~/external_torque', _DEPTH)
-        self._wrench = publisher(WrenchStamped, '~/estimated_wrench', _DEPTH)
-        self._publishers = (self._reference, *self._terms, self._external, self._wrench)
-        self.commands = publisher(JointState, 'joint_commands') if joint_commands else None
-        self._writer = JointStateWriter(joint_names)
-        self._efforts = JointStateWriter(joint_names, only='effort')
-        self._subscribed: list = []
+    def _cycle_topics(self) -> tuple[_Topic, ...]:
+        controller = self._controller
+        return (
+            _Topic('~/reference', JointState, _DEPTH, self._reference),
+            *(_Topic(f'~/torque_terms/{term.name.lower()}', JointState, _DEPTH, self._term(term))
+              for term in Term),
+            _Topic('~/external_torque', JointState, _DEPTH,
+                   lambda stamp, _: self._efforts(stamp, controller.observation.torque)),
+            _Topic('~/estimated_wrench', WrenchStamped, 1, self._wrench),
+            _Topic('~/tool_pose', PoseStamped, 10, lambda stamp, _: pose_message(
+                stamp, controller.model.base_link, controller.tool_poses()[0])),
+            _Topic('~/tool_pose_reference', PoseStamped, 10, lambda stamp, _: pose_message(
+                stamp, controller.model.base_link, controller.tool_poses()[1])))
+
+    def _open(self, topics: Iterable[_Topic]) -> list[tuple[Publisher, _Topic]]:
+        return [(_publisher(self._node, topic.name, topic.kind, topic.depth), topic)
+                for topic in topics]
 
     @property
     def has_subscribers(self) -> bool:
         """Whether a topic published every cycle has subscribers."""
-        return bool(self._subscribed) or self._tool.has_subscribers
+        return bool(self._subscribed)
 
     def destroy(self) -> None:
         """Close the topics."""
-        self._tool.destroy()
-        for publisher in (*self._publishers, self.commands):
+        for publisher, _ in (*self._every_cycle, *self._periodic, (self.commands, None)):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
 
-    def update_subscribers(self) -> None:
-        """Check which topics have subscribers; to be called periodically."""
-        self._tool.update_subscribers()
-        self._subscribed = [publisher for publisher in self._publishers
-                            if publisher.get_subscription_count()]
+    def update(self) -> None:
+        """Check for subscribers, publish the slow topics; to be called periodically."""
+        self._subscribed = _with_subscribers(self._every_cycle)
+        for publisher, topic in _with_subscribers(self._periodic):
+            publisher.publish(topic.message(self._node.get_clock().now().nanoseconds,
+                                            self._controller.sent))
 
-    def command(self, stamp: int, controller: ArmController, torque) -> None:
+    def command(self, stamp: int, torque: np.ndarray) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""
         if self.commands is not None:
-            self.commands.publish(self._filled(stamp, controller.reference, torque))
+            self.commands.publish(self._reference(stamp, torque))
 
-    def publish(self, stamp: int, controller: ArmController, torque) -> None:
+    def publish(self, stamp: int, torque: np.ndarray) -> None:
         """
         Publish one cycle.
 
@@ -84,41 +108,63 @@ class Telemetry:
         ----------
         stamp : int
             Stamp of the answered state, in ns, which aligns recordings.
-        controller : ArmController
-            Controller with reference, terms and observation.
-        torque : (nv,)
+        torque : (nv,) array
             Torque that was sent, in N m or N.
 
         """
-        self._tool.publish(stamp, controller)
-        for publisher in self._subscribed:
-            if publisher is self._reference:
-                publisher.publish(self._filled(stamp, controller.reference, torque))
-            elif publisher is self._wrench:
-                publisher.publish(_wrench_message(stamp, controller))
-            else:
-                self._efforts.effort[:] = self._effort(publisher, controller)
-                publisher.publish(self._efforts.write(stamp))
+        for publisher, topic in self._subscribed:
+            publisher.publish(topic.message(stamp, torque))
 
-    def _effort(self, publisher, controller: ArmController):
-        if publisher is self._external:
-            return controller.observation.torque
-        return controller.terms[self._terms.index(publisher)]
-
-    def _filled(self, stamp: int, reference, torque) -> bytes:
-        writer = self._writer
+    def _reference(self, stamp: int, torque: np.ndarray) -> bytes:
+        writer, reference = self._state, self._controller.reference
         writer.position[:], writer.velocity[:] = reference.q, reference.qd
         writer.effort[:] = torque
         return writer.write(stamp)
 
+    def _term(self, term: Term) -> Callable[[int, np.ndarray], bytes]:
+        return lambda stamp, _: self._efforts(stamp, self._controller.terms[term])
 
-def _wrench_message(stamp: int, controller: ArmController) -> WrenchStamped:
-    """Return the estimated wrench, in the axes of the base."""
-    message = WrenchStamped()
+    def _efforts(self, stamp: int, effort: np.ndarray) -> bytes:
+        self._effort.effort[:] = effort
+        return self._effort.write(stamp)
+
+    def _wrench(self, stamp: int, _torque: np.ndarray) -> WrenchStamped:
+        """Return the estimated wrench, in the axes of the base."""
+        message = WrenchStamped()
+        set_stamp(message.header.stamp, stamp)
+        message.header.frame_id = self._controller.model.base_link
+        force, torque = message.wrench.force, message.wrench.torque
+        (force.x, force.y, force.z,
+         torque.x, torque.y, torque.z) = self._controller.observation.wrench().tolist()
+        return message
+
+    def _payload(self, stamp: int, _torque: np.ndarray) -> InertiaStamped:
+        """
+        Return the payload of the link, known and learned.
+
+        Published on `~/payload` it becomes the known payload, and nothing else changes.
+        """
+        message = payload_message(self._controller.adaptation.payload)
+        set_stamp(message.header.stamp, stamp)
+        return message
+
+
+def _publisher(node: Node, name: str, kind: type, depth: int = 1) -> Publisher:
+    # without event callbacks, which would slow down every wait of the executor
+    return node.create_publisher(kind, name, qos.reliable(depth), event_callbacks=(
+        PublisherEventCallbacks(use_default_callbacks=False)))
+
+
+def _with_subscribers(topics: list[tuple[Publisher, _Topic]]) -> list[tuple[Publisher, _Topic]]:
+    return [each for each in topics if each[0].get_subscription_count()]
+
+
+def pose_message(stamp: int, frame: str, pose: np.ndarray) -> PoseStamped:
+    """Return a pose, (4, 4), as a message."""
+    message = PoseStamped()
     set_stamp(message.header.stamp, stamp)
-    message.header.frame_id = controller.model.base_link
-    numbers = controller.observation.wrench().tolist()
-    for vector, values in ((message.wrench.force, numbers[:3]),
-                           (message.wrench.torque, numbers[3:])):
-        vector.x, vector.y, vector.z = values
+    message.header.frame_id = frame
+    place, turn = message.pose.position, message.pose.orientation
+    place.x, place.y, place.z = pose[:3, 3].tolist()
+    turn.w, (turn.x, turn.y, turn.z) = quaternion(pose[:3, :3].tolist())
     return message

@@ -44,6 +44,8 @@ class TorqueOutput:
     ----------
     topic : str
         Full name of the topic.
+    telemetry : Telemetry
+        Topics of the telemetry.
 
     Raises
     ------
@@ -59,7 +61,7 @@ class TorqueOutput:
         self._publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
         self._publisher = _publisher(node, topic)
         self.topic: str = self._publisher.topic_name
-        self._telemetry = Telemetry(node, controller.model.joint_names, named)
+        self.telemetry = Telemetry(node, controller, named)
 
     @property
     def publisher(self) -> Publisher:
@@ -76,36 +78,22 @@ class TorqueOutput:
         """Return the model index of the joint of each of these numbers."""
         return self._writer.order
 
-    @property
-    def has_subscribers(self) -> bool:
-        """Whether a topic of the telemetry has subscribers."""
-        return self._telemetry.has_subscribers
-
-    def publish_telemetry(self, torque: np.ndarray, stamp: int) -> None:
-        """Publish the telemetry of a torque that the native loop has sent."""
-        self._telemetry.publish(stamp, self._controller, torque)
-
     def destroy(self) -> None:
         """Close the topics."""
-        self._telemetry.destroy()
+        self.telemetry.destroy()
         self._node.destroy_publisher(self._publisher)
-
-    def update_subscribers(self) -> None:
-        """Check which topics have subscribers; to be called periodically."""
-        self._telemetry.update_subscribers()
 
     def send(self, torque: np.ndarray, stamp: int) -> None:
         """Publish a torque and its telemetry; `stamp` is that of the answered state, in ns."""
         self.command(torque, stamp)
-        self._telemetry.publish(stamp, self._controller, torque)
+        self.telemetry.publish(stamp, torque)
 
     def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
         if self._publishes:
             self._publisher.publish(self._writer.write(torque))
-        if self._telemetry.commands:
-            self._telemetry.command(self._clock.ros_stamp() if stamp is None else stamp,
-                                    self._controller, torque)
+        if self.telemetry.commands:
+            self.telemetry.command(self._clock.ros_stamp() if stamp is None else stamp, torque)
 
     def wait_until_acknowledged(self) -> None:
         """Wait until the subscribers have acknowledged the last torque, for a limited time."""

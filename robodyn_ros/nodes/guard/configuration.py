@@ -17,8 +17,8 @@ import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError, printable, shown
 from robodyn_ros.model import Payload, RobotModel
-from robodyn_ros.nodes.command_settings import CommandSettings
-from robodyn_ros.safety.torque_limits import TorqueLimits
+from robodyn_ros.nodes.commands import CommandSettings
+from robodyn_ros.safety.limits import TorqueLimits
 
 TOPIC = 'guard_contract'
 _TOLERANCE = 1e-9     # relative difference of equal limits

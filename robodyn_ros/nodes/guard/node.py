@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
-from robodyn_ros.nodes.compilation import compilation_logged
+from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve_once
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck
@@ -78,7 +78,8 @@ class GuardNode(Node):
         self._period = values.timeout / _CHECKS
         self._published = 0.0
         self.create_service(Trigger, '~/reset', self._reset)
-        self._report = GuardReport(self, model.name, values.controller)
+        self._report = GuardReport(self, self.guard, self.states, self.torque, model.name,
+                                   values.controller)
         configure_realtime(self, values.realtime)
         self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
                                f'{values.timeout:g} s of silence')

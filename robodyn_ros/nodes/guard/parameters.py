@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from robodyn_ros.nodes.command_settings import CommandSettings
+from robodyn_ros.nodes.commands import CommandSettings
 from robodyn_ros.nodes.description import RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
-from robodyn_ros.safety.torque_limits import TorqueLimits
+from robodyn_ros.safety.limits import TorqueLimits
 from robodyn_ros.settings import group, parameter, parameters, settings, Texts
 
 

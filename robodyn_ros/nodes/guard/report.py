@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
 
+from robodyn_ros.nodes.guard.topics import StateSubscriber
+from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.statistics import diagnostic_array
-from robodyn_ros.safety import Freshness, GuardState
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.guard.node import GuardNode
+from robodyn_ros.safety import Freshness, Guard, GuardState
 
 _REPORT = 1.0  # s
 _LEVELS = {GuardState.WATCHING: DiagnosticStatus.WARN, GuardState.ARMED: DiagnosticStatus.OK}
@@ -22,25 +20,33 @@ class GuardReport:
 
     Parameters
     ----------
-    node : GuardNode
+    node : Node
         The guard node.
+    guard : Guard
+        State machine of the guard.
+    states : StateSubscriber
+        Joint states.
+    torque : GuardTorque
+        Torques with the loads of the arm.
     robot, controller : str
         Names of the robot and of the controller node.
 
     """
 
-    def __init__(self, node: GuardNode, robot: str, controller: str):
+    def __init__(self, node: Node, guard: Guard, states: StateSubscriber, torque: GuardTorque,
+                 robot: str, controller: str):
         self._node, self._robot, self._controller = node, robot, controller
+        self._guard, self._states, self._torque = guard, states, torque
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._timer = node.create_timer(_REPORT, self._report)
 
     def _report(self) -> None:
-        node, guard, states = self._node, self._node.guard, self._node.states.verdict()
+        node, guard, states = self._node, self._guard, self._states.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
         if level == DiagnosticStatus.OK and (states.level is not Freshness.FRESH
                                              or guard.refusal):
             level = DiagnosticStatus.WARN
-        loads = node.torque.loads
+        loads = self._torque.loads
         self._publisher.publish(diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: guard',
             self._robot, level, f'{guard.state.value}: {guard.reason}', {

@@ -20,7 +20,7 @@ from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import (
     Anchor, brake_at_limits, check_not_raised, checked_bounds, TorqueLimiter)
-from robodyn_ros.safety.torque_limits import effort_and_rate, TorqueLimits
+from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
 
 _BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
 _REACH = 0.1     # s, shortest time in which a joint may reach its limit

@@ -3,7 +3,7 @@ Machine code of the simulator's native loop, as LLVM IR.
 
 An iteration waits for the deadline of a step, takes all waiting commands, steps the plant, and
 publishes its state, with the same numbers as `SimulatorNode` in Python. Before a step that needs
-Python the loop ends. Words of the block are named as in `plant_block`.
+Python the loop ends. Words of the block are named as in `WORDS`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,36 @@ from llvmlite import ir
 
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import writer
-from robodyn_ros.nodes.native.plant_block import (
-    DELAYS, DIVERGED, EVENT, INPUT, INPUTS, PLACES, STOPPED, UNKNOWN_MESSAGE)
+from robodyn_ros.nodes.native.block import places_of
 from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MONOTONIC, REALTIME, SECOND, Writer)
 
+FUNCTIONS = ('take', 'publish', 'trigger', 'forget_error', 'clock_gettime', 'clock_nanosleep',
+             'plant_step', 'gravity')
+INPUTS = ('arrays', 'named', 'wrenches')  # in the order in which they are read
+INPUT = ('subscription', 'layouts', 'count')
+WORDS = (
+    # set by Python before the loop starts
+    *FUNCTIONS, 'wake', 'message', 'depth',
+    *(f'{each}_{word}' for each in INPUTS for word in INPUT),
+    'states', 'truth', 'clock', 'state_message', 'clock_message', 'position', 'velocity', 'effort',
+    'published', 'coordinate', 'multiplier', 'offset', 'independent',
+    'runtime', 'state', 'torque', 'external', 'constants', 'joints', 'applied', 'state_rest',
+    'period', 'tolerance', 'simulated', 'decimation', 'fault', '~step', '~timeout', '~until',
+    # set by Python at any time
+    'stop', 'truth_subscribed', 'clock_subscribed',
+    # set by Python before the loop starts, then by machine code
+    'deadline', 'late', 'half_late', 'lost', 'steps', 'total_steps', 'commanded_step', 'received',
+    'brakes', 'released', 'silences', '~commanded', '~silent', 'errors',
+    # set by machine code
+    'reason', 'source', 'delays', 'delay_count',
+    # scratch of the machine code
+    'seconds', 'nanoseconds')
+PLACES = places_of(WORDS)
+DELAYS = 4096  # delays kept: of the last steps, in s
+
+# reasons why a loop ended
+STOPPED, UNKNOWN_MESSAGE, EVENT, DIVERGED = range(4)
 _ABSOLUTE = 1             # TIMER_ABSTIME
 _LONGEST_SLEEP = 5_000_000  # ns between two checks of the word `stop`
 _BEHIND = 50_000_000      # ns, largest delay that is made up for, as in `pacing`

@@ -16,7 +16,7 @@ from robodyn_ros.nodes.cdr import JointStateWriter, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import plant_code, rcl
 from robodyn_ros.nodes.native.block import Block
 from robodyn_ros.nodes.native.layouts import CommandLayouts
-from robodyn_ros.nodes.native.plant_block import DELAYS, INPUTS, PLACES, UNKNOWN_MESSAGE
+from robodyn_ros.nodes.native.plant_code import DELAYS, INPUTS, PLACES, UNKNOWN_MESSAGE
 from robodyn_ros.nodes.native.probe import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 from robodyn_ros.simulation import Plant
@@ -77,7 +77,7 @@ class PlantLoop:
     Attributes
     ----------
     block : Block
-        Block of the loop, see `plant_block`.
+        Block of the loop, see `plant_code`.
     layouts : dict of str to CommandLayouts
         Registered layouts of each of the inputs.
 

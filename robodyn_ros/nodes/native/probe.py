@@ -1,5 +1,5 @@
 """
-Test of the assumptions of native loops about rcl.
+Choice between native loop and Python, and test of the assumptions about rcl.
 
 The installed library may be of another version than the structures in `rcl`. Therefore structures
 are filled between canaries, the topic names of handles are compared, the torque message is
@@ -8,14 +8,17 @@ deserialized by ROS, and a message is published and taken by address.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import ctypes
 import time
+from typing import TypeVar
 
 import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray, Header
 
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.native import rcl
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -23,6 +26,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 _CANARY, _SPACE = 0x5A, 64   # value and number of bytes around structures
 _ROUND_TRIP = 1.0            # s, longest for a message
 _TOPIC = '~/loop_probe'
+_Loop = TypeVar('_Loop')
 
 
 def probe(node: Node, made: rcl.Rcl, handles: dict,
@@ -106,3 +110,36 @@ def _check_round_trip(node: Node, made: rcl.Rcl) -> None:
         made.close(taken)
         subscription.destroy()
         node.destroy_publisher(publisher)
+
+
+def open_loop(choice: str, problem: str, make: Callable[[], _Loop]) -> tuple[_Loop | None, str]:
+    """
+    Return the native loop, or None, and the reason why there is none.
+
+    Parameters
+    ----------
+    choice : {'auto', 'native', 'python'}
+        Parameter `loop`.
+    problem : str
+        Known reason why the loop cannot be native; empty if there is none.
+    make : callable
+        Returns the native loop.
+
+    Raises
+    ------
+    ParameterError
+        `choice` is 'native', and the native loop cannot run.
+
+    """
+    if choice == 'python':
+        return None, 'the parameter loop is python'
+    native = None
+    if not problem:
+        try:
+            native = make()
+        except Exception as error:  # of another middleware, or another version of rcl or LLVM
+            problem = f'{type(error).__name__}: {error}'
+    if problem and choice == 'native':
+        raise ParameterError(f'loop: native is not possible: {problem}; set loop to auto',
+                             parameter='loop', value='native')
+    return native, problem

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
-from robodyn_ros.nodes.native.choice import open_loop
+from rclpy.node import Node
+
+from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
 from robodyn_ros.nodes.native.rcl import NativeLoopError
+from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.realtime import configure_thread, reset_priority
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.simulator.node import SimulatorNode
+from robodyn_ros.nodes.simulator.inputs import Inputs, QUEUE
+from robodyn_ros.nodes.simulator.pacing import Pacer
+from robodyn_ros.nodes.simulator.parameters import decimation
+from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
+from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
 _UNREADABLE = 1.0  # s for which Python steps after a message that machine code cannot read
 
@@ -26,10 +30,20 @@ class NativeSimulation:
 
     Parameters
     ----------
-    node : SimulatorNode
-        The simulator.
-    wires : PlantWires
-        Its subscriptions and publishers.
+    node : Node
+        The simulator node.
+    arm : SimulatedArm
+        The simulated arm.
+    commands : CommandReader
+        Reader of the commands.
+    inputs : Inputs
+        Topics of commands and wrenches.
+    states : StatePublisher
+        Publishers of the state of the arm.
+    pacer : Pacer
+        Deadlines of steps.
+    table : Parameters
+        Parameters of the node.
 
     Raises
     ------
@@ -38,10 +52,18 @@ class NativeSimulation:
 
     """
 
-    def __init__(self, node: SimulatorNode, wires: PlantWires):
-        self._node = node
-        self._loop = PlantLoop(wires, node.plant.model.joint_names, node.commands.command_joints)
-        self._problem = self._loop.set_plant(node.plant, node.commands.torque)
+    def __init__(self, node: Node, arm: SimulatedArm, commands: CommandReader, inputs: Inputs,
+                 states: StatePublisher, pacer: Pacer, table: Parameters):
+        self._log, self._arm, self._commands, self._inputs = (
+            node.get_logger(), arm, commands, inputs)
+        self._states, self._pacer, self._table = states, pacer, table
+        wires = PlantWires(
+            node, inputs.arrays.subscription, inputs.named.subscription,
+            inputs.wrenches.subscription, QUEUE, states.states, states.truth, states.clock,
+            node.create_guard_condition(lambda: None), states.names, states.coordinate,
+            states.multiplier, states.offset, states.independent)
+        self._loop = PlantLoop(wires, arm.plant.model.joint_names, commands.command_joints)
+        self._problem = self._loop.set_plant(arm.plant, commands.torque)
         self._released = self._silences = self._errors = 0
         self._unreadable = -_UNREADABLE
 
@@ -53,10 +75,10 @@ class NativeSimulation:
     @property
     def reason(self) -> str:
         """Return why Python makes the steps at present; empty if the loop can run."""
-        node = self._node
-        return ('sensors are not ideal' if not node.measurement.sensors.ideal else
-                'faults are active' if not node.measurement.nominal else
-                'a wrench is applied' if not node.pushes.idle else
+        arm = self._arm
+        return ('sensors are not ideal' if not arm.measurement.sensors.ideal else
+                'faults are active' if not arm.measurement.nominal else
+                'a wrench is applied' if not arm.pushes.idle else
                 'messages arrive that machine code cannot read'
                 if time.monotonic() - self._unreadable < _UNREADABLE else self._problem)
 
@@ -68,10 +90,10 @@ class NativeSimulation:
                 return True
             self.stop()
             return False
-        node = self._node
-        if self.reason or node.plant.time >= node.measurement.quiet_until:
+        plant = self._arm.plant
+        if self.reason or plant.time >= self._arm.measurement.quiet_until:
             return False
-        self._problem = self._loop.set_plant(node.plant, node.commands.torque)
+        self._problem = self._loop.set_plant(plant, self._commands.torque)
         if not self._problem:
             try:
                 self._start()
@@ -80,18 +102,17 @@ class NativeSimulation:
         return self.running
 
     def _start(self) -> None:
-        node, block = self._node, self._loop.block
-        plant, pacer, values = node.plant, node.pacer, node.values
+        arm, block, values = self._arm, self._loop.block, self._table.values
         for name in ('period', 'tolerance', 'deadline', 'late', 'half_late', 'lost'):
-            block[name] = getattr(pacer, name)
-        for name in ('total_steps', 'commanded_step', 'decimation'):
-            block[name] = getattr(node, name)
-        block['steps'], block['brakes'], block['fault'] = plant.steps, plant.brakes, bool(
-            plant.fault)
-        block['received'], block['simulated'] = node.commands.received, node.simulated_time
+            block[name] = getattr(self._pacer, name)
+        block['total_steps'], block['commanded_step'] = arm.total_steps, arm.commanded_step
+        block['steps'], block['brakes'] = arm.plant.steps, arm.plant.brakes
+        block['fault'], block['decimation'] = bool(arm.plant.fault), decimation(values)
+        block['received'] = self._commands.received
+        block['simulated'] = self._states.clock is not None
         block.set_number('timeout', values.command_timeout)
-        block.set_number('until', node.measurement.quiet_until)
-        block.set_number('commanded', node.commanded)
+        block.set_number('until', arm.measurement.quiet_until)
+        block.set_number('commanded', arm.commanded)
         self._set_subscribed()
         self._loop.start()
         configure_thread(self._loop.thread, values.realtime)
@@ -99,34 +120,34 @@ class NativeSimulation:
 
     def _set_subscribed(self) -> None:
         """Set which topics of the loop have subscribers."""
-        states, block = self._node.states, self._loop.block
+        states, block = self._states, self._loop.block
         block['truth_subscribed'] = states.truth_subscribed
         block['clock_subscribed'] = states.clock_subscribed
 
     def update(self) -> None:
-        """Copy the state of the loop to the node; log events."""
-        node, block = self._node, self._loop.block
+        """Copy the state of the loop to the other parts of the node; log events."""
+        arm, pacer, block = self._arm, self._pacer, self._loop.block
         for name in ('deadline', 'late', 'half_late', 'lost'):
-            setattr(node.pacer, name, block[name])
-        node.pacer.delay.extend(self._loop.delays())
-        node.total_steps, node.commanded_step = block['total_steps'], block['commanded_step']
-        node.plant.steps, node.plant.brakes = block['steps'], bool(block['brakes'])
-        node.commands.received, node.commanded = block['received'], block.number('commanded')
+            setattr(pacer, name, block[name])
+        pacer.delay.extend(self._loop.delays())
+        arm.total_steps, arm.commanded_step = block['total_steps'], block['commanded_step']
+        arm.plant.steps, arm.plant.brakes = block['steps'], bool(block['brakes'])
+        self._commands.received, arm.commanded = block['received'], block.number('commanded')
         self._set_subscribed()
         self._log_changes()
 
     def _log_changes(self) -> None:
         """Log releases of the brakes, silences and errors."""
-        node, block = self._node, self._loop.block
+        arm, block = self._arm, self._loop.block
         released, silences, errors = (block[name] for name in ('released', 'silences', 'errors'))
         if silences != self._silences:
-            node.silences += silences - self._silences
-            node.log_silence(block.number('silent'))
+            arm.silences += silences - self._silences
+            arm.log_silence(block.number('silent'))
         if released != self._released:
-            node.log_release()
+            arm.log_release()
         if errors != self._errors:
-            node.get_logger().error('the middleware failed to take or to publish, '
-                                    f'{errors} times so far', throttle_duration_sec=1.0)
+            self._log.error(f'the middleware failed to take or to publish, {errors} times so far',
+                            throttle_duration_sec=1.0)
         self._released, self._silences, self._errors = released, silences, errors
 
     def stop(self) -> None:
@@ -134,7 +155,7 @@ class NativeSimulation:
         if not self.running:
             return
         self._loop.stop()
-        configure_thread(threading.get_native_id(), self._node.values.realtime)
+        configure_thread(threading.get_native_id(), self._table.values.realtime)
         self.update()
         unknown = self._loop.unknown_message()
         if unknown is not None:
@@ -144,16 +165,10 @@ class NativeSimulation:
         """Read a message in Python, and register its layout."""
         layouts = self._loop.layouts[source]
         register = {'arrays': layouts.register_array, 'named': layouts.register_named}.get(source)
-        if not (self._node.read(source, data) and register and register(data)):
+        if not (self._inputs.read(source, data) and register and register(data)):
             self._unreadable = time.monotonic()
 
     def close(self) -> None:
         """Stop the loop and release its resources."""
         self.stop()
         self._loop.close()
-
-
-def open_native(node: SimulatorNode, wires: PlantWires) -> tuple[NativeSimulation | None, str]:
-    """Return the native loop, None if it does not run, and the reason; see `open_loop`."""
-    return open_loop(node.values.loop, 'lockstep is set' if node.values.lockstep else '',
-                     lambda: NativeSimulation(node, wires))

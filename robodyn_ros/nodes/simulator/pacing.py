@@ -21,9 +21,13 @@ class Pacer:
     ----------
     period : float
         Time between steps, in s; 0: always due.
+    paused : bool
+        Whether to begin paused.
 
     Attributes
     ----------
+    paused : bool
+        Whether the simulation is paused.
     late : int
         Steps that began more than one period (at least 1 ms) after their deadline.
     half_late : int
@@ -38,7 +42,8 @@ class Pacer:
 
     """
 
-    def __init__(self, period: float):
+    def __init__(self, period: float, paused: bool = False):
+        self.paused = paused
         self.late = self.half_late = self.lost = 0
         self.delay = Window()
         self.change(period)

@@ -125,7 +125,7 @@ def plant_from(values: SimulatorSettings, model: RobotModel) -> Plant:
     Raises
     ------
     RobodynError
-        A joint or link does not exist, or a number makes no sense for it.
+        A joint or link does not exist, or a number is invalid for it.
 
     """
     model = arm_from(values.errors, model)

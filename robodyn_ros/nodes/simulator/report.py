@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.commanders import Commanders
+from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.description import Robot
+from robodyn_ros.nodes.simulator.lockstep import Lockstep
+from robodyn_ros.nodes.simulator.pacing import Pacer
+from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
 from robodyn_ros.nodes.statistics import diagnostic_array
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.simulator.node import SimulatorNode
 
 _DESCRIBE = 1.0  # s to discover another publisher of the description
 _QUIET = 0.5     # s without commands before a warning
@@ -26,15 +30,31 @@ class SimulatorReport:
 
     Parameters
     ----------
-    node : SimulatorNode
-        The simulator.
+    node : Node
+        The simulator node.
     robot : Robot
         Robot with its description.
+    arm : SimulatedArm
+        The simulated arm.
+    commands : CommandReader
+        Reader of the commands.
+    commanders : Commanders
+        Nodes that publish commands.
+    pacer : Pacer
+        Deadlines of steps.
+    lockstep : Lockstep or None
+        Lockstep with a controller, if set.
+    loop : callable
+        Returns the kind of loop.
 
     """
 
-    def __init__(self, node: SimulatorNode, robot: Robot):
-        self._node, self._robot = node, robot
+    def __init__(self, node: Node, robot: Robot, arm: SimulatedArm, commands: CommandReader,
+                 commanders: Commanders, pacer: Pacer, lockstep: Lockstep | None,
+                 loop: Callable[[], str]):
+        self._node, self._robot, self._arm, self._commands = node, robot, arm, commands
+        self._commanders, self._pacer = commanders, pacer
+        self._lockstep, self._loop = lockstep, loop
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
         self._description: Any = None  # publisher; False if another node publishes it
         self._steps = self._refusals = 0
@@ -43,86 +63,85 @@ class SimulatorReport:
     def start(self) -> None:
         """Start the period of the reports."""
         self._started = self._reported = self._logged = time.monotonic()
-        self._node.commanded = self._started
+        self._arm.commanded = self._started
 
     def update(self, now: float) -> None:
         """Report if a second has passed."""
         if now - self._reported < 1.0:
             return
-        node, commands = self._node, self._node.commands
+        node, commands, commanders = self._node, self._commands, self._commanders
         for line in commands.refusals.new_lines():
             node.get_logger().warning(line)
-        if node.commanders.update():
-            node.get_logger().warning(node.commanders.conflict)
+        if commanders.update():
+            node.get_logger().warning(commanders.conflict)
         self._log_waiting(now)
         level, message = self._verdict(now)
         self._publisher.publish(diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
-            node.plant.model.name, level, message, self._figures(now)))
+            self._arm.plant.model.name, level, message, self._figures(now)))
         if self._description is None and now - self._started >= _DESCRIBE:
             self._describe()
-        self._reported, self._steps = now, node.total_steps
+        self._reported, self._steps = now, self._arm.total_steps
 
     def _log_waiting(self, now: float) -> None:
-        """Log that time stands still for want of an answer."""
-        node = self._node
-        waiting = node.lockstep and not node.paused and now - node.lockstep.answered > _REPEAT
+        """Log that the simulation waits for an answer."""
+        lockstep = self._lockstep
+        waiting = lockstep and not self._pacer.paused and now - lockstep.answered > _REPEAT
         if waiting and now - self._logged > _REPEAT:
             self._logged = now
-            node.get_logger().info(
+            self._node.get_logger().info(
                 'lockstep: waiting for named efforts on joint_commands with the stamp of the last '
                 'state; the controller node sends them with lockstep: true')
 
     def _verdict(self, now: float) -> tuple[bytes, str]:
-        node = self._node
-        if node.plant.fault:
-            return DiagnosticStatus.ERROR, node.plant.fault
-        refused = sum(node.commands.refusals.counts.values())
+        arm, commanders = self._arm, self._commanders
+        if arm.plant.fault:
+            return DiagnosticStatus.ERROR, arm.plant.fault
+        refused = sum(self._commands.refusals.counts.values())
         new, self._refusals = refused - self._refusals, refused
-        if node.commanders.conflict:
-            return DiagnosticStatus.WARN, node.commanders.conflict
+        if commanders.conflict:
+            return DiagnosticStatus.WARN, commanders.conflict
         if new:
             return DiagnosticStatus.WARN, f'{new} messages dropped within a second'
-        if node.paused:
+        if self._pacer.paused:
             return DiagnosticStatus.OK, 'paused'
-        if node.measurement.stopped:
+        if arm.measurement.stopped:
             return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
-        if node.plant.brakes:
+        if arm.plant.brakes:
             return DiagnosticStatus.OK, 'held by brakes until the next command'
-        if not node.lockstep and now - node.commanded > _QUIET:
-            return DiagnosticStatus.WARN, (f'no command for {now - node.commanded:.1f} s: the '
-                                           'last torque stays')
+        if not self._lockstep and now - arm.commanded > _QUIET:
+            return DiagnosticStatus.WARN, (
+                f'no command for {now - arm.commanded:.1f} s: the last torque stays')
         return DiagnosticStatus.OK, 'running'
 
     def _figures(self, now: float) -> dict[str, str]:
-        node = self._node
-        commands, pacer, plant = node.commands, node.pacer, node.plant
-        simulated = (node.total_steps - self._steps) * plant.step_size
+        arm, commands, pacer, plant = self._arm, self._commands, self._pacer, self._arm.plant
+        simulated = (arm.total_steps - self._steps) * plant.step_size
         values = {
-            'steps': str(node.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
+            'steps': str(arm.total_steps), 'simulated time (s)': f'{plant.time:.3f}',
             'real time factor': f'{simulated / (now - self._reported):.3f}',
-            'loop': node.loop, 'late steps': str(pacer.late),
+            'loop': self._loop(), 'late steps': str(pacer.late),
             'steps late by half a period': str(pacer.half_late), 'lost steps': str(pacer.lost),
-            'brakes': str(plant.brakes).lower(), 'paused': str(node.paused).lower(),
+            'brakes': str(plant.brakes).lower(), 'paused': str(pacer.paused).lower(),
             'fault': plant.fault, 'commands': str(commands.received),
-            'commanders': ', '.join(node.commanders.names) or 'none',
-            'silences ended by brakes': str(node.silences),
-            'age of last command (s)': f'{now - node.commanded:.3f}' if commands.received
+            'commanders': ', '.join(self._commanders.names) or 'none',
+            'silences ended by brakes': str(arm.silences),
+            'age of last command (s)': f'{now - arm.commanded:.3f}' if commands.received
             else 'none yet'}
         for label, value in zip(('p50', 'p99', 'max'), pacer.delay.percentiles()):
             values[f'delay {label} (us)'] = f'{1e6 * value:.0f}'
         pacer.delay.clear()
         for reason, count in commands.refusals.counts.items():
             values[f'dropped: {reason}'] = str(count)
-        if node.lockstep:
-            values['answers to another state'] = str(node.lockstep.unmatched)
-        values.update(node.measurement.figures(plant.time))
+        if self._lockstep:
+            values['answers to another state'] = str(self._lockstep.unmatched)
+        values.update(arm.measurement.figures(plant.time))
         values['arm differs in'] = ', '.join(self._differences()) or 'nothing'
         return values
 
     def _differences(self) -> list[str]:
         """Return the differences between the simulated arm and the URDF."""
-        nominal, model = self._robot.model, self._node.plant.model
+        nominal, model = self._robot.model, self._arm.plant.model
         differences = [
             f'{name}: {mass / was:.3g} of its mass' for name, mass, was in
             zip(model.body_names, model.mass, nominal.mass) if mass != was and was > 0.0]

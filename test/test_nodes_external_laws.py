@@ -21,7 +21,7 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader  # noqa: E402
-from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
+from ros_process import NodeProcess, ROOT  # noqa: E402
 from std_msgs.msg import (  # noqa: E402
     Float64MultiArray, MultiArrayDimension, MultiArrayLayout)
 from std_srvs.srv import Trigger  # noqa: E402
@@ -95,12 +95,6 @@ def test_a_message_that_is_too_large_is_refused_unread():
 
 
 # --- over DDS -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope='module')
-def probe():
-    with Probe('external_law_probe') as made:
-        yield made
 
 
 @pytest.fixture(scope='module')

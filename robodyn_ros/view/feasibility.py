@@ -1,4 +1,4 @@
-"""Planning of checked motions from rest to rest."""
+"""Checked requests of the page: motions from rest to rest, payloads that the motors can hold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference
 from robodyn_ros.trajectory.checks import check_trajectory
@@ -67,3 +68,18 @@ def move_duration(model: RobotModel, distance: np.ndarray, speed: float) -> floa
 def default_poses(model: RobotModel) -> dict[str, np.ndarray]:
     """Return poses for every arm: all joints at 0, or at the nearest limit."""
     return {'zero': np.clip(np.zeros(model.nv), model.lower, model.upper)}
+
+
+def check_payload(dynamics: Dynamics, q: np.ndarray, link: str, mass: float) -> None:
+    """Raise `ArgumentError` if a motor cannot hold a mass (kg) at the origin of a link at `q`."""
+    model, unloaded = dynamics.model, dynamics.gravity(q)
+    torque = unloaded - dynamics.jacobian(q, link)[:3].T @ (mass * model.gravity)
+    # a joint that cannot hold the arm alone may have a payload that reduces its torque
+    over = np.abs(torque) > np.maximum(model.effort_limit, np.abs(unloaded))
+    if over.any():
+        j = int(np.argmax(over))
+        name, unit = model.joint_names[j], model.effort_units[j]
+        raise ArgumentError(
+            f"joint '{name}' would need {torque[j]:.4g} {unit} to hold {mass:g} kg here, its "
+            f'motor has {model.effort_limit[j]:g} {unit}: choose less, or another pose',
+            joint=name, value=float(torque[j]), limit=float(model.effort_limit[j]))

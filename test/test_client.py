@@ -94,9 +94,28 @@ def test_what_cannot_be_done_names_the_reason(arm):
         arm.stream(HOME, dt=0)
     with pytest.raises(ArgumentError, match='speed factor'):
         arm.speed(1.5)
+    for stamp in (np.nan, -1.0, 1e300):
+        with pytest.raises(ArgumentError, match='stamp is'):
+            arm.stream(HOME, stamp=stamp)
+    for name in ('speed', 'duration'):
+        for value in (0.0, -1.0, np.nan):
+            with pytest.raises(ArgumentError, match=f'{name} is'):
+                arm.move(HOME, **{name: value})
+    with pytest.raises(ArgumentError, match='q has 2 rows'):
+        arm.move([HOME, HOME])
     beyond = np.where(np.arange(MODEL.nv) == 1, MODEL.upper[1] + 0.1, HOME)
     with pytest.raises(TrajectoryError, match=f"{MODEL.joint_names[1]}'.*limit"):
         arm.move(beyond)
+
+
+def test_a_closed_client_says_so(controller):
+    with Arm(timeout=PATIENCE) as arm:
+        pass
+    for use in (lambda: arm.state, arm.hold, lambda: arm.stream(HOME), lambda: arm.move(HOME),
+                lambda: arm.speed(0.5)):
+        with pytest.raises(StateError, match='the client is closed'):
+            use()
+    arm.close()
 
 
 def test_without_an_arm_it_names_what_is_missing():

@@ -34,6 +34,7 @@ _PEAK = 15.0 / 8  # largest speed of a motion from rest to rest, relative to its
 _LEAST = 0.6      # s, shortest motion; a shorter one may count as a part of a stream
 _LATE = 2.0       # s after the end of a motion until the reference must rest at the goal
 _NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
+_LATEST = 2.0**31  # s, stamps are below it
 _MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
 
 
@@ -211,6 +212,9 @@ class Arm:
             raise ArgumentError(f'velocities have {len(speeds)} rows, the chunk has {len(rows)}')
         if not 0.0 < dt < math.inf:
             raise ArgumentError(f'dt is {dt!r}: it must be a time above 0, in s')
+        if stamp is not None and not 0.0 <= stamp < _LATEST:
+            raise ArgumentError(f'stamp is {stamp!r}: it must be a time in s, such as that of a '
+                                'state')
         self._require_alive()
         if fault := self._diagnostics.get('fault'):
             raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
@@ -241,7 +245,13 @@ class Arm:
             The controller is silent or has a fault, or something else ended the motion.
 
         """
-        goal = self._checked('q', q)[-1]
+        rows = self._checked('q', q)
+        if len(rows) > 1:
+            raise ArgumentError(f'q has {len(rows)} rows: give one position, or use `stream`')
+        for name, value in (('speed', speed), ('duration', duration)):
+            if value is not None and not 0.0 < value < math.inf:
+                raise ArgumentError(f'{name} is {value!r}: it must be a finite number above 0')
+        goal = rows[0]
         zero = np.zeros_like(goal)
         start = self.state
         if duration is None:
@@ -264,6 +274,7 @@ class Arm:
 
     def speed(self, factor: float) -> None:
         """Scale the speed along the path by a factor from 0 to 1, from now on."""
+        self._require_open()
         if not 0.0 <= factor <= 1.0:
             raise ArgumentError(f'the speed factor is {factor!r}: it must be from 0 to 1')
         if self._speed is None:
@@ -290,6 +301,7 @@ class Arm:
         self._call('reset_fault')
 
     def _call(self, name: str) -> None:
+        self._require_open()
         client = self._services[name]
         if client.wait_for_service(self._timeout):
             future = client.call_async(Trigger.Request())
@@ -341,7 +353,12 @@ class Arm:
         with self._news:
             return bool(self._news.wait_for(until, max(timeout, 0.0)) or until())
 
+    def _require_open(self) -> None:
+        if not self._context.ok():
+            raise StateError('the client is closed: use the arm inside of its `with` block')
+
     def _require_alive(self) -> None:
+        self._require_open()
         now = time.monotonic()
         for what in ('joint states', 'references'):
             age = now - self._heard[what]

@@ -59,6 +59,37 @@ def test_a_motion_that_was_ended_between_two_polls_has_begun():
     assert poll(0.0, 0.3, 0.0) and math.isfinite(sender._rested)
 
 
+def test_a_paused_motion_is_not_over(monkeypatch):
+    references, clock = JointStream.__new__(JointStream), [0.0]
+    references.messages = []
+    monkeypatch.setattr('robodyn_ros.cli.excite.send.time',
+                        SimpleNamespace(monotonic=lambda: clock[0]))
+    sender = Sender.__new__(Sender)
+    sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
+    sender.recorder = SimpleNamespace(references=references, recorded=[references],
+                                      diagnostics=[])
+    sender.restart()
+    sender._end = 10**9
+
+    def ends(second, velocity, speed):
+        """Return whether it is over two seconds after a reference of a time."""
+        sender.recorder.diagnostics.append(('controller', {
+            'mode': 'tracking', 'speed along the path': speed}))
+        for later in (0.0, 2.0):
+            clock[0] += later
+            message = JointState(name=['joint'], position=[0.0], velocity=[velocity], effort=[0.0])
+            message.header.stamp.sec = second
+            references.messages.append((0, serialize_message(message)))
+            over = sender._is_over()
+            sender._received = clock[0]
+        return over
+
+    assert not ends(0, 1.0, '100 %')
+    assert not ends(5, 0.0, '0 % (paused)')
+    assert not ends(6, 1.0, '100 %')
+    assert ends(7, 0.0, '100 %')
+
+
 def hold_in_motion(probe):
     """Return a thread that requests a hold as soon as the arm moves."""
     sent = probe.subscribe(JointState, f'{NODE}/reference', qos.newest())

@@ -19,6 +19,7 @@ from robodyn_ros.simulation.spread import draw
 from robodyn_ros.simulation.step import Constants
 from robodyn_ros.trajectory import Trajectory
 
+from closed_loop import LAW_ALONE
 from design import gains_with, settings_of
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
@@ -42,12 +43,12 @@ class Arms:
     def __init__(self):
         self.plant = Plant(MODEL, STEP)
         self.dynamics = self.plant.dynamics
-        self.gains = gains_with(self.dynamics, natural_frequency=40.0)
+        self.gains = gains_with(self.dynamics, natural_frequency=40.0, **LAW_ALONE)
         self.task_gains = make_task_gains(self.dynamics)
 
     def control(self, **settings):
         return ArmController(self.dynamics, settings_of(
-            **{'natural_frequency': 40.0, 'activation_time': 0.1,
+            **{**LAW_ALONE, 'natural_frequency': 40.0, 'activation_time': 0.1,
                'constraints__stopped_velocity_tolerance': 0.0, **settings}))
 
     def loop(self, **settings):

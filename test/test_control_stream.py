@@ -172,6 +172,83 @@ def test_targets_beyond_a_position_limit_end_there():
     assert [text for text in made.control.stream.notices if 'beyond its limit' in text]
 
 
+def test_after_a_fault_the_stream_is_not_followed_until_it_has_paused():
+    made = Streamed()
+    made.run(0.5, made.target)
+    control, stream = made.control, made.control.stream
+    control.fail('broken')
+    for _ in range(30):  # longer than the time-out
+        with pytest.raises(StateError, match='fault'):
+            made.send(made.target(0.5))
+        made.run(0.02)
+    control.reset_fault()
+    before = control.reference.q.copy()
+    made.run(0.5, made.target)
+    assert control.mode is Mode.HOLD and stream.blocked
+    np.testing.assert_array_equal(control.reference.q, before)
+    made.run(0.4)
+    made.run(0.2, lambda _: before)
+    assert stream.moves
+
+
+def test_messages_that_are_refused_neither_begin_nor_continue_a_stream():
+    made = Streamed()
+    stream = made.control.stream
+
+    def wrong(_):
+        with pytest.raises(TrajectoryError, match="no joint 'elbow'"):
+            stream.add(made.loop.now, ['elbow'], [TrajectoryPoint([0.0])])
+        return BENT
+
+    with pytest.raises(TrajectoryError):
+        made.send(BENT[:-1])
+    assert not stream.active and not stream.notices
+    made.run(0.4, wrong)
+    assert stream.active and stream.received == 20
+    for _ in range(20):
+        wrong(0.0)
+        made.run(0.02)
+    assert not stream.active
+
+
+@pytest.mark.parametrize('stamp, time', [(np.nan, 0.02), (None, 1e300), (1e6, 0.02), (None, 61.0)])
+def test_targets_of_impossible_times_are_refused(stamp, time):
+    made = Streamed()
+    with pytest.raises(TrajectoryError, match='the last target is due'):
+        made.control.stream.add(made.loop.now, NAMES, [TrajectoryPoint(BENT, (), (), (), time)],
+                                stamp)
+    with pytest.raises(TrajectoryError, match='points 0 and 1 are 5e-324 s apart'):
+        made.control.stream.add(made.loop.now, NAMES, [
+            TrajectoryPoint(BENT, (), (), (), each) for each in (0.0, 5e-324)])
+    made.run(0.1)
+    assert made.control.mode is Mode.HOLD and not made.control.fault
+
+
+def test_of_a_long_chunk_fewer_points_are_used():
+    """The work between two cycles is bounded; the last point is among them."""
+    made = Streamed()
+    times = 0.01 * np.arange(1, 201)
+    made.control.stream.add(made.loop.now, NAMES, [
+        TrajectoryPoint(made.target(t), (), (), (), t) for t in times])
+    assert made.control.stream.update(made.loop.now)
+    trajectory, _ = made.control.trajectory
+    assert len(trajectory.times) <= 60
+    made.run(1.0)
+    assert np.abs(made.control.reference.q - made.target(1.0)).max() < 0.01
+    made.run(1.5)
+    assert np.abs(made.control.reference.q - made.target(2.0)).max() < 0.05
+
+
+def test_a_leap_within_a_chunk_is_not_followed():
+    made = Streamed()
+    points = [TrajectoryPoint(BENT + away, (), (), (), 0.05 * k)
+              for k, away in enumerate((0.0, 0.0, 0.0, 0.7, 0.7), 1)]
+    made.control.stream.add(made.loop.now, NAMES, points)
+    made.run(1.0)
+    assert ' leaps by 0.7 ' in made.control.stream.notices[0]
+    np.testing.assert_allclose(made.control.reference.q, BENT, atol=1e-6)
+
+
 def test_messages_that_say_nothing_are_refused():
     made = Streamed()
     with pytest.raises(TrajectoryError, match="no joint 'elbow'"):
@@ -196,7 +273,7 @@ def test_absurd_targets_do_no_harm():
         elif kind == 1:
             qd = rng.choice([1e300, -1e300, 1e6], 7)
         elif kind == 2:
-            time = rng.choice([0.0, 1e-12, 1e6])
+            time = rng.choice([0.0, 1e-12, 59.0])
         made.send(q, qd if kind < 3 else (), time)
         made.run(0.02)
     path = made.loop.column(3)

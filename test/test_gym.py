@@ -99,7 +99,23 @@ def test_wrong_arguments_are_named():
         ArmEnv(ARM, rate=5000.0)
     with pytest.raises(ArgumentError, match='start must have shape'):
         ArmEnv(ARM, start=HOME[:3])
+    with pytest.raises(ArgumentError, match="start of joint 'joint1' is 10: it must be from -2.9"):
+        ArmEnv(ARM, start=np.full(7, 10.0))
+    for name in ('seconds', 'acceleration', 'spread'):
+        for value in (-1.0, np.nan, np.inf):
+            with pytest.raises(ArgumentError, match=name):
+                ArmEnv(ARM, **{name: value})
     env = ArmEnv(ARM)
     env.reset()
-    with pytest.raises(ArgumentError, match='7 finite numbers'):
-        env.step(HOME * np.nan)
+    for wrong in (HOME * np.nan, HOME[:3], HOME[None], 'up', None):
+        with pytest.raises(ArgumentError, match='7 finite numbers'):
+            env.step(wrong)
+
+
+def test_an_episode_has_its_length_at_a_rate_that_is_no_divisor():
+    env = ArmEnv(ARM, rate=300.0, seconds=0.3)  # periods of 3 ms
+    env.reset()
+    count = 0
+    while not env.step(HOME)[3]:
+        count += 1
+    assert count + 1 == 100

@@ -195,6 +195,36 @@ def test_a_demonstration_is_read_as_written(tmp_path):
         Demonstration.read(tmp_path / 'pick')
 
 
+@pytest.mark.parametrize('change, said', [
+    ({'times': [0.0, 5e3, 1.7e9]}, 'more than 4000 s: its stamps have jumped'),
+    ({'waypoints': [-1.0]}, 'waypoints that are no'),
+    ({'waypoints': [np.nan]}, 'waypoints that are no'),
+    ({'waypoints': [0.2, 0.1]}, 'waypoints that are no increasing times'),
+    ({'gripper_names': ('finger',), 'gripper': np.zeros((2, 1))}, r'gripper of shape \(2, 1\)'),
+    ({'joint_names': (ARM.joint_names[0],) * ARM.nv}, 'names a joint twice')])
+def test_a_damaged_demonstration_is_refused(tmp_path, change, said):
+    good = Demonstration(ARM.joint_names, np.array([0.0, 0.1, 0.2]), np.zeros((3, ARM.nv)),
+                         np.zeros(0))
+    replace(good, **{name: value if isinstance(value, tuple) else np.array(value)
+                     for name, value in change.items()}).write(tmp_path)
+    with pytest.raises(RobodynError, match=said):
+        Demonstration.read(tmp_path)
+
+
+@pytest.mark.parametrize('text', ['[]', '{', '{"gripper": {}}', 'null'])
+def test_damaged_details_are_named(tmp_path, text):
+    Demonstration(ARM.joint_names, np.array([0.0, 0.1]), np.zeros((2, ARM.nv)),
+                  np.zeros(0)).write(tmp_path)
+    (tmp_path / 'demonstration.json').write_text(text)
+    with pytest.raises(RobodynError, match='is not a JointTrajectory as YAML with its'):
+        Demonstration.read(tmp_path)
+
+
+def test_states_of_nearly_the_same_time_take_no_memory():
+    grid, *_ = smoothed(np.array([0.0, 1e-9, 2e-9]), np.zeros((3, 1)), 0.08)
+    assert len(grid) < 1000
+
+
 @pytest.fixture
 def replay(tmp_path, capsys):
     """Return a function that runs the command for a demonstration; exit code and output."""
@@ -226,6 +256,13 @@ def test_the_plan_is_a_trajectory_within_the_limits(replay, tmp_path, how):
 def test_a_demonstration_of_another_arm_is_refused(replay):
     code, said = replay('--plan', urdf='robodyn6.urdf')
     assert code == USER_MISTAKE and "is of another arm: this one has no joint 'joint7'" in said
+
+
+def test_positions_far_beyond_a_limit_are_refused(replay, tmp_path):
+    times, _, rows = guided(2.0)
+    Demonstration(ARM.joint_names, times, np.degrees(rows), np.zeros(0)).write(tmp_path / 'pick')
+    code, said = replay('--plan')
+    assert code == USER_MISTAKE and 'was recorded at' in said and 'beyond its limit' in said
 
 
 def test_parameters_of_the_controller_replace_friction_of_the_urdf(replay, tmp_path):

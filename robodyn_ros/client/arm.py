@@ -27,12 +27,14 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.node import NAME
 from robodyn_ros.nodes.process import init_tool
 from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.trajectories.stream_input import STREAM
 
 _SILENT = 1.0     # s without joint states or references after which there is no state
 _PEAK = 15.0 / 8  # largest speed of a motion from rest to rest, relative to its mean
-_LEAST = 0.5      # s, shortest motion
+_LEAST = 0.6      # s, shortest motion; a shorter one may count as a part of a stream
 _LATE = 2.0       # s after the end of a motion until the reference must rest at the goal
 _NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
+_LATEST = 2.0**31  # s, stamps are below it
 _MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
 
 
@@ -181,7 +183,7 @@ class Arm:
     def stream(self, chunk: ArrayLike, dt: float = 0.02, velocities: ArrayLike | None = None,
                stamp: float | None = None) -> None:
         """
-        Send one target or a chunk of targets, in place of those sent before.
+        Send one target or a chunk of targets of a stream, blended with those sent before.
 
         Parameters
         ----------
@@ -210,12 +212,15 @@ class Arm:
             raise ArgumentError(f'velocities have {len(speeds)} rows, the chunk has {len(rows)}')
         if not 0.0 < dt < math.inf:
             raise ArgumentError(f'dt is {dt!r}: it must be a time above 0, in s')
+        if stamp is not None and not 0.0 <= stamp < _LATEST:
+            raise ArgumentError(f'stamp is {stamp!r}: it must be a time in s, such as that of a '
+                                'state')
         self._require_alive()
         if fault := self._diagnostics.get('fault'):
             raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
                              '`reset_fault`')
         self._send([point(q, qd, time=dt * k) for k, (q, qd) in enumerate(
-            zip(rows, speeds if len(speeds) else [()] * len(rows)), 1)], stamp)
+            zip(rows, speeds if len(speeds) else [()] * len(rows)), 1)], stamp, STREAM)
 
     def move(self, q: ArrayLike, duration: float | None = None, speed: float = 0.5) -> None:
         """
@@ -240,7 +245,13 @@ class Arm:
             The controller is silent or has a fault, or something else ended the motion.
 
         """
-        goal = self._checked('q', q)[-1]
+        rows = self._checked('q', q)
+        if len(rows) > 1:
+            raise ArgumentError(f'q has {len(rows)} rows: give one position, or use `stream`')
+        for name, value in (('speed', speed), ('duration', duration)):
+            if value is not None and not 0.0 < value < math.inf:
+                raise ArgumentError(f'{name} is {value!r}: it must be a finite number above 0')
+        goal = rows[0]
         zero = np.zeros_like(goal)
         start = self.state
         if duration is None:
@@ -263,6 +274,7 @@ class Arm:
 
     def speed(self, factor: float) -> None:
         """Scale the speed along the path by a factor from 0 to 1, from now on."""
+        self._require_open()
         if not 0.0 <= factor <= 1.0:
             raise ArgumentError(f'the speed factor is {factor!r}: it must be from 0 to 1')
         if self._speed is None:
@@ -289,6 +301,7 @@ class Arm:
         self._call('reset_fault')
 
     def _call(self, name: str) -> None:
+        self._require_open()
         client = self._services[name]
         if client.wait_for_service(self._timeout):
             future = client.call_async(Trigger.Request())
@@ -301,8 +314,9 @@ class Arm:
         raise StateError(f'no response of the service {client.srv_name} within '
                          f'{self._timeout:g} s', service=client.srv_name)
 
-    def _send(self, points: list, stamp: float | None = None) -> None:
+    def _send(self, points: list, stamp: float | None = None, frame: str = '') -> None:
         message = JointTrajectory(joint_names=list(self.joint_names), points=points)
+        message.header.frame_id = frame
         if stamp is not None:
             seconds, rest = divmod(round(1e9 * stamp), 10**9)
             message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest
@@ -339,7 +353,12 @@ class Arm:
         with self._news:
             return bool(self._news.wait_for(until, max(timeout, 0.0)) or until())
 
+    def _require_open(self) -> None:
+        if not self._context.ok():
+            raise StateError('the client is closed: use the arm inside of its `with` block')
+
     def _require_alive(self) -> None:
+        self._require_open()
         now = time.monotonic()
         for what in ('joint states', 'references'):
             age = now - self._heard[what]

@@ -28,7 +28,11 @@ _LEADS = 0.0, 0.04   # s until a motion begins, per attempt
 _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _ROUNDING = 1e-6     # rad or m
-_MOST_POINTS = 200   # of a message
+_MOST_POINTS = 200   # of a message,
+_MOST_USED = 50      # and those of them that are used: a motion takes 4 ms, with 200 it takes 30
+_FURTHEST = 60.0     # s from the arrival to a target, at most
+_CLOSEST = 1e-6      # s from one target to the next, at least
+_SPACING = 0.004     # s from one motion to the next, at least
 
 
 class Stream:
@@ -73,6 +77,7 @@ class Stream:
         self._targets = Targets(self._arm.model.nv)
         self._motion: StreamMotion | None = None
         self._latest, self._fresh, self._interruptions = now, False, self._status.interruptions
+        self._planned = -np.inf
         self.blocked = ''
         self.received = self.waits = 0
 
@@ -115,19 +120,26 @@ class Stream:
         Raises
         ------
         TrajectoryError
-            What it says is no motion of this arm: joints, sizes, numbers that are not finite.
+            What it says is no motion of this arm: joints, sizes, numbers that are not finite. The
+            message is not counted as one of the stream.
         StateError
-            The arm may not move.
+            The arm may not move; when it may, the stream is followed only after a pause.
 
         """
-        status, model = self._status, self._arm.model
+        model = self._arm.model
         self.poll(arrival)
-        require_free(status)
-        require_inside(status, 'a stream of targets')
         if not self.active:
             self._restart(arrival)
         times, q, qd = self._arranged(joint_names, points)
+        _check_times(arrival, stamp, times)
         self._latest, self.active = arrival, True
+        try:
+            require_free(self._status)
+            require_inside(self._status, 'a stream of targets')
+        except StateError as error:
+            if not self.blocked:
+                self._block(str(error))
+            raise
         self.received += 1
         if self.blocked:
             return
@@ -148,10 +160,11 @@ class Stream:
     def update(self, now: float) -> bool:
         """Follow the targets received; return whether a motion has begun; to be called often."""
         self.poll(now)
-        if not self._fresh or self._paths.pending:
+        if not self._fresh or self._paths.pending or now - self._planned < _SPACING:
             return False
         if self._blocks():
             return False
+        self._planned = now
         if self._motion is None:
             self._motion = StreamMotion(self.limits())
         for lead in _LEADS:
@@ -196,6 +209,9 @@ class Stream:
             raise TrajectoryError(f'a message of a stream has {len(points)} points, more than '
                                   f'{_MOST_POINTS}; send it in parts', value=len(points),
                                   limit=_MOST_POINTS)
+        step = -(-len(points) // _MOST_USED)
+        if step > 1:  # to the last one
+            points = points[(len(points) - 1) % step::step]
         names, held = self._arm.model.joint_names, None
         if self._arm.design.settings.allow_partial_joints_goal:
             held = self._last_q
@@ -228,12 +244,13 @@ class Stream:
         return clipped
 
     def _leaps(self, times, q) -> bool:
-        """Return whether the first target is too far away to be followed."""
+        """Return whether a target is too far away from the one before to be followed."""
         targets, timing, leap = self._targets, self._timing, self._settings.leap
         away = np.abs(q[0] - self._last_q)
         if away.max() > leap and targets.times.size:  # it may have been on its way, some are lost
             expected, _, _ = targets.states(times[:1], timing.spacing, timing.smoothing)
             away = np.minimum(away, np.abs(q[0] - expected[0]))
+        away = np.vstack([away, np.abs(np.diff(q, axis=0))]).max(axis=0)
         j = int(np.argmax(away))
         if away[j] <= leap:
             return False
@@ -304,3 +321,20 @@ class Stream:
         if kind not in self._reported:
             self._reported.add(kind)
             self._notice(text)
+
+
+def _check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None:
+    """Raise `TrajectoryError` for times not finite, too close, or too far in the future."""
+    gaps = np.diff(times)
+    if gaps.size and gaps.min() < _CLOSEST:
+        i = int(np.argmin(gaps))
+        raise TrajectoryError(f'points {i} and {i + 1} are {gaps[i]:.3g} s apart: leave one '
+                              f'out, or send times {_CLOSEST:g} s apart or more',
+                              value=float(gaps[i]), limit=_CLOSEST)
+    zero = arrival if stamp is None else stamp
+    ahead = zero + float(times[-1]) - arrival
+    if not abs(ahead) <= _FURTHEST:  # NaN as well
+        raise TrajectoryError(f'the last target is due {ahead:.4g} s after it arrived, by a stamp '
+                              f'of {zero:.4g} s and time_from_start {times[-1]:.4g} s; send '
+                              f'targets of the next {_FURTHEST:g} s, with stamps of the same '
+                              'clock', value=ahead, limit=_FURTHEST)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ArgumentError, RobodynError
+from robodyn_ros.exceptions import ArgumentError, RobodynError, shown
 from robodyn_ros.gym.target_reference import towards
 from robodyn_ros.model import RobotModel
 from robodyn_ros.share import share_path
@@ -44,7 +44,7 @@ class ArmEnv(gymnasium.Env):
         Joint targets, which the reference approaches within the limits of velocity and
         acceleration; or torques of the motors, gravity included, kept for a period.
     rate : float
-        Actions per second.
+        Actions per second; a period has a whole number of steps.
     step : float
         Time of a control cycle and of a simulation step, in s.
     seconds : float
@@ -89,10 +89,14 @@ class ArmEnv(gymnasium.Env):
         if not 0.0 < step * rate <= 1.0:
             raise ArgumentError(f'rate is {rate!r}: a period must last at least one step of '
                                 f'{step:g} s')
+        if not (0.0 < seconds < np.inf and 0.0 < acceleration < np.inf and 0.0 <= spread < np.inf):
+            raise ArgumentError(f'seconds {seconds!r} and acceleration {acceleration!r} must be '
+                                f'above 0, spread {spread!r} 0 or more, and all finite')
         self.model = model = (urdf if isinstance(urdf, RobotModel) else RobotModel.from_urdf(
             urdf or share_path('urdf', 'robodyn7.urdf')))
         self._cycles, self._step = round(1.0 / (rate * step)), step
-        self._period, self._length = self._cycles * step, round(seconds * rate)
+        self._period = self._cycles * step
+        self._length = max(round(seconds / self._period), 1)
         self._torques, self._acceleration, self._spread = action == 'torque', acceleration, spread
         self._reward = reward
         dynamics = Dynamics(model)
@@ -161,9 +165,13 @@ class ArmEnv(gymnasium.Env):
             The action has a wrong shape, or is not finite.
 
         """
-        values = np.asarray(action, dtype=float)
+        try:
+            values = np.asarray(action, dtype=float)
+        except (TypeError, ValueError):
+            values = np.zeros(0)
         if values.shape != (self.model.nv,) or not np.isfinite(values).all():
-            raise ArgumentError(f'an action must be {self.model.nv} finite numbers, got {values}')
+            raise ArgumentError(f'an action must be {self.model.nv} finite numbers, got '
+                                f'{shown(action)}')
         space = self.action_space
         values = np.clip(values, space.low, space.high)  # type: ignore[attr-defined]
         self._refusal = ''
@@ -211,4 +219,9 @@ def _start(model: RobotModel, lower: NDArray, upper: NDArray, start: ArrayLike |
     q = np.asarray(start, dtype=float)
     if q.shape != (model.nv,):
         raise ArgumentError(f'start must have shape ({model.nv},), got {q.shape}')
+    outside = np.flatnonzero(~((q >= model.lower) & (q <= model.upper)))
+    if outside.size:
+        j, name = outside[0], model.joint_names[outside[0]]
+        raise ArgumentError(f"start of joint '{name}' is {q[j]:.4g}: it must be from "
+                            f'{model.lower[j]:.4g} to {model.upper[j]:.4g}', joint=name)
     return q

@@ -14,6 +14,7 @@ from robodyn_ros.exceptions import near_matches, RobodynError
 from robodyn_ros.trajectory.message_text import trajectory_message
 
 TRAJECTORY, DETAILS = 'trajectory.yaml', 'demonstration.json'
+LONGEST = 4000.0  # s, of a recording; `robodyn teach` ends after 3600 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,34 @@ class Demonstration:
                         np.array(details.get('waypoints', ()), dtype=float),
                         tuple(details.get('gripper_names', ())),
                         np.array(details.get('gripper', ()), dtype=float))
-        except (yaml.YAMLError, ValueError, KeyError, TypeError, IndexError) as error:
+        except (yaml.YAMLError, OSError, ValueError, KeyError, TypeError, IndexError,
+                AttributeError, OverflowError, RecursionError) as error:
             raise RobodynError(f'{path} is not a JointTrajectory as YAML with its '
                                f'{DETAILS}: {error}', path=str(path)) from error
         if not (positions.shape == (len(times), len(names)) and len(times) > 1
                 and np.isfinite(positions).all() and (np.diff(times) > 0.0).all()):
             raise RobodynError(f'{path} does not have two or more points with increasing times '
                                f'and {len(names)} finite positions each', path=str(path))
+        found._check(folder)
         return found
+
+    def _check(self, folder: Path) -> None:
+        """Raise `RobodynError` for a duration, waypoints or gripper that cannot be replayed."""
+        problem, count, end = '', len(self.gripper_names), self.times[-1]
+        marks, names = self.waypoints, self.joint_names
+        if len(set(names)) < len(names):
+            problem = f'names a joint twice: {", ".join(names)}'
+        elif end > LONGEST:
+            problem = f'lasts {end:.4g} s, more than {LONGEST:g} s: its stamps have jumped; cut it'
+        elif (marks.ndim != 1 or not ((marks >= 0.0) & (marks <= end)).all()
+                or (np.diff(marks) < 0.0).any()):
+            problem = f'has waypoints that are no increasing times from 0 to {end:.4g} s'
+        elif count and (self.gripper.shape != (len(self.times), count)
+                        or not np.isfinite(self.gripper).all()):
+            problem = (f'has positions of the gripper of shape {self.gripper.shape}, not '
+                       f'{len(self.times), count} finite ones')
+        if problem:
+            raise RobodynError(f'{folder} {problem}', path=str(folder))
 
     def in_order(self, joint_names: Sequence[str], name: str) -> NDArray:
         """

@@ -10,6 +10,7 @@ _WIDTH = 4.0    # standard deviations of the filter at which it is cut
 _MOVED = 0.01   # rad or m from the ends within which the arm counts as waiting
 _WAITS = 0.2    # s of waiting that are kept
 _FINE = 10      # samples per standard deviation, at least
+_CLOSEST = 1e-3  # s between samples, at least
 
 
 def smoothed(times: NDArray, positions: NDArray, width: float) -> tuple[NDArray, ...]:
@@ -39,7 +40,7 @@ def smoothed(times: NDArray, positions: NDArray, width: float) -> tuple[NDArray,
     first = max(times[begin] - _WAITS, times[0])
     last = min(times[end] + _WAITS, times[-1])
     margin = _WIDTH * width
-    step = min(width / _FINE, float(np.median(np.diff(times))))
+    step = min(width / _FINE, max(float(np.median(np.diff(times))), _CLOSEST))
     count = int(np.ceil((last - first + 2.0 * margin) / step)) + 1
     grid = np.linspace(first - margin, last + margin, count)
     step = grid[1] - grid[0]

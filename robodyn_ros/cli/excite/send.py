@@ -122,9 +122,11 @@ class Sender:
             if not self.moved and speeds.max() > _MOVES:
                 self.moved = True
                 self.recorder.diagnostics.clear()  # of the time before
-            # a motion may rest on its way
-            over = (newest.stamp[-1] >= self._end
-                    or self._newest().get('mode', Mode.TRACK.value) != Mode.TRACK.value)
+            values = self._newest()
+            tracks = values.get('mode', Mode.TRACK.value) == Mode.TRACK.value
+            # a motion may rest on its way, and be paused there
+            paused = values.get('speed along the path', '').startswith('0 %')
+            over = not tracks or newest.stamp[-1] >= self._end and not paused
             self._rested = (min(self._rested, now) if self.moved and over and not moves
                             else math.inf)
         return (now - self._rested > _STILL or now - self._received > _SILENT

@@ -43,6 +43,7 @@ exit codes: 0 replayed, or planned with --plan; 1 refused by the user; 2 invalid
 REFUSED = 1
 _LENGTH = 5.0  # rad/m, of prismatic joints in the length of a path
 _INSIDE = 1e-3  # rad or m, that a path keeps from the position limits
+_BEYOND = 0.1   # rad or m, that an arm may have been guided beyond them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,6 +111,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _inside(model, positions: NDArray) -> NDArray:
     """Return positions within the limits, beyond which an arm can be guided a little."""
+    away = np.maximum(model.lower - positions, positions - model.upper)
+    k, j = np.unravel_index(np.argmax(away), away.shape)
+    if away[k, j] > _BEYOND:
+        limit = model.upper[j] if positions[k, j] > model.upper[j] else model.lower[j]
+        raise RobodynError(
+            f"joint '{model.joint_names[j]}' was recorded at {positions[k, j]:.4g}, beyond its "
+            f'limit {limit:.4g}: use the URDF of the arm that was taught, with positions in rad '
+            'and m', joint=model.joint_names[j], value=float(positions[k, j]), limit=float(limit))
     room = model.upper - model.lower
     inside = np.minimum(_INSIDE, 0.5 * np.where(np.isfinite(room), room, 1.0))
     return np.clip(positions, model.lower + inside, model.upper - inside)

@@ -14,6 +14,7 @@ from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
 from robodyn_ros.teaching import Demonstration
+from robodyn_ros.teaching.demonstration import LONGEST
 
 _DISCOVERY = 20.0  # s until joint states and references must arrive
 _SILENT = 2.0      # s without joint states that end the recording
@@ -138,6 +139,9 @@ class HandGuiding:
             return None
         log = self._recorder.states.log(self.joint_names)
         stamps, first = np.unique(log.stamp, return_index=True)
+        if len(stamps):  # after a jump of the stamps
+            recent = stamps >= stamps[-1] - round(1e9 * LONGEST)
+            stamps, first = stamps[recent], first[recent]
         if len(stamps) < 2:
             return None
         times = 1e-9 * (stamps - stamps[0])

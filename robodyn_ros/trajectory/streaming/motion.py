@@ -62,6 +62,8 @@ class MotionLimits:
 
     def excess(self, times, coefficients, efforts_too: bool = True) -> float:
         """Return the largest part of a limit that a motion of segments needs; up to 1: it fits."""
+        if not (np.isfinite(times).all() and np.isfinite(coefficients).all()):
+            return np.inf
         q, qd, qdd, jerk = _sampled(times, coefficients)
         start = coefficients[0, 0]
         middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
@@ -75,10 +77,10 @@ class MotionLimits:
         begin = np.abs(coefficients[0, 1]), 2.0 * np.abs(coefficients[0, 2])
         for values, limit, now in ((qd, self.velocity, begin[0]),
                                    (qdd, self.acceleration, begin[1]), (jerk, self.jerk, 0.0)):
-            worst = max(worst, float((np.abs(values) / (np.maximum(limit, now) + _SLACK)).max()))
+            worst = _largest(worst, np.abs(values) / (np.maximum(limit, now) + _SLACK))
         if worst <= 1.0 and self.needed is not None and efforts_too:
             effort = np.abs(self.needed(*map(np.ascontiguousarray, (q, qd, qdd))))
-            worst = max(worst, float((effort / np.maximum(self.effort, _SLACK)).max()))
+            worst = _largest(worst, effort / np.maximum(self.effort, _SLACK))
         return worst if np.isfinite(worst) else np.inf
 
 
@@ -239,6 +241,11 @@ def trajectory(times, coefficients) -> Trajectory:
     T = times[-1] - times[-2]
     end = np.polynomial.polynomial.polyval(T, coefficients[-1])
     return Trajectory(times, blocks, Reference.at_rest(coefficients[0, 0]), Reference.at_rest(end))
+
+
+def _largest(worst: float, values: np.ndarray) -> float:
+    """Return the largest of a number and an array; NaN if there is one."""
+    return float(np.maximum(worst, values.max()))
 
 
 def _sampled(times, coefficients):

@@ -18,7 +18,7 @@ from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller import node as controller, parameters, scheduling  # noqa: E402
+from robodyn_ros.nodes.controller import node as controller, parameters  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
 from robodyn_ros.safety import GuardState  # noqa: E402
@@ -29,7 +29,7 @@ NO_TYPE = 77     # of a parameter
 CONTROLLER = controller.NAME
 NODES = {
     'guard': (GuardNode, GuardNode.work, {'timeout': 0.1}),
-    'controller': (controller.ControllerNode, scheduling.work, {'autostart': False}),
+    'controller': (controller.ControllerNode, controller.work, {'autostart': False}),
     'simulator': (SimulatorNode, SimulatorNode.work, {})}
 
 

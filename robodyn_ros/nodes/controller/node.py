@@ -1,15 +1,19 @@
 """
 The controller node: joint states in, joint torques out.
 
-Parameters, services and lifecycle transitions. `components` builds what a configured node
-consists of; `control_loop` computes a torque for each state; `scheduling` orders all work.
+Parameters, services, lifecycle transitions, and the loop. `components` builds what a configured
+node consists of; `control_loop` computes a torque for each state. The loop waits for a joint state
+alone and computes the torque at once; services, trajectories and periodic tasks run between a
+torque and the next state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import sys
+import time
 
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.service import Service
 from std_srvs.srv import Trigger
@@ -17,11 +21,12 @@ from std_srvs.srv import Trigger
 from robodyn_ros import settings
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.design import Design
+from robodyn_ros.control.state import COAST
 from robodyn_ros.exceptions import RobodynError, StateError
-from robodyn_ros.nodes.containment import stack_trace
+from robodyn_ros.nodes.containment import contained, serve_once, stack_trace
 from robodyn_ros.nodes.controller.components import Components
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
-from robodyn_ros.nodes.controller.scheduling import work
+from robodyn_ros.nodes.controller.scheduling import CallbackProbe
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
@@ -29,6 +34,10 @@ from robodyn_ros.safety import Freshness
 
 NAME = 'computed_torque_controller'
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_SERVE = 0.01    # s between polls of services and trajectories
+_CALLBACKS = 2   # executor calls per request: the second one finds the queue empty
+_ATTEMPT = 0.1   # s between two attempts to activate
+_DRAIN = 0.2     # s to send the result of the last goal
 
 
 class ControllerNode(LifecycleNode):
@@ -217,6 +226,70 @@ def _service_callback(act: Callable[[], None], controller: ArmController) -> Cal
             response.success, response.message = False, str(error)
         return response
     return callback
+
+
+# --- the loop ---------------------------------------------------------------------------
+
+def work(node: ControllerNode, stop: StopRequest) -> None:
+    """Run the node until a signal is received, then bring the arm to rest."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        _loop(node, executor, stop)
+    finally:
+        try:
+            node.deactivate()
+        finally:
+            if node.components is not None:
+                node.components.cycle.stop_native()  # before its topics are destroyed
+        _drain(node, executor)
+        executor.shutdown(timeout_sec=1.0)
+
+
+def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+    probe, serve = CallbackProbe(node), time.monotonic()
+    attempt = serve
+    while not stop.requested:
+        components = node.components
+        if components is None:
+            serve_once(executor, node.get_logger(), _SERVE)
+            continue
+        probe.found = False
+        components.cycle.run_once(probe.wait)
+        components.inputs.poll_feedback()
+        components.tasks.run(components.cycle.next_state)
+        now = time.monotonic()
+        if now >= serve or components.trajectories.has_request or probe.found:
+            serve = now + _SERVE
+            _serve(node, executor, probe)
+        if node.starting and now >= attempt:
+            attempt = now + _ATTEMPT
+            node.attempt_activation()
+
+
+def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
+    """Publish the progress of motions, and run the callbacks of waiting requests."""
+    assert node.components is not None
+    trajectories, log = node.components.trajectories, node.get_logger()
+    contained(log, trajectories.poll)
+    for _ in range(trajectories.pending_callbacks()
+                   or _CALLBACKS * (probe.found or probe.ready())):
+        serve_once(executor, log)
+
+
+def _drain(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
+    """Send the result of the last goal to its client."""
+    if node.components is None:
+        return
+    trajectories = node.components.trajectories
+    trajectories.close()
+    if not trajectories.result_pending:
+        return
+    end = time.monotonic() + _DRAIN  # in full: the middleware needs time for the last message
+    while time.monotonic() < end:
+        contained(node.get_logger(), trajectories.poll)
+        serve_once(executor, node.get_logger())
+        time.sleep(COAST)
 
 
 def make_node(_stop: StopRequest) -> ControllerNode:

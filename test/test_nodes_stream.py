@@ -1,6 +1,7 @@
 """The controller node with the simulator: streams of targets, and pauses on the path."""
 
 import time
+from types import SimpleNamespace
 
 from builtin_interfaces.msg import Duration
 import numpy as np
@@ -10,7 +11,9 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, send, simulator, trajectory)
+from robodyn_ros.control import Settings  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.trajectories.stream_input import StreamInput  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
@@ -107,3 +110,21 @@ def test_a_motion_pauses_slows_down_and_goes_on(probe, process, references):
     assert probe.call(Trigger, f'{NODE}/resume').success
     probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
     np.testing.assert_allclose(references[-1].position, HOME + 0.6, atol=1e-6)
+
+
+def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own():
+    controller = SimpleNamespace(settings=Settings(), stream=SimpleNamespace(active=False))
+    clock = [0.0]
+    stream_input = StreamInput(None, controller, lambda: clock[0], lambda: clock[0], TOPIC)
+
+    def belongs(after, duration, velocities):
+        clock[0] += after
+        return stream_input.belongs(JointTrajectory(points=[JointTrajectoryPoint(
+            positions=HOME.tolist(), velocities=velocities,
+            time_from_start=Duration(nanosec=round(1e9 * duration)))]))
+
+    assert not belongs(0.0, 0.4, [])
+    assert not belongs(0.04, 0.4, [0.0] * 7)
+    assert belongs(0.2, 0.2, [])
+    assert belongs(0.2, 0.2, [0.1] * 7)
+    assert belongs(10.0, 0.03, [0.0] * 7)

@@ -73,8 +73,11 @@ class StreamInput:
             self._under_way = -1.0
             return False
         under_way, self._under_way = now < self._under_way, now + _LATE * max(ends, 0.0)
-        return (self._controller.stream.active or under_way or any(
-            abs(v) > 0.0 for v in last.velocities) or (len(points) == 1 and duration <= _SHORT))
+        moves = any(abs(v) > 0.0 for v in last.velocities)
+        # a point at which the arm is asked to rest is a goal of its own
+        rests = len(last.velocities) > 0 and not moves
+        return (self._controller.stream.active or (under_way and not rests) or moves
+                or (len(points) == 1 and duration <= _SHORT))
 
     def take(self, message: JointTrajectory, age: float = 0.0, source: Any = None) -> None:
         """

@@ -73,7 +73,7 @@ def test_a_step_is_that_of_the_equations():
     (q0, q1), (v0, v1) = rng.uniform(-1, 1, (2, 2, n))
     torque, known = rng.uniform(-5, 5, (2, n))
     m, rows = filled(observer.Memory, begins=1.0), doubles(np.zeros((len(Term), n)))
-    moves = Conditions(filled(Reference, qd=0.2), 1.0, [0.0] * n, dt)
+    moves = Conditions(filled(Reference, qd=0.2), 1.0, 1.0, [0.0] * n, dt)
     for step, q, v in ((0.0, q0, v0), (dt, q1, v1)):
         assert not array(m.external).any()
         m = observer.update(body_of(dyn, gains), m, filled(observer.Program, limit=1e9),

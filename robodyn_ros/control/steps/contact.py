@@ -23,6 +23,7 @@ def observe(robot, functions, flags, state, m, p):
         # a velocity from another source would look like a change of momentum
         regular = all_of([above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)),
                           no(m.acceptance.plausibility.switched)])
+        undecided = m.acceptance.plausibility.undecided
         known = wrenches.known_torque(body, state.q, p.external, m.before)
         blending = either(no(loads.settled(m.loads)), laws.one_of(p.law, laws.ADAPT))
         compensates = all_of([flag(m.followed), laws.one_of(p.law, laws.INTEGRATE), no(both(
@@ -33,9 +34,10 @@ def observe(robot, functions, flags, state, m, p):
         after = observer.update(
             body, observer.restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,
             known, rows_of(m.terms), (blending, m.loads.change), disturbance.Conditions(
-                m.motion.reference, compensates, scale, m.share.gap + m.share.lag))
+                m.motion.reference, compensates, no(flag(undecided)), scale,
+                m.share.gap + m.share.lag))
         hit, begun = collision.update(m.collision, p.collision, elapsed, after.excess,
-                                      after.unknown, m.acceptance.plausibility.undecided)
+                                      after.unknown, undecided)
         return after_torque, after, hit, begun
 
     after_torque, after, hit, begun = choose(flags.fresh, [

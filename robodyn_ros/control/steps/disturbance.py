@@ -48,6 +48,8 @@ class Conditions(NamedTuple):
         Of the joints since the last state.
     compensates : scalar
         Flag of the law.
+    learns : scalar
+        Flag that the velocities agree with the positions.
     scale : list of scalar
         Used part of the feedback inertia.
     interval : scalar
@@ -57,6 +59,7 @@ class Conditions(NamedTuple):
 
     reference: Reference
     compensates: Scalar
+    learns: Scalar
     scale: list
     interval: Scalar
 

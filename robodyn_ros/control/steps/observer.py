@@ -6,7 +6,8 @@ from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps import disturbance
 from robodyn_ros.control.steps.vectors import difference, zeros
 from robodyn_ros.control.terms import Term
-from robodyn_ros.dynamics.jit.flags import all_finite, both, either, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.flags import (
+    all_finite, all_of, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 
@@ -74,7 +75,7 @@ def update(body, m, p, dt, state, torque, known, terms, change_of_loads, conditi
                              disturbance.narrow_zones(g, m.dry_friction))
     direction = disturbance.direction(reference.qd)
     enabled = [both(conditions.compensates, flag(K)) for K in g.disturbance_observer]
-    learning = [when(both(each, moves), K, 0.0) for each, K, moves in zip(
+    learning = [when(all_of([each, conditions.learns, moves]), K, 0.0) for each, K, moves in zip(
         enabled, disturbance.bandwidths(g, conditions.scale, conditions.interval),
         disturbance.active(zone, error, reference))]
 

@@ -1,5 +1,5 @@
 """
-Tracking of MuJoCo arms that differ from their URDFs, with the default settings and without.
+Tracking of MuJoCo arms that differ from their URDFs, with feedback inertia and compensation.
 
     python benchmark/defaults.py [ARM ...] [--seeds 0 1 2] [--delay 1]
 
@@ -32,10 +32,10 @@ plants, oracle = import_module('mujoco_arm'), import_module('mujoco_oracle')
 
 ISSUED = {'armature': 0.05, 'coulomb': 0.4, 'viscous': 0.3}
 SETTINGS = {
-    'law alone': {'feedback_inertia': [0.0], 'disturbance_observer': False},
-    'feedback inertia': {'disturbance_observer': False},
-    'compensation': {'feedback_inertia': [0.0]},
-    'default': {}}
+    'law alone': {'feedback_inertia': [0.0]},
+    'default: feedback inertia': {},
+    'compensation': {'feedback_inertia': [0.0], 'disturbance_observer': True},
+    'both': {'disturbance_observer': True}}
 PART, STEP = 3.0, 0.65  # s, rad
 
 

@@ -42,7 +42,7 @@ def three(arm, x, more):
 def of(law, **options):
     loop = arm()
     dynamics = Dynamics(MODEL)
-    loop.settings = with_settings(OWN, friction_scale=0.0)
+    loop.settings = with_settings(OWN, friction_scale=0.0, feedback_inertia=[0.0])
     loop.control = ArmController(dynamics, loop.settings, load_own_law(law, dynamics, 1e-3))
     loop.start(BENT)
     return loop

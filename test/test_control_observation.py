@@ -195,7 +195,8 @@ def test_a_change_of_the_loads_is_no_momentum(law, change):
 def test_disturbances_are_compensated_within_bounds_and_collisions_are_not_fought(reaction):
     """Protects who is caught by the arm: in a collision that ends motion nothing pushes back."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction},
-                  gains={'feedback_inertia': 0.0}, disturbance_limit=0.07)
+                  gains={'feedback_inertia': 0.0, 'disturbance_observer': True},
+                  disturbance_limit=0.07)
     arm.states(300, 0.4 * PUSH, q=BENT - 1e-3)
     np.testing.assert_allclose(arm.disturbance, -0.4 * PUSH, rtol=1e-3)
     arm.states(300, PUSH, q=BENT - 1e-3)

@@ -435,7 +435,7 @@ class Settings:
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(
-        True, 'Compensation of unknown external torque, as observed, by computed_torque and '
+        False, 'Compensation of unknown external torque, as observed, by computed_torque and '
         'feedforward_pd; not of joints with ki.')
     disturbance_limit: float = parameter(
         0.1, 'Part of the effort limits that it may use.', '', 0.0, 1.0)

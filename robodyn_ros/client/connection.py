@@ -1,0 +1,264 @@
+"""Connection to a running controller: its messages, received in a thread, and its services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+from threading import Condition, Thread
+import time
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from numpy.typing import NDArray
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder
+from robodyn_ros.nodes.controller.node import NAME
+from robodyn_ros.nodes.process import init_tool
+
+_SILENT = 1.0     # s without joint states or references after which there is no state
+_MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
+
+
+class State(NamedTuple):
+    """
+    Newest state of the arm; (nv,) arrays in the order of `Arm.joint_names`.
+
+    Attributes
+    ----------
+    stamp : float
+        Time of the measurement, in s of the clock of the stamps.
+    q, qd, effort : (nv,) array
+        Measured position, velocity and effort; NaN where it is not reported.
+    reference : (nv,) array
+        Position of the controller's reference.
+    torque : (nv,) array
+        Torque that the controller sent last.
+
+    """
+
+    stamp: float
+    q: NDArray
+    qd: NDArray
+    effort: NDArray
+    reference: NDArray
+    torque: NDArray
+
+
+class Connection:
+    """
+    Messages of a controller and its arm.
+
+    Callbacks run in a thread with a ROS context of its own.
+
+    Parameters
+    ----------
+    namespace, timeout, enclave : str, float, str
+        As `Arm`.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Joints of the controller.
+    diagnostics : dict
+        Newest diagnostics of the controller.
+
+    Raises
+    ------
+    StateError
+        No joint states or references arrive within `timeout`.
+
+    """
+
+    def __init__(self, namespace: str, timeout: float, enclave: str):
+        self._timeout, self._news = timeout, Condition()
+        self._states: dict[int, bytes] = {}      # newest message of each length
+        self._reference = b''
+        self._decoder, self.diagnostics = JointStateDecoder(), dict[str, str]()
+        self._received = dict.fromkeys(('joint states', 'references', 'diagnostics'), -math.inf)
+        self._context = rclpy.Context()
+        init_tool(enclave, self._context)
+        self._node = node = Node('robodyn_client', namespace=namespace, context=self._context,
+                                 use_global_arguments=False, enable_rosout=False,
+                                 start_parameter_services=False)
+        self._owner = f'{node.get_namespace().rstrip("/")}/{NAME}: controller'
+        # decoded only when used: at 1 kHz message objects would take much of a processor
+        node.create_subscription(JointState, 'joint_states', self._on_state,
+                                 qos.newest(_MESSAGES), raw=True)
+        node.create_subscription(JointState, f'{NAME}/reference', self._on_reference,
+                                 qos.newest(), raw=True)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._trajectory = node.create_publisher(
+            JointTrajectory, f'{NAME}/joint_trajectory', qos.reliable(10))
+        self._speed: Any = None  # where SROS 2 is enforced, not all clients may publish it
+        self._services: dict[str, Any] = {
+            name: node.create_client(Trigger, f'{NAME}/{name}')
+            for name in ('float', 'hold', 'pause', 'resume', 'reset_fault')}
+        self._thread = Thread(target=self._spin, name='robodyn_client', daemon=True)
+        self._thread.start()
+        try:
+            self._wait_for_arm()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End ROS."""
+        self._context.try_shutdown()
+        self._thread.join(self._timeout)
+
+    # --- what was received ------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """
+        Return the newest state.
+
+        Raises
+        ------
+        StateError
+            Joint states or references have not arrived for a second.
+
+        """
+        self.require_alive()
+        with self._news:
+            messages, reference = list(self._states.values()), self._reference
+        rows = np.full((3, len(self.joint_names)), np.nan)
+        stamp = 0
+        for data in messages:
+            sample = self._decoder.decode(data)
+            column = {name: k for k, name in enumerate(sample.name)}
+            own = [j for j, name in enumerate(self.joint_names) if name in column]
+            source = [column[self.joint_names[j]] for j in own]
+            for row, values in zip(rows, (sample.position, sample.velocity, sample.effort)):
+                if own and len(values) == len(column):
+                    row[own] = values[source]
+            stamp = max(stamp, sample.stamp) if own else stamp
+        wanted = self._decoder.decode(reference)
+        return State(1e-9 * stamp, rows[0], rows[1], rows[2], wanted.position.copy(),
+                     wanted.effort.copy())
+
+    @property
+    def reference(self) -> Any:
+        """Return the newest reference: stamp in ns, position, velocity and effort."""
+        return self._decoder.decode(self._reference)
+
+    @property
+    def clock(self) -> float:
+        """Return the time of the newest reference, in s: the arm may be simulated slowly."""
+        return 1e-9 * self.reference.stamp
+
+    def next_diagnostics(self) -> dict[str, str]:
+        """Return diagnostics published from now on; raise `StateError` if there are none."""
+        now = time.monotonic()
+        if not self.wait(lambda: self._received['diagnostics'] > now, self._timeout):
+            raise StateError(f'no diagnostics of the controller within {self._timeout:g} s')
+        return self.diagnostics
+
+    def require_open(self) -> None:
+        """Raise `StateError` after `close`."""
+        if not self._context.ok():
+            raise StateError('the client is closed: use the arm inside of its `with` block')
+
+    def require_alive(self) -> None:
+        """Raise `StateError` if joint states or references have not arrived for a second."""
+        self.require_open()
+        now = time.monotonic()
+        for what in ('joint states', 'references'):
+            age = now - self._received[what]
+            if age > _SILENT:
+                raise StateError(f'no {what} received for {age:.1f} s: look at the driver and the '
+                                 'controller')
+
+    def wait(self, until: Callable[[], object], timeout: float) -> bool:
+        """Wait for a condition, judged at each message; return whether it is true in time."""
+        with self._news:
+            return bool(self._news.wait_for(until, max(timeout, 0.0)) or until())
+
+    # --- what is sent -----------------------------------------------------------------------
+
+    def send(self, points: list, stamp: float | None = None, frame: str = '') -> None:
+        """Publish the points of a trajectory; stamp in s."""
+        message = JointTrajectory(joint_names=list(self.joint_names), points=points)
+        message.header.frame_id = frame
+        if stamp is not None:
+            seconds, rest = divmod(round(1e9 * stamp), 10**9)
+            message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest
+        self._trajectory.publish(message)
+
+    def scale_speed(self, factor: float) -> None:
+        """Publish the factor of the speed along the path."""
+        if self._speed is None:
+            self._speed = self._node.create_publisher(Float64, f'{NAME}/speed_scaling',
+                                                      qos.latched())
+        self._speed.publish(Float64(data=float(factor)))
+
+    def call(self, name: str) -> None:
+        """Call a service; raise `StateError` if it does not respond, or refuses."""
+        self.require_open()
+        client = self._services[name]
+        if client.wait_for_service(self._timeout):
+            future = client.call_async(Trigger.Request())
+            future.add_done_callback(self._wake)
+            if self.wait(future.done, self._timeout):
+                response = future.result()
+                if not response.success:
+                    raise StateError(f'the controller refused ~/{name}: {response.message}')
+                return
+        raise StateError(f'no response of the service {client.srv_name} within '
+                         f'{self._timeout:g} s', service=client.srv_name)
+
+    # --- thread -----------------------------------------------------------------------------
+
+    def _wait_for_arm(self) -> None:
+        end = time.monotonic() + self._timeout
+        for what in ('joint states', 'references'):
+            if not self.wait(lambda: self._received[what] > 0.0, end - time.monotonic()):
+                raise StateError(f'no {what} received within {self._timeout:g} s: start the '
+                                 'driver and the controller on this ROS_DOMAIN_ID')
+        self.joint_names = tuple(self.reference.name)
+        if not self.wait(self._trajectory.get_subscription_count, self._timeout):
+            raise StateError(f'no subscriber on {self._trajectory.topic_name}')
+
+    def _spin(self) -> None:
+        executor = SingleThreadedExecutor(context=self._context)
+        executor.add_node(self._node)
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            pass
+        finally:
+            executor.shutdown(timeout_sec=1.0)
+
+    def _on_state(self, data: bytes) -> None:
+        with self._news:
+            self._states[len(data)] = data
+        self._note('joint states')
+
+    def _on_reference(self, data: bytes) -> None:
+        self._reference = data
+        self._note('references')
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._owner:
+                self.diagnostics = {pair.key: pair.value for pair in status.values}
+                self._note('diagnostics')
+
+    def _note(self, what: str) -> None:
+        with self._news:
+            self._received[what] = time.monotonic()
+            self._news.notify_all()
+
+    def _wake(self, _future) -> None:
+        with self._news:
+            self._news.notify_all()

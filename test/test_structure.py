@@ -32,7 +32,7 @@ ARROWS = {
     'safety': FOUNDATION,
     'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'client': {'control', 'exceptions', 'nodes'},
+    'client': {'control', 'exceptions', 'nodes', 'trajectory'},
     'cli': LIBRARY | {'', 'export', 'nodes', 'teaching', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,

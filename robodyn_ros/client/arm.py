@@ -13,8 +13,8 @@ from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
 from robodyn_ros.nodes.trajectories.points import point
 from robodyn_ros.nodes.trajectories.stream_input import STREAM
+from robodyn_ros.trajectory import least_duration
 
-_PEAK = 15.0 / 8  # largest speed of a motion from rest to rest, relative to its mean
 _LEAST = 0.6      # s, shortest motion; a shorter one may count as a part of a stream
 _LATE = 2.0       # s after the end of a motion until the reference must rest at the goal
 _NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
@@ -157,7 +157,8 @@ class Arm:
         zero = np.zeros_like(goal)
         start = self.state
         if duration is None:
-            duration = max(_LEAST, _PEAK * float(np.abs(goal - start.reference).max()) / speed)
+            duration = max(_LEAST, least_duration(
+                np.full_like(goal, speed), goal - start.reference, 1.0))
         before = self._connection.next_diagnostics()
         sent = self._connection.clock
         self._connection.send([point(goal, zero, zero, time=duration)])

@@ -48,8 +48,7 @@ def cycle(robot, functions, table, state, m, p):
     state, m, clock, resumes, stops, silence = receive(functions, state, m, p)
     requests = Requests(state, m, p, resumes)
     m = take_over(robot, functions, requests, state, m, p)
-    flags = judge(robot, state, m, p, requests, stops, silence)
-    flags.clock = clock
+    flags = judge(robot, state, m, p, requests, clock, stops, silence)
     m = observe(robot, functions, flags, state, m, p)
     # mode
     m = decide(robot, requests, flags, state, m, p)

@@ -9,15 +9,13 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.trajectory import Reference
+from robodyn_ros.trajectory import least_duration, Reference
 from robodyn_ros.trajectory.checks import check_trajectory
 from robodyn_ros.trajectory.feasibility import check_feasibility
 from robodyn_ros.trajectory.points import TrajectoryPoint
 from robodyn_ros.view.page_commands import Move
 
-_PEAK = 15.0 / 8.0   # ratio of peak to mean speed of a quintic from rest to rest
 _MIN_DURATION = 0.5  # s
-_UNKNOWN = 1.0       # rad/s or m/s, for joints without a velocity limit
 
 
 def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: float,
@@ -59,10 +57,8 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
 
 def move_duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
     """Return the duration in s of a motion by (nv,) distances, at a part of velocity limits."""
-    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _UNKNOWN)
     # the check refuses motion of a joint with velocity limit 0
-    times = _PEAK * np.abs(distance) / np.maximum(speed * limit, 1e-3)
-    return max(float(times.max()), _MIN_DURATION)
+    return max(least_duration(model.velocity_limit, distance, max(speed, 1e-3)), _MIN_DURATION)
 
 
 def default_poses(model: RobotModel) -> dict[str, np.ndarray]:

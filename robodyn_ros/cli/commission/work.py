@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.cli.commission.arm import Arm
@@ -16,13 +15,13 @@ from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import least_duration
 
 RESULT = 'arm.yaml'
 # while the masses are wrong, what is unknown is compensated as it is observed
 OBSERVED = {'ki': [0.0], 'disturbance_observer': True}
 _LEARNED = ('identify1', 'identify2', 'gains', 'after')  # steps with parameters
 _LEAST_APPROACH = 3.0  # s
-_PEAK = 15.0 / 8.0     # largest speed of a motion from rest to rest, relative to its mean
 
 
 @dataclass(eq=False)
@@ -108,10 +107,7 @@ class Work:
     def approach(self, goal: NDArray, share: float) -> float:
         """Return a time for a motion to a position at part of the velocity limits, in s."""
         q = self.arm.watch(0.1).position[-1]
-        limit = np.where(np.isfinite(self.model.velocity_limit), self.model.velocity_limit, 1.0)
-        with np.errstate(divide='ignore', invalid='ignore'):
-            needed = np.nan_to_num(_PEAK * np.abs(goal - q) / (share * limit), posinf=0.0)
-        return float(max(_LEAST_APPROACH, needed.max()))
+        return max(_LEAST_APPROACH, least_duration(self.model.velocity_limit, goal - q, share))
 
     def write_result(self) -> Path:
         """Write the parameters for the controller; return the path."""

@@ -13,13 +13,13 @@ from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.identification.static_payload import Pass
 from robodyn_ros.model import RobotModel
+from robodyn_ros.trajectory import least_duration
 
 _STROKE = (0.1, 0.03)   # rad, m to either side of a pose
 _PASS = 2.0             # s of a pass
 _MIDDLE = 0.5           # part of the stroke that is averaged
 _LEAST = 1.0            # s, shortest way to a pose
 _SHARE = 0.3            # part of the velocity limits on the way
-_PEAK = 15.0 / 8.0      # largest speed of a motion from rest to rest, relative to its mean
 _FEW = 5                # least number of states in a pass
 _MOVES = 0.3            # part of the reference velocity from which on a joint moves
 _WHOLE = 0.7            # part of a pass in which it must move
@@ -33,13 +33,10 @@ def stroke(model: RobotModel) -> NDArray:
 
 def pass_points(model: RobotModel, start: NDArray, poses: NDArray) -> tuple[NDArray, ...]:
     """Return points of passes up and down through each pose, from a start position."""
-    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 1.0)
     times, positions, now, here = [], [], 0.0, start
     for pose in poses:
         below, above = pose - stroke(model), pose + stroke(model)
-        with np.errstate(divide='ignore', invalid='ignore'):
-            way = np.nan_to_num(_PEAK * np.abs(below - here) / (_SHARE * limit), posinf=0.0)
-        now += max(_LEAST, float(way.max()))
+        now += max(_LEAST, least_duration(model.velocity_limit, below - here, _SHARE))
         times += [now, now + _PASS, now + 2.0 * _PASS]
         positions += [below, above, below]
         now, here = times[-1], below

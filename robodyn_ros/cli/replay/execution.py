@@ -12,12 +12,11 @@ from robodyn_ros.cli.excite.send import Sender
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.model import RobotModel
 from robodyn_ros.teaching import Demonstration, TimedPath
-from robodyn_ros.trajectory import unwrap_continuous
+from robodyn_ros.trajectory import least_duration, unwrap_continuous
 
-_LEAST, _PEAK = 1.0, 15.0 / 8.0  # s; largest speed of a motion from rest to rest by its mean
+_LEAST = 1.0      # s, shortest approach
 _HERE = 2e-3      # rad or m, distance from the start without an approach
 _LEAD = 0.1       # s until the replay starts
-_USUAL = 1.0      # rad/s or m/s, velocity limit of a joint without one
 
 
 def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
@@ -68,8 +67,7 @@ def approach(model: RobotModel, here: NDArray, start: NDArray, part: float
     away = np.abs(start - here)
     if away.max() < _HERE:
         return None
-    limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _USUAL)
-    lasts = max(_LEAST, _PEAK * float((away / (part * np.maximum(limit, 1e-9))).max()))
+    lasts = max(_LEAST, least_duration(model.velocity_limit, away, part))
     zero = np.zeros((1, model.nv))
     return np.array([lasts]), start[None], zero, zero
 

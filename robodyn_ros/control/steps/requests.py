@@ -89,11 +89,12 @@ def take_over(robot, functions, requests, state, m, p):
         walls=walls.reset(robot, m.walls, p.walls, q, located))
 
 
-def judge(robot, state, m, p, requests, stops, silence):
+def judge(robot, state, m, p, requests, clock, stops, silence):
     """
     Return the kind of cycle and problems of the state, as a namespace of flags.
 
-    stops: flag that implausible or missing states are a fault. silence: event of it.
+    clock: time at which the torque is sent. stops: flag that implausible or missing states are a
+    fault. silence: event of it.
     """
     measured = equal(state.kind, FROM_STATE)
     usable, unusable = acceptance.usable(state, modes.UNUSABLE)
@@ -104,7 +105,8 @@ def judge(robot, state, m, p, requests, stops, silence):
     stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
     return SimpleNamespace(
         unattended=flag(state.unattended),
-        now=now, dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), due=due,
+        now=now, clock=clock, due=due,
+        dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause),
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
         silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),

@@ -68,8 +68,8 @@ def test_a_step_is_that_of_the_equations():
     dyn = Dynamics(MODEL)
     n, rng, dt, K = dyn.nv, np.random.default_rng(0), 0.004, 40.0
     gains = gains_with(
-        dyn, armature=0.1, observer__bandwidth=K, feedback_inertia=0.0, friction__viscous=0.3,
-        friction__coulomb=0.0)
+        dyn, armature=0.1, observer__bandwidth=K, disturbance_observer=True, feedback_inertia=0.0,
+        friction__viscous=0.3, friction__coulomb=0.0)
     (q0, q1), (v0, v1) = rng.uniform(-1, 1, (2, 2, n))
     torque, known = rng.uniform(-5, 5, (2, n))
     m, rows = filled(observer.Memory, begins=1.0), doubles(np.zeros((len(Term), n)))

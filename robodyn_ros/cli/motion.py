@@ -170,8 +170,7 @@ def _from(start: np.ndarray, dynamics: Dynamics, duration: float, speed: float,
     u = np.linspace(0.0, 1.0, _SAMPLES)
     amplitude = _amplitude(model, start, spline(u), rate * spline(u, 1), speed)
     q, qd, qdd = (amplitude * rate ** k * spline(u, k) for k in range(3))
-    torque = (dynamics.inverse_dynamics(start + q, qd, qdd) + model.damping * qd
-              + model.friction * np.sign(qd))
+    torque = dynamics.inverse_dynamics(start + q, qd, qdd) + model.friction_torque(qd)
     knots = np.linspace(0.0, 1.0, VIAS + 2)
     points = [amplitude * rate ** k * spline(knots, k) for k in range(3)]
     for derivative in points[1:]:

@@ -120,7 +120,7 @@ class Stream:
         Raises
         ------
         TrajectoryError
-            What it says is no motion of this arm: joints, sizes, numbers that are not finite. The
+            The message is no motion of this arm: joints, sizes, numbers that are not finite. The
             message is not counted as one of the stream.
         StateError
             The arm may not move; when it may, the stream is followed only after a pause.

@@ -219,8 +219,7 @@ class Search:
         q, qd, qdd = map(np.ascontiguousarray,
                          motion.sample(np.linspace(0.0, self.duration, samples)))
         model = self.dynamics.model
-        torque = (self.dynamics.inverse_dynamics(q, qd, qdd) + model.damping * qd
-                  + model.friction * np.sign(qd))
+        torque = self.dynamics.inverse_dynamics(q, qd, qdd) + model.friction_torque(qd)
         return np.abs(torque).max(axis=0) / self.bounds.effort
 
     def cost(self, x: NDArray) -> float:

@@ -175,6 +175,14 @@ class RobotModel:
         """Return the number of moving bodies."""
         return len(self.body_names)
 
+    def friction_torque(self, qd: np.ndarray) -> np.ndarray:
+        """
+        Return the viscous and dry friction of the URDF that a motion has to overcome.
+
+        qd: (nv,) or (N, nv) in rad/s or m/s; the result, of the same shape, is in N m or N.
+        """
+        return self.damping * qd + self.friction * np.sign(qd)
+
     @property
     def total_mass(self) -> float:
         """Mass of base, bodies and payloads (kg)."""

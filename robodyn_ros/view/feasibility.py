@@ -48,9 +48,8 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
                             np.zeros(model.nv).tolist(), time_from_start=duration)
     trajectory = check_trajectory(model, model.joint_names, [point], Reference.at_rest(start))
     check_feasibility(trajectory, lambda q, qd, qdd: (
-        dynamics.inverse_dynamics(q, qd, qdd) + model.damping * qd
-        + model.friction * np.sign(qd)), model.effort_limit, model.joint_names,
-        units=model.effort_units)
+        dynamics.inverse_dynamics(q, qd, qdd) + model.friction_torque(qd)),
+        model.effort_limit, model.joint_names, units=model.effort_units)
     names = tuple(np.array(model.joint_names)[chosen].tolist())
     return Move(names, tuple(goal[chosen].tolist()), duration)
 

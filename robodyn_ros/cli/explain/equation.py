@@ -63,7 +63,7 @@ class Equation:
         centrifugal, coriolis = dynamics.velocity_forces(q, qd)
         terms = dict(zip(TERMS, (
             M @ qdd, centrifugal, coriolis, dynamics.gravity(q),
-            model.damping * qd + model.friction * np.sign(qd))))
+            model.friction_torque(qd))))
         masses: np.ndarray | None
         mass_axes: np.ndarray | None
         try:

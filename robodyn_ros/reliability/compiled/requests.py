@@ -133,8 +133,8 @@ def _load(study: Study, path: Trajectory, lasts: float) -> float:
     rows = [path.sample(t) for t in np.linspace(0.0, lasts, _SAMPLES)]
     q, qd, qdd = (np.array([getattr(row, name) for row in rows]) for name in ('q', 'qd', 'qdd'))
     model = study.model
-    torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd) + model.damping * qd
-              + study.plant.joints.armature * qdd + model.friction * np.sign(qd))
+    torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd) + study.plant.joints.armature * qdd
+              + model.friction_torque(qd))
     outside = np.maximum(q - model.upper, model.lower - q).max() > 0.0
     return math.inf if outside else max(float(np.abs(qd / model.velocity_limit).max()),
                                         float(np.abs(torque / model.effort_limit).max()))

@@ -51,6 +51,7 @@ from robodyn_ros.model import Payload
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory, TrajectoryPoint
 
 _USUAL_LAW = 'computed_torque'
+_OTHER = 'another trajectory'  # that replaces a stream
 _T = TypeVar('_T')
 
 
@@ -422,7 +423,9 @@ class ArmController:
     def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
         """Follow a trajectory from now on; return its duration in s; see `Motions.follow`."""
-        return self._motions.follow(now, joint_names, points, start_delay, tolerances)
+        duration = self._motions.follow(now, joint_names, points, start_delay, tolerances)
+        self.stream.give_way(_OTHER)
+        return duration
 
     def start_state(self, lead: float = 0.0) -> StartState:
         """Return the start state of a motion in `lead` seconds; see `Motions.start_state`."""
@@ -434,9 +437,16 @@ class ArmController:
         return self._motions.plan(start_state, joint_names, points, zero)
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
-              tolerances: Tolerances | None = None) -> bool:
-        """Follow a planned trajectory; return False if it must be planned again; see `Motions`."""
-        return self._motions.begin(start_state, trajectory, tolerances)
+              tolerances: Tolerances | None = None, source: str = _OTHER) -> bool:
+        """
+        Follow a planned trajectory; return False if it must be planned again; see `Motions`.
+
+        A stream gives way to it; `source` names it in the log.
+        """
+        begun = self._motions.begin(start_state, trajectory, tolerances)
+        if begun:
+            self.stream.give_way(source)
+        return begun
 
     # --- settings ---------------------------------------------------------------------------
 

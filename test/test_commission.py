@@ -289,13 +289,3 @@ def test_a_run_becomes_a_table_and_is_read_again(tmp_path):
     moving = run.moving()
     assert moving.times[0] < 0.6 and np.ptp(moving.reference, axis=0).min() > 0.0
     assert len(run.after(1.0).times) == np.count_nonzero(run.times >= 1.0)
-
-
-@pytest.mark.slow
-def test_the_dry_run_with_its_nodes(tmp_path, capsys):
-    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
-    assert main(['commission', str(ARM), '--dry-run', '--yes', '--folder', str(tmp_path),
-                 '--excitation', '10', '--search', '2']) == 0
-    done = Folder(tmp_path, [*Robot(ARM).options(), '--dry-run', '0']).done
-    assert max(done['after']['rms']) < 1.0 < 0.1 * max(done['before']['rms'])
-    assert (tmp_path / 'report.html').stat().st_size > 1000

@@ -186,18 +186,6 @@ def test_failed_runs_are_counted_with_their_seeds(results):
         assert all(sum(row) == RUNS for row in each.counts.values())
 
 
-# one seed of faults in states, motors and brakes, and one without a fault
-@pytest.mark.parametrize('name', ['nothing', 'position frozen', 'torque lost'])
-def test_the_nodes_send_the_same_torques(study, name, tmp_path):
-    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
-    from robodyn_ros.reliability.compiled.lockstep import compare, obstacle
-    run = scenario(study, seeds_of([BY_NAME[name]], 0, 1)[0])
-    assert not obstacle(run)
-    found = compare(study, run, Robot(ARM), tmp_path)
-    assert found.steps > 800 and not found.missing
-    assert found.difference < 1e-9  # N m
-
-
 def test_workers_and_dask_change_nothing(results, tmp_path):
     seeds, path = seeds_of([BY_NAME['push']], 0, 4), tmp_path / 'runs.json'
     # from the shell, as processes are started

@@ -6,7 +6,7 @@ A request that is refused raises, and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, cast, Concatenate, ParamSpec, TypeVar
 
@@ -28,7 +28,7 @@ from robodyn_ros.control.initial_memory import write_initial_memory
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.messages import Messages
-from robodyn_ros.control.motions import Motions
+from robodyn_ros.control.motions import Motions, StartState
 from robodyn_ros.control.path_speed import PathSpeed
 from robodyn_ros.control.program_writer import write_constants, write_gains
 from robodyn_ros.control.requests import Requests
@@ -44,9 +44,10 @@ from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.trajectory import Reference
+from robodyn_ros.trajectory import Reference, Tolerances, Trajectory, TrajectoryPoint
 
 _USUAL_LAW = 'computed_torque'
+_OTHER = 'another trajectory'  # that replaces a stream
 _P = ParamSpec('_P')
 _T = TypeVar('_T')
 
@@ -229,11 +230,28 @@ class ArmController:
     come_to_rest = _of('_requests', Requests.rest)
     compensate_gravity = _of('_requests', Requests.compensate_gravity)
     reach = _of('_motions', Motions.reach)
-    follow = _of('_motions', Motions.follow)
     start_state = _of('_motions', Motions.start_state)
     plan = _of('_motions', Motions.plan)
-    begin = _of('_motions', Motions.begin)
     fail = _of('_requests', Requests.fail)
+
+    def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+               start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
+        """Follow a trajectory from now on; return its duration in s; see `Motions.follow`."""
+        duration = self._motions.follow(now, joint_names, points, start_delay, tolerances)
+        self.stream.give_way(_OTHER)
+        return duration
+
+    def begin(self, start_state: StartState, trajectory: Trajectory,
+              tolerances: Tolerances | None = None, source: str = _OTHER) -> bool:
+        """
+        Follow a planned trajectory; return False if it must be planned again; see `Motions`.
+
+        A stream gives way to it; `source` names it in the log.
+        """
+        begun = self._motions.begin(start_state, trajectory, tolerances)
+        if begun:
+            self.stream.give_way(source)
+        return begun
 
     def reset_fault(self) -> None:
         """

@@ -18,7 +18,7 @@ class StreamSettings:
         'auto', 'Messages on ~/joint_trajectory that are targets of a stream, not trajectories of '
         'their own. auto: those that end within stream.horizon while one before is under way '
         'and not with velocities of 0, single points of at most 0.06 s, and those that end in '
-        'motion. always, never: all, none.',
+        'motion. always, never: all, none. Not with the frame_id trajectory.',
         choices=STREAM_MODES)
     horizon: float = parameter(
         0.5, 'Longest message that auto takes for a part of a stream.', 's', 0.0, 10.0)

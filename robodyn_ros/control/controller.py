@@ -236,7 +236,7 @@ class ArmController:
 
     def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
-        """Follow a trajectory from now on; return its duration in s; see `Motions.follow`."""
+        """Follow a trajectory, not a stream any more; return its duration; see `Motions`."""
         duration = self._motions.follow(now, joint_names, points, start_delay, tolerances)
         self.stream.give_way(_OTHER)
         return duration

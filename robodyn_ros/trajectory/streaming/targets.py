@@ -68,13 +68,14 @@ class Targets:
         """
         times, q = np.asarray(times, dtype=float), np.array(q, dtype=float)
         qd = np.full_like(q, np.nan) if qd is None else np.array(qd, dtype=float)
-        overlap = np.flatnonzero(times <= self.last) if blend > 0.0 and self.times.size > 1 else ()
-        for i in overlap:
-            x = min(max((times[i] - now) / blend, 0.0), 1.0)
-            weight = x * x * (3.0 - 2.0 * x)
-            before = np.array([np.interp(times[i], self.times, column) for column in self.q.T])
-            q[i] = weight * q[i] + (1.0 - weight) * before
-            qd[i] = np.where(weight < 1.0, np.nan, qd[i])
+        if blend > 0.0 and self.times.size > 1:
+            overlap = times <= self.last
+            x = np.clip((times[overlap] - now) / blend, 0.0, 1.0)
+            weight = (x * x * (3.0 - 2.0 * x))[:, None]
+            before = np.column_stack([np.interp(times[overlap], self.times, each)
+                                      for each in self.q.T])
+            q[overlap] = weight * q[overlap] + (1.0 - weight) * before
+            qd[overlap] = np.where(weight < 1.0, np.nan, qd[overlap])
         kept = slice(None, int(np.searchsorted(self.times, times[0] - _SAME)))
         begin = max(len(self.times[kept]) - _KEPT, 0)
         self.times = np.concatenate([self.times[kept][begin:], times])

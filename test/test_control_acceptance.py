@@ -108,6 +108,28 @@ def test_several_states_that_waited_during_a_pause_of_this_process_are_not_late(
     assert arm.control.mode is Mode.HOLD and not arm.control.fault
 
 
+@pytest.mark.parametrize('epoch, skew', [(EPOCH, 1.0), (0.0, math.inf)])
+@pytest.mark.parametrize('waiting', [0, 14])
+def test_an_arm_moved_during_a_pause_of_this_process_stays_there(epoch, skew, waiting):
+    """States that waited in the queue come first."""
+    arm = Arm(stale__max_skew=skew)
+    arm.offset = epoch
+    arm.take_over()
+    for _ in range(50):
+        arm.state()
+    pause, after = 0.8, arm.q - 0.35
+    assert arm.state(late=pause) is not None
+    for k in range(waiting):
+        arm.q, arm.qd = after + 0.025 * (13 - k), np.full(7, -0.5)
+        assert arm.state(1e-4, stamp=arm.now + arm.offset + 0.05 * (k + 1), late=pause) is not None
+    arm.q, arm.qd = after, np.zeros(7)
+    arm.now += pause
+    for _ in range(3):
+        arm.state(2e-4)
+        np.testing.assert_allclose(arm.control.reference.q, after, atol=1e-6)
+    assert not arm.control.fault
+
+
 def test_states_that_stay_late_after_a_pause_are_a_fault_all_the_same(arm):
     for _ in range(50):
         arm.state()

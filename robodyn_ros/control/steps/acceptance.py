@@ -95,6 +95,7 @@ class Memory:
     track: Track = part(Track)
     exchange: exchange.Memory = part(exchange.Memory)
     moved: float = scalar('', 'Flag: the last state that was used is a jump from the one before.')
+    waited: float = scalar('', 'Flag: it had waited during a pause of this process.')
     uncontrolled: float = scalar('', 'Flag: the arm is out of control since the last torque.')
     lost: float = scalar('', 'Last loss that was handled.')
     answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
@@ -113,13 +114,14 @@ def accept(state, m, p, inactive, sent):
     inactive: flag that the arm is not under control. sent: last torque.
     """
     received, now = equal(state.kind, RECEIVED), state.arrival
-    # an arm that is not under control may be moved, and its driver restarted
-    m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
-                plausibility=plausibility.prepared(m.plausibility, inactive))
-    sent = [when(inactive, math.nan, t) for t in sent]
     # a pause of this process is no silence of the states, and those that waited are not late
     paused = both(finite(m.called), above(now - m.called, p.stop))
     excused = when(paused, m.measured + (now - m.called), minimum(m.excused, now))
+    # an arm that is not under control may be moved, and its driver restarted
+    m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
+                plausibility=plausibility.prepared(m.plausibility, inactive), excused=excused)
+    sent = [when(inactive, math.nan, t) for t in sent]
+    waited = m.waited
     accepted, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
     # a clock set back must not hide silence
     measured = minimum(maximum(m.measured, when(flag(excused), excused, -math.inf)), now)
@@ -139,15 +141,16 @@ def accept(state, m, p, inactive, sent):
     uncontrolled = either(flag(m.uncontrolled), no(equal(m.lost, p.lost)))
     pause = now - m.answered
     held_up = all_of([responds, no(uncontrolled), above(pause, p.stop)])
-    between, resumes = equal(kind, BETWEEN), both(
-        responds, any_of([uncontrolled, held_up, below(time_of_law, m.law), m.moved]))
+    # the arm is held where the last of the states that waited finds it
+    between, resumes = equal(kind, BETWEEN), both(responds, any_of([
+        uncontrolled, held_up, below(time_of_law, m.law), m.moved, waited]))
     # the time of the law restarts where the clock of a simulation was set back
     ahead = both(responds, no(resumes))
     return replace(
         m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
         resumes=resumes,
         fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, called=now, excused=excused, lost=p.lost,
+        measured=measured, called=now, lost=p.lost,
         uncontrolled=both(no(responds), either(uncontrolled, coasts)),
         answered=when(responds, now, m.answered), law=when(responds, time_of_law, m.law),
         predicted=when(either(between, resumes), time_of_law, m.predicted))
@@ -226,13 +229,15 @@ def delayed(state, m, p, stamped, age):
     grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
     min_delay = minimum(difference_, grown)
     late = difference_ - min_delay
+    waited = all_of([stamped, flag(m.excused), below(now - m.excused, p.hold),
+                     at_least(late, p.hold)])
     late = when(both(stamped, no(above(late, minimum(p.hold, _LONGEST)))), late, 0.0)
     # a state with a smaller delay than all before must not set the time back
     late = minimum(late, maximum(now - m.latest, 0.0))
     offset = when(p.simulated, when(stamped, difference_, 0.0), late)
     keeps = either(p.simulated, no(stamped))
     return replace(
-        m, measured=now - age, min_delay=when(keeps, m.min_delay, min_delay),
+        m, waited=waited, measured=now - age, min_delay=when(keeps, m.min_delay, min_delay),
         before=when(keeps, m.before, now), offset=offset,
         latest=when(p.simulated, m.latest, now - offset))
 

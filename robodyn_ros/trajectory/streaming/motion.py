@@ -112,12 +112,11 @@ class StreamMotion:
     def _stopped(self, start, rest, times, coefficients, state) -> Trajectory | None:
         """Return a motion with a stop at its end; None if none is within the limits."""
         lengths, stops = stop_segments(state, self.limits, rest)
-        fits = np.flatnonzero(self.limits.excess(start, lengths, stops) <= 1.0)
-        if not fits.size:
-            return None
-        k = fits[0]
-        return trajectory(np.append(times, times[-1] + lengths[k]),
-                          np.concatenate([coefficients, stops[k:k + 1]]))
+        for k in range(lengths.size):
+            if self.limits.excess(start, lengths[k:k + 1], stops[k:k + 1])[0] <= 1.0:
+                return trajectory(np.append(times, times[-1] + lengths[k]),
+                                  np.concatenate([coefficients, stops[k:k + 1]]))
+        return None
 
     def _tracking(self, start, moment, targets, timing, factor, extrapolated):
         """Return times from the moment on, and states there, of the curve from the start."""

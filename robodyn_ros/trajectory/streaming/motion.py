@@ -19,7 +19,7 @@ from robodyn_ros.trajectory.streaming.smooth_curve import SmoothCurve
 from robodyn_ros.trajectory.streaming.targets import CUTOFF, Targets
 from robodyn_ros.trajectory.streaming.timing import StreamTiming
 
-_LONGER, _LONGEST = 1.25, 3.0  # factor from one time of joining to the next, and s at most
+_LONGER, _LONGEST = 1.2, 3.0  # factor from one time of joining to the next, and s at most
 _COARSE = 16                 # samples of a segment in the choice of these times
 _TRIED = 1, 2, 4, 8, 16      # of the times that seem to fit those are checked
 _SHORTEST_STOP = 0.08        # s
@@ -176,8 +176,13 @@ class StreamMotion:
 
     def _states(self, targets, timing, times, extrapolated):
         """Return positions, velocities, accelerations of the targets at times, within limits."""
-        q, qd, qdd = targets.states(times, max(timing.spacing, _LEAST), timing.smoothing,
-                                    extrapolated)
+        rows, behind = np.empty((3, times.size, targets.q.shape[1])), times > targets.last
+        # behind the last target the last few count alone: after a step the curve still swings
+        for part, since in ((~behind, times[0]), (behind, np.inf)):
+            if part.any():
+                rows[:, part] = targets.states(times[part], max(timing.spacing, _LEAST),
+                                               timing.smoothing, extrapolated, since)
+        q, qd, qdd = rows
         at_limit = (q < self.limits.lower) | (q > self.limits.upper)
         qd = np.where(at_limit, 0.0, np.clip(qd, -self.limits.velocity, self.limits.velocity))
         return self._inside(q), qd, np.where(at_limit, 0.0, qdd)

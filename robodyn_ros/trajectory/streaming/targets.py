@@ -86,8 +86,8 @@ class Targets:
         """Return the targets after a time."""
         return slice(int(np.searchsorted(self.times, time, side='right')), None)
 
-    def states(self, times, spacing: float, smoothing: float, extrapolated: float = 0.0
-               ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def states(self, times, spacing: float, smoothing: float, extrapolated: float = 0.0,
+               since: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
         Return positions, velocities and accelerations, (m, nv) each, at times.
 
@@ -102,12 +102,16 @@ class Targets:
         extrapolated : float
             Time behind the last target for which its acceleration is continued; then the velocity
             decays.
+        since : float, optional
+            Time from which on the curve is needed, default the first one: targets well before it
+            do not count, except for the last few.
 
         """
         times = np.asarray(times, dtype=float)
         spacing = max(spacing, _CLOSEST)
         cutoff = CUTOFF * max(spacing, smoothing)
-        begin = int(np.searchsorted(self.times, times[0] - _BEFORE * max(spacing, smoothing)))
+        since = (times[0] if since is None else since) - _BEFORE * max(spacing, smoothing)
+        begin = int(np.searchsorted(self.times, since))
         begin = max(min(begin, self.times.size - _FEWEST), 0)
         curve = SmoothCurve(self.times[begin:], self.q[begin:], self.qd[begin:], spacing, cutoff)
         last = self.last + extrapolated

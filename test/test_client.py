@@ -19,7 +19,8 @@ NEAR = HOME + 0.05
 @pytest.fixture(scope='module')
 def controller():
     """Return the running controller of a simulated arm at home."""
-    with simulator(), NodeProcess(CONTROLLER, {'urdf_file': str(ARM), **PATIENT}) as process:
+    with simulator(), NodeProcess(CONTROLLER, {
+            'urdf_file': str(ARM), 'stream.timeout': 1.0, **PATIENT}) as process:
         process.wait_for_output(ACTIVE)
         yield process
 
@@ -53,6 +54,47 @@ def test_a_chunk_is_followed(arm):
     steps = start + np.minimum(np.arange(1, 16) / 10.0, 1.0)[:, None] * 0.05
     arm.stream(steps, dt=0.1)
     wait_until(lambda: np.abs(arm.state.reference - steps[-1]).max() < 2e-3, 'the last target')
+
+
+def test_a_short_motion_right_after_a_stream_is_no_target_of_it(arm, controller):
+    arm.move(HOME)
+    arm.stream(HOME)
+    arm.move(NEAR, duration=0.3)
+    np.testing.assert_allclose(arm.state.reference, NEAR, atol=1e-6)
+    assert controller.logged('replaced by a trajectory on ~/joint_trajectory')
+
+
+def test_a_stream_that_is_not_followed_is_an_error(arm):
+    def stream_until(condition):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not condition():
+            arm.stream(HOME)
+            time.sleep(0.05)
+
+    arm.move(HOME)
+    wait_until(lambda: arm.diagnostics['stream'] == 'none', 'the end of the stream before')
+    stream_until(lambda: 'behind' in arm.diagnostics['stream'])
+    arm.hold()
+    with pytest.raises(StateError, match='not followed: hold was requested; .* a pause of 1 s'):
+        stream_until(lambda: False)
+
+
+def test_a_motion_that_something_else_ends_is_an_error(arm):
+    arm.move(HOME)
+    errors = []
+
+    def move():
+        try:
+            arm.move(HOME + 0.5, duration=60.0)
+        except StateError as error:
+            errors.append(str(error))
+
+    motion = Thread(target=move, daemon=True)
+    motion.start()
+    wait_until(lambda: arm.diagnostics['mode'] == 'tracking', 'motion')
+    arm.hold()
+    motion.join(PATIENCE)
+    assert errors == ['the motion has ended elsewhere: hold was requested']
 
 
 def test_a_motion_is_slowed_down_paused_and_resumed(arm):
@@ -92,15 +134,23 @@ def test_what_cannot_be_done_names_the_reason(arm):
         arm.stream(np.where(np.arange(MODEL.nv) == 2, np.nan, HOME))
     with pytest.raises(ArgumentError, match='dt is 0'):
         arm.stream(HOME, dt=0)
-    with pytest.raises(ArgumentError, match='speed factor'):
-        arm.speed(1.5)
-    for stamp in (np.nan, -1.0, 1e300):
+    for factor in (1.5, np.nan, 'fast', None):
+        with pytest.raises(ArgumentError, match='speed factor'):
+            arm.speed(factor)
+    for stamp in (np.nan, -1.0, 1e300, '0'):
         with pytest.raises(ArgumentError, match='stamp is'):
             arm.stream(HOME, stamp=stamp)
     for name in ('speed', 'duration'):
-        for value in (0.0, -1.0, np.nan):
+        for value in (0.0, -1.0, np.nan, '1'):
             with pytest.raises(ArgumentError, match=f'{name} is'):
                 arm.move(HOME, **{name: value})
+    for q in ('home', {'joint1': 0.0}):
+        with pytest.raises(ArgumentError, match=f'q is .*7 numbers.*{MODEL.joint_names[0]}'):
+            arm.move(q)
+    with pytest.raises(ArgumentError, match='the chunk has 201 rows'):
+        arm.stream(np.tile(HOME, (201, 1)))
+    with pytest.raises(ArgumentError, match='dt is 10'):
+        arm.stream(np.tile(HOME, (7, 1)), dt=10.0)
     with pytest.raises(ArgumentError, match='q has 2 rows'):
         arm.move([HOME, HOME])
     beyond = np.where(np.arange(MODEL.nv) == 1, MODEL.upper[1] + 0.1, HOME)

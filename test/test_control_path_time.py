@@ -280,7 +280,7 @@ def test_a_motion_to_a_pose_pauses_too():
     assert np.abs(control.reference.qd).max() > 0.05
 
 
-@pytest.mark.parametrize('factor', [-0.1, 1.01, 50.0, float('nan')])
+@pytest.mark.parametrize('factor', [-0.1, 1.01, 50.0, float('nan'), 'fast', None])
 def test_a_scaling_that_is_no_fraction_is_refused(factor):
     loop = arm()
     with pytest.raises(ArgumentError, match='from 0 to 1'):

@@ -147,7 +147,7 @@ def test_a_stream_does_not_move_an_arm_again_that_something_else_has_stopped(end
     else:
         zero = np.zeros(7)
         control.follow(made.loop.now, NAMES, [TrajectoryPoint(BENT, zero, zero, (), 1.0)])
-        stream.give_way('a newer goal')
+        assert stream.blocked == 'replaced by another trajectory'
     if end == 'fault':
         with pytest.raises(StateError, match='fault'):
             made.run(0.1, made.target)
@@ -170,9 +170,11 @@ def test_a_leap_is_a_stop_with_one_line():
     stream = made.control.stream
     assert made.control.mode is Mode.HOLD
     assert len(stream.notices) == 1 and ' leaps by 0.8' in stream.notices[0]
+    assert stream.summary.startswith('not followed: a target of joint')
     assert np.abs(made.loop.plant.qd).max() < 1e-3
     made.run(0.5, made.target)
     assert made.control.mode is Mode.TRACK and len(stream.notices) == 1
+    assert 'followed 50 ms behind' in stream.summary
 
 
 def test_targets_beyond_a_position_limit_end_there():
@@ -252,6 +254,29 @@ def test_of_a_long_chunk_fewer_points_are_used():
     assert np.abs(made.control.reference.q - made.target(1.0)).max() < 0.01
     made.run(1.5)
     assert np.abs(made.control.reference.q - made.target(2.0)).max() < 0.05
+
+
+def test_after_another_motion_a_new_stream_is_followed_though_the_last_one_reached_far():
+    made = Streamed()
+    control, stream, zero = made.control, made.control.stream, np.zeros(7)
+    stream.add(made.loop.now, NAMES, [TrajectoryPoint(BENT, (), (), (), 0.1 * k)
+                                      for k in range(1, 21)])
+    made.run(0.1)
+    control.follow(made.loop.now, NAMES, [TrajectoryPoint(BENT + 0.05, zero, zero, (), 0.5)])
+    made.run(0.6)
+    assert not stream.active
+    np.testing.assert_allclose(control.reference.q, BENT + 0.05, atol=1e-6)
+    made.run(0.5, lambda _: BENT)
+    assert stream.moves
+    np.testing.assert_allclose(control.reference.q, BENT, atol=5e-3)
+
+
+def test_notices_that_are_not_read_are_few():
+    made = Streamed(**{'stream.timeout': 0.02})
+    for _ in range(25):
+        made.send(BENT)
+        made.run(0.12)
+    assert not made.control.stream.active and len(made.control.stream.notices) == 20
 
 
 def test_a_leap_within_a_chunk_is_not_followed():

@@ -24,6 +24,7 @@ from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.conversions import seconds  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 PERIOD = 4e-3  # s from one state to the next
@@ -66,14 +67,6 @@ class Arm(Wire):
         while not condition():
             assert self.time < end, f'{what}: not within {PATIENCE:g} simulated seconds'
             self.advance(STATES * PERIOD)
-
-    def rest(self):
-        """Wait until nothing moves."""
-        self.until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
-
-    def moving(self):
-        """Wait until it moves."""
-        self.until(lambda: np.abs(self.qd).max() > 0.3, 'motion')
 
 
 @pytest.fixture(scope='module')
@@ -157,6 +150,36 @@ def test_the_goal_of_a_planner_is_reached(probe, arm, client, home):
     np.testing.assert_allclose(last.desired.positions, AWAY, atol=0.1)
     if hasattr(last, 'index'):
         assert 0 <= first.index < last.index <= 100
+
+
+def test_feedback_and_tolerances_count_in_path_time(probe, arm, client, home):
+    """A pause of two seconds and half of the speed are no violation of a goal time of 0.2 s."""
+    scaling = probe.publisher(Float64, f'{NODE}/speed_scaling', qos.latched())
+    result = client.start(
+        path(HOME, AWAY, 1.5, count=100), goal_time_tolerance=Duration(nanosec=200_000_000),
+        goal_tolerance=[JointTolerance(name='joint2', position=0.1)])[1]
+    arm.moving()
+    assert probe.call(Trigger, f'{NODE}/pause').success
+    arm.rest()
+    arm.advance(1.0)
+    client.feedback.clear()
+    arm.advance(1.0)
+    paused, *others = {seconds(each.desired.time_from_start) for each in client.feedback}
+    assert not others and 0.1 < paused < 1.4
+    begin = arm.time
+    scaling.publish(Float64(data=0.5))
+    assert probe.call(Trigger, f'{NODE}/resume').success
+    status, code, text = client.end(result)
+    lasted = arm.time - begin
+    scaling.publish(Float64(data=1.0))
+    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL), text
+    times = np.array([seconds(each.desired.time_from_start) for each in client.feedback])
+    s = times / 1.5
+    expected = HOME + np.outer(s**3 * (10.0 - 15.0 * s + 6.0 * s**2), AWAY - HOME)
+    np.testing.assert_allclose([each.desired.positions for each in client.feedback], expected,
+                               atol=1e-4)
+    assert (np.diff(times) >= 0.0).all()
+    assert 2.0 * (1.5 - paused) - 0.1 < lasted < 2.0 * (1.5 - paused) + 1.0
 
 
 def bad(change):

@@ -56,7 +56,7 @@ def test_of_a_flood_of_trajectories_the_newest_are_kept_and_the_rest_is_counted(
     until(lambda: got[-1] == sent, lambda: inbox.deliver(
         lambda message: got.append(int(message.joint_names[0]))))
     assert len(got) < 10 and got == sorted(got)
-    assert f'{inbox.dropped} trajectories dropped so far' in capfd.readouterr().err
+    assert f'{inbox.dropped} messages on {inbox.topic} dropped so far' in capfd.readouterr().err
     inbox.destroy()
 
 

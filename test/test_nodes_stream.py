@@ -16,7 +16,7 @@ from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.trajectories.stream_input import StreamInput  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
+from std_msgs.msg import Float64, Header  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
@@ -117,7 +117,8 @@ def test_a_motion_pauses_slows_down_and_goes_on(probe, process, references):
     assert times and {each.position[0] for each in times} == {elapsed}
     assert probe.call(Trigger, f'{NODE}/resume').success
     probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
-    np.testing.assert_allclose(references[-1].position, HOME + 0.6, atol=1e-6)
+    probe.until(lambda: np.abs(references[-1].position - HOME - 0.6).max() < 1e-6,
+                'the reference at the goal')
     probe.until(lambda: times[-1].position[0] >= 4.0, 'the end of the path')
     assert 0.4 < max(each.velocity[0] for each in times) < 0.6
     assert {each.effort[0] for each in times}.isdisjoint({before})
@@ -128,14 +129,18 @@ def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own()
     clock = [0.0]
     stream_input = StreamInput(None, controller, lambda: clock[0], lambda: clock[0], TOPIC)
 
-    def belongs(after, duration, velocities):
+    def belongs(after, duration, velocities, frame=''):
         clock[0] += after
-        return stream_input.belongs(JointTrajectory(points=[JointTrajectoryPoint(
-            positions=HOME.tolist(), velocities=velocities,
-            time_from_start=Duration(nanosec=round(1e9 * duration)))]))
+        return stream_input.belongs(JointTrajectory(header=Header(frame_id=frame), points=[
+            JointTrajectoryPoint(positions=HOME.tolist(), velocities=velocities,
+                                 time_from_start=Duration(nanosec=round(1e9 * duration)))]))
 
     assert not belongs(0.0, 0.4, [])
     assert not belongs(0.04, 0.4, [0.0] * 7)
     assert belongs(0.2, 0.2, [])
     assert belongs(0.2, 0.2, [0.1] * 7)
     assert belongs(10.0, 0.03, [0.0] * 7)
+    for frame, expected in (('trajectory', False), ('stream', True)):
+        assert belongs(10.0, 0.03, [], frame) == expected
+    controller.stream.active = True
+    assert not belongs(0.0, 0.3, [], 'trajectory')

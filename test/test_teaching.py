@@ -235,12 +235,23 @@ def test_damaged_details_are_named(tmp_path, text):
     Demonstration(ARM.joint_names, np.array([0.0, 0.1]), np.zeros((2, ARM.nv)),
                   np.zeros(0)).write(tmp_path)
     (tmp_path / 'demonstration.json').write_text(text)
-    with pytest.raises(RobodynError, match='is not a JointTrajectory as YAML with its'):
+    with pytest.raises(RobodynError, match='demonstration.json does not have waypoints'):
+        Demonstration.read(tmp_path)
+
+
+@pytest.mark.parametrize('text, said', [
+    ('', 'is not a JointTrajectory: it needs joint_names'),
+    ('joint_names: 3', 'is not a JointTrajectory'),
+    ('joint_names: [a]\npoints: []', 'two or more points'),
+    ('a: [1,\nb: }', 'is not YAML: line 2: ')])
+def test_a_damaged_trajectory_is_named(tmp_path, text, said):
+    (tmp_path / 'trajectory.yaml').write_text(text)
+    with pytest.raises(RobodynError, match=said):
         Demonstration.read(tmp_path)
 
 
 def test_states_of_nearly_the_same_time_take_no_memory():
-    grid, *_ = smoothed(np.array([0.0, 1e-9, 2e-9]), np.zeros((3, 1)), 0.08)
+    grid, *_ = smoothed(np.array([0.0, 1e-9, 2e-9]), np.array([[0.0], [0.1], [0.2]]), 0.08)
     assert len(grid) < 1000
 
 
@@ -289,9 +300,25 @@ def test_parameters_of_the_controller_replace_friction_of_the_urdf(replay, tmp_p
     path.write_text('node:\n  ros__parameters:\n    friction:\n      coulomb: [900.0]\n')
     code, said = replay('--plan', '--fastest', '--params', str(path))
     assert code == USER_MISTAKE and 'gravity and dry friction' in said
-    path.write_text('nothing')
-    code, said = replay('--plan', '--params', str(path))
-    assert code == USER_MISTAKE and 'is not a parameter file' in said
+    wrong = 'node:\n  ros__parameters:\n    friction:\n      viscous: '
+    for text, named in (
+            ('nothing', 'is not a parameter file'), ('a: [1,\nb: }', 'is not YAML: line 2: '),
+            (wrong + '[a]', 'friction.viscous does not have one number'),
+            (wrong + '[-1.0]', "friction.viscous of joint 'joint1' is -1.0")):
+        path.write_text(text)
+        code, said = replay('--plan', '--params', str(path))
+        assert code == USER_MISTAKE and named in said
+    code, said = replay('--plan', '--params', str(tmp_path))
+    assert code == USER_MISTAKE and f'{tmp_path} cannot be read: Is a directory; give' in said
+
+
+@pytest.mark.parametrize('how', [(), ('--fastest',)])
+def test_a_recording_without_a_motion_is_named(replay, tmp_path, how):
+    times = np.linspace(0.0, 2.0, 201)
+    rows = 0.3 + 1e-3 * np.sin(9.0 * times)[:, None] * np.ones(ARM.nv)
+    Demonstration(ARM.joint_names, times, rows, np.zeros(0)).write(tmp_path / 'pick')
+    code, said = replay('--plan', *how)
+    assert code == USER_MISTAKE and 'nothing to replay: no joint has moved' in said
 
 
 class DataSet:

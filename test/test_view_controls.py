@@ -126,6 +126,15 @@ def test_only_a_simulated_arm_is_given_a_payload(shown):
         shown.until(lambda: not folder.visible, client, simulated=False)
 
 
+def test_motions_are_paused_and_resumed(shown):
+    with PageClient(shown.url) as client:
+        shown.until_controls(client)
+        for label, service in (('Pause motion', 'pause'), ('Resume motion', 'resume')):
+            client.click(label)
+            shown.until(lambda: not shown.page_commands.empty(), client)
+            assert shown.page_commands.get() == CallService(service)
+
+
 # --- teaching ----------------------------------------------------------------------------------
 
 def test_a_recorded_motion_is_replayed_from_the_present_position(shown):

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+import time
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.client.connection import Connection, State
+from robodyn_ros.client.arguments import joint_rows, require
+from robodyn_ros.client.connection import Connection
+from robodyn_ros.client.state import State
 from robodyn_ros.control.mode import Mode
+from robodyn_ros.control.stream import FURTHEST, MOST_POINTS
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
 from robodyn_ros.nodes.trajectories.points import point
-from robodyn_ros.nodes.trajectories.stream_input import STREAM
+from robodyn_ros.nodes.trajectories.stream_input import STREAM, TRAJECTORY
 from robodyn_ros.trajectory import least_duration
 
-_LEAST = 0.6      # s, shortest motion; a shorter one may count as a part of a stream
-_LATE = 2.0       # s after the end of a motion until the reference must rest at the goal
+_LEAST = 0.6      # s, shortest motion without a given duration
+_BEGUN = 2.0      # s after which a motion is under way, also on a busy machine
+_LATE = 0.5       # s after the end of a motion until the last reference has arrived
 _NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
-_LATEST = 2.0**31  # s, stamps are below it
+_LATEST = 2.0**31 - 1.0  # s, of a stamp
+_TINY, _HUGE = 1e-6, 1e6  # of times and velocities
+_PAUSE = 0.25     # s without targets, after which those that follow are another stream
 
 
 class Arm:
@@ -52,6 +59,7 @@ class Arm:
     def __init__(self, namespace: str = '', timeout: float = 10.0, enclave: str = ''):
         self._connection = Connection(namespace, timeout, enclave)
         self.joint_names = self._connection.joint_names
+        self._begun = self._sent = -math.inf  # of the stream: its first and last target
 
     def __enter__(self) -> Arm:
         return self
@@ -78,7 +86,7 @@ class Arm:
     @property
     def diagnostics(self) -> dict[str, str]:
         """Return the newest diagnostics of the controller: mode, fault, last refusal, ..."""
-        return dict(self._connection.diagnostics)
+        return dict(self._connection.diagnostics or self._connection.next_diagnostics())
 
     # --- targets ----------------------------------------------------------------------------
 
@@ -105,24 +113,24 @@ class Arm:
         ArgumentError
             Wrong shape, or a number that is not finite; the message names the joint.
         StateError
-            The controller is silent, or has a fault.
+            The controller is silent, has a fault, or does not follow the stream after another
+            motion or a hold: it does again when the stream has paused for `stream.timeout`.
 
         """
-        rows = self._checked('chunk', chunk)
-        speeds = () if velocities is None else self._checked('velocities', velocities)
-        if velocities is not None and len(speeds) != len(rows):
+        rows = self._rows('chunk', chunk)
+        speeds = [()] * len(rows) if velocities is None else self._rows('velocities', velocities)
+        if len(speeds) != len(rows):
             raise ArgumentError(f'velocities have {len(speeds)} rows, the chunk has {len(rows)}')
-        if not 0.0 < dt < math.inf:
-            raise ArgumentError(f'dt is {dt!r}: it must be a time above 0, in s')
-        if stamp is not None and not 0.0 <= stamp < _LATEST:
-            raise ArgumentError(f'stamp is {stamp!r}: it must be a time in s, such as that of a '
-                                'state')
-        self._connection.require_alive()
-        if fault := self._connection.diagnostics.get('fault'):
-            raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
-                             '`reset_fault`')
-        self._connection.send([point(q, qd, time=dt * k) for k, (q, qd) in enumerate(
-            zip(rows, speeds if len(speeds) else [()] * len(rows)), 1)], stamp, STREAM)
+        if len(rows) > MOST_POINTS:
+            raise ArgumentError(f'the chunk has {len(rows)} rows, more than {MOST_POINTS}: send '
+                                'the next ones only')
+        require('dt', dt, _TINY, FURTHEST / len(rows), 'the time from one target to the next in '
+                f's, above 0, with the last one {FURTHEST:g} s ahead at most')
+        if stamp is not None:
+            require('stamp', stamp, 0.0, _LATEST, 'a time in s, such as that of a state')
+        self._require_followed()
+        self._connection.send([point(q, qd, time=dt * k)
+                               for k, (q, qd) in enumerate(zip(rows, speeds), 1)], stamp, STREAM)
 
     def move(self, q: ArrayLike, duration: float | None = None, speed: float = 0.5) -> None:
         """
@@ -147,39 +155,38 @@ class Arm:
             The controller is silent or has a fault, or something else ended the motion.
 
         """
-        rows = self._checked('q', q)
+        rows = self._rows('q', q)
         if len(rows) > 1:
             raise ArgumentError(f'q has {len(rows)} rows: give one position, or use `stream`')
-        for name, value in (('speed', speed), ('duration', duration)):
-            if value is not None and not 0.0 < value < math.inf:
-                raise ArgumentError(f'{name} is {value!r}: it must be a finite number above 0')
-        goal = rows[0]
+        require('speed', speed, _TINY, _HUGE, 'a number above 0, in rad/s or m/s')
+        if duration is not None:
+            require('duration', duration, _TINY, _HUGE, 'a time above 0, in s')
+        goal, start = rows[0], self.state
         zero = np.zeros_like(goal)
-        start = self.state
         if duration is None:
-            duration = max(_LEAST, least_duration(
-                np.full_like(goal, speed), goal - start.reference, 1.0))
-        before = self._connection.next_diagnostics()
-        sent = self._connection.clock
-        self._connection.send([point(goal, zero, zero, time=duration)])
-        while (elapsed := self._connection.clock - sent) < duration or not self._rests_at(goal):
+            duration = max(_LEAST, least_duration(zero + speed, goal - start.reference, 1.0))
+        before, sent, begun = self.diagnostics, self._connection.clock, time.monotonic()
+        self._connection.send([point(goal, zero, zero, time=duration)], frame=TRAJECTORY)
+        while self._connection.clock - sent < duration or not self._rests_at(goal):
+            self._connection.wait(lambda: False, 0.01)
             self._connection.require_alive()
-            now = self._connection.diagnostics
+            now, since = self._connection.diagnostics, self._connection.reported - begun
+            if since < 0.0:
+                continue
             if now.get('trajectories refused') != before.get('trajectories refused'):
                 raise TrajectoryError(f'the controller refused: {now.get("last refusal")}')
             if fault := now.get('fault'):
                 raise StateError(f'the controller has a fault: {fault}')
             # at a lower speed, or paused, it is still on its way
-            if elapsed > duration + _LATE and now.get('mode') != Mode.TRACK.value:
-                end = self._connection.next_diagnostics().get('last motion') or 'see its log'
-                raise StateError(f'the motion has ended elsewhere: {end}')
-            self._connection.wait(lambda: False, 0.01)
+            if (since > _BEGUN and now.get('mode') != Mode.TRACK.value
+                    and not self._connection.wait(lambda: self._rests_at(goal), _LATE)):
+                raise StateError('the motion has ended elsewhere: '
+                                 f'{now.get("last motion") or "see the log of the controller"}')
 
     def speed(self, factor: float) -> None:
         """Scale the speed along the path by a factor from 0 to 1, from now on."""
         self._connection.require_open()
-        if not 0.0 <= factor <= 1.0:
-            raise ArgumentError(f'the speed factor is {factor!r}: it must be from 0 to 1')
+        require('the speed factor', factor, 0.0, 1.0, 'a number from 0 to 1')
         self._connection.scale_speed(factor)
 
     # --- requests: raise StateError if the service does not respond, or refuses --------------
@@ -199,20 +206,24 @@ class Arm:
     def reset_fault(self) -> None:
         """Clear a fault whose cause is gone."""
         self._connection.call('reset_fault')
+        self._connection.next_diagnostics()  # without the fault
 
-    def _checked(self, name: str, values: ArrayLike) -> NDArray:
-        """Return (T, nv) numbers; raise `ArgumentError` if they are not."""
-        rows, nv = np.atleast_2d(np.asarray(values, dtype=float)), len(self.joint_names)
-        if rows.ndim != 2 or rows.shape[1] != nv or not len(rows):
-            raise ArgumentError(f'{name} must have shape ({nv},) or (T, {nv}), for the joints '
-                                f'{", ".join(self.joint_names)}; got {np.shape(values)}')
-        broken = np.argwhere(~np.isfinite(rows))
-        if len(broken):
-            k, j = broken[0]
-            raise ArgumentError(f"{name}, row {k}, joint '{self.joint_names[j]}' is "
-                                f'{rows[k, j]}: it must be a finite number',
-                                joint=self.joint_names[j])
-        return rows
+    def _rows(self, name: str, values: ArrayLike) -> NDArray:
+        return joint_rows(name, values, self.joint_names)
+
+    def _require_followed(self) -> None:
+        """Raise `StateError` if the controller does not follow the targets sent last."""
+        self._connection.require_alive()
+        reported, now = self._connection.diagnostics, time.monotonic()
+        if fault := reported.get('fault'):
+            raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
+                             '`reset_fault`')
+        if now - self._sent > _PAUSE:
+            self._begun = now
+        stream = reported.get('stream', '')
+        if stream.startswith('not followed') and self._connection.reported > self._begun:
+            raise StateError(f'the stream is {stream}')
+        self._sent = now
 
     def _rests_at(self, goal: NDArray) -> bool:
         reference = self._connection.reference

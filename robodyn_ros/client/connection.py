@@ -6,11 +6,9 @@ from collections.abc import Callable
 import math
 from threading import Condition, Thread
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-import numpy as np
-from numpy.typing import NDArray
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -19,6 +17,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.client.state import arranged_state, State
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
@@ -29,41 +28,9 @@ _SILENT = 1.0     # s without joint states or references after which there is no
 _MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
 
 
-class State(NamedTuple):
-    """
-    Newest state of the arm; (nv,) arrays in the order of `Arm.joint_names`.
-
-    Attributes
-    ----------
-    stamp : float
-        Time of the measurement, in s of the clock of the stamps.
-    q, qd, effort : (nv,) array
-        Measured position, velocity and effort; NaN where it is not reported.
-    reference : (nv,) array
-        Position of the controller's reference.
-    torque : (nv,) array
-        Torque that the controller sent last.
-
-    """
-
-    stamp: float
-    q: NDArray
-    qd: NDArray
-    effort: NDArray
-    reference: NDArray
-    torque: NDArray
-
-
 class Connection:
     """
-    Messages of a controller and its arm.
-
-    Callbacks run in a thread with a ROS context of its own.
-
-    Parameters
-    ----------
-    namespace, timeout, enclave : str, float, str
-        As `Arm`.
+    Messages of a controller and its arm, received in a thread; parameters and errors as of `Arm`.
 
     Attributes
     ----------
@@ -71,11 +38,6 @@ class Connection:
         Joints of the controller.
     diagnostics : dict
         Newest diagnostics of the controller.
-
-    Raises
-    ------
-    StateError
-        No joint states or references arrive within `timeout`.
 
     """
 
@@ -120,32 +82,11 @@ class Connection:
 
     @property
     def state(self) -> State:
-        """
-        Return the newest state.
-
-        Raises
-        ------
-        StateError
-            Joint states or references have not arrived for a second.
-
-        """
+        """Return the newest state; raises as `require_alive`."""
         self.require_alive()
         with self._news:
-            messages, reference = list(self._states.values()), self._reference
-        rows = np.full((3, len(self.joint_names)), np.nan)
-        stamp = 0
-        for data in messages:
-            sample = self._decoder.decode(data)
-            column = {name: k for k, name in enumerate(sample.name)}
-            own = [j for j, name in enumerate(self.joint_names) if name in column]
-            source = [column[self.joint_names[j]] for j in own]
-            for row, values in zip(rows, (sample.position, sample.velocity, sample.effort)):
-                if own and len(values) == len(column):
-                    row[own] = values[source]
-            stamp = max(stamp, sample.stamp) if own else stamp
-        wanted = self._decoder.decode(reference)
-        return State(1e-9 * stamp, rows[0], rows[1], rows[2], wanted.position.copy(),
-                     wanted.effort.copy())
+            states = list(self._states.values())
+        return arranged_state(self.joint_names, map(self._decoder.decode, states), self.reference)
 
     @property
     def reference(self) -> Any:
@@ -153,12 +94,17 @@ class Connection:
         return self._decoder.decode(self._reference)
 
     @property
+    def reported(self) -> float:
+        """Return the time of the arrival of the diagnostics."""
+        return self._received['diagnostics']
+
+    @property
     def clock(self) -> float:
         """Return the time of the newest reference, in s: the arm may be simulated slowly."""
         return 1e-9 * self.reference.stamp
 
     def next_diagnostics(self) -> dict[str, str]:
-        """Return diagnostics published from now on; raise `StateError` if there are none."""
+        """Return diagnostics that arrive from now on; raise `StateError` if there are none."""
         now = time.monotonic()
         if not self.wait(lambda: self._received['diagnostics'] > now, self._timeout):
             raise StateError(f'no diagnostics of the controller within {self._timeout:g} s')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.readiness import require_ready
 from robodyn_ros.control.status import Status
@@ -37,9 +39,9 @@ class PathSpeed:
         """
         Scale the speed, now and for motions that follow.
 
-        Raises `ArgumentError` unless the factor is from 0 to 1.
+        Raises `ArgumentError` unless the factor is a number from 0 to 1.
         """
-        if not 0.0 <= scaling <= 1.0:
+        if not isinstance(scaling, Real) or not 0.0 <= scaling <= 1.0:
             raise ArgumentError(f'the speed scaling is {shown(scaling)}; send a factor from 0 to '
                                 '1, such as 0.5 for half of the speed')
         self.scaling = float(scaling)

@@ -7,6 +7,7 @@ known so far ends at rest; it is replaced whenever targets have arrived.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,11 +30,12 @@ _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _REST = 0.5          # s, most within which it then comes to rest, where limits permit it
 _ROUNDING = 1e-6     # rad or m
-_MOST_POINTS = 200   # of a message,
+MOST_POINTS = 200    # of a message,
 _MOST_USED = 50      # and those of them that are used: a motion takes 4 ms, with 200 it takes 30
-_FURTHEST = 60.0     # s from the arrival to a target, at most
+FURTHEST = 60.0      # s from the arrival to a target, at most
 _CLOSEST = 1e-6      # s from one target to the next, at least
 _SPACING = 0.004     # s from one motion to the next, at least
+_NOTICES = 20        # kept, where they are not read
 
 
 class Stream:
@@ -59,14 +61,14 @@ class Stream:
         Reason why the present stream is not followed; empty if it is.
     received, waits : int
         Messages of the present stream, and how often its motion could not be replaced.
-    notices : list of str
-        Texts for the log, to be removed by the reader.
+    notices : deque of str
+        Newest texts for the log, to be removed by the reader.
 
     """
 
     def __init__(self, arm: ControlledArm, status: Status, paths: Paths, motions: Motions):
         self._arm, self._status, self._paths, self._motions = arm, status, paths, motions
-        self.notices: list[str] = []
+        self.notices: deque[str] = deque(maxlen=_NOTICES)
         self._reported: set[str] = set()
         self.active, self.blocked = False, ''
         self.received = self.waits = 0
@@ -79,7 +81,7 @@ class Stream:
         self._motion: StreamMotion | None = None
         self._latest, self._fresh, self._interruptions = now, False, self._status.interruptions
         self._planned = -np.inf
-        self.blocked = ''
+        self.blocked = self._leap = ''
         self.received = self.waits = 0
 
     @property
@@ -97,11 +99,12 @@ class Stream:
         timing = self._timing
         if not self.active:
             return 'none'
-        if self.blocked:
-            return f'not followed: {self.blocked}'
+        if self.blocked or self._leap:
+            return f'not followed: {self._until_pause if self.blocked else self._leap}'
         rate = f'{1.0 / timing.period:.0f} Hz' if timing.period else 'one message'
         slowed = ', slowed down by limits' if self._motion and self._motion.slowed else ''
-        return (f'{rate}, {1e3 * timing.transport:.0f} ms from stamp to arrival, followed '
+        transport = f'{1e3 * timing.transport:.0f} ms from stamp to arrival, '
+        return (f'{rate}, {transport if timing.transport else ""}followed '
                 f'{1e3 * timing.delay:.0f} ms behind{slowed}')
 
     def add(self, arrival: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
@@ -189,8 +192,9 @@ class Stream:
     def poll(self, now: float) -> None:
         """End a stream that is silent."""
         silence, timing, timeout = now - self._latest, self._timing, self._settings.timeout
+        end = -np.inf if self.blocked else self._targets.last + timing.delay + timeout
         if (not self.active or silence <= max(timeout, _PERIODS * timing.period)
-                or now <= self._targets.last + timing.delay + timeout):
+                or now <= end):  # of targets that are followed
             return
         self.active = False
         if not self.blocked:
@@ -206,10 +210,10 @@ class Stream:
 
     def _arranged(self, joint_names, points):
         """Return times, positions or None, and velocities or None, in the model's order."""
-        if len(points) > _MOST_POINTS:
+        if len(points) > MOST_POINTS:
             raise TrajectoryError(f'a message of a stream has {len(points)} points, more than '
-                                  f'{_MOST_POINTS}; send it in parts', value=len(points),
-                                  limit=_MOST_POINTS)
+                                  f'{MOST_POINTS}; send it in parts', value=len(points),
+                                  limit=MOST_POINTS)
         step = -(-len(points) // _MOST_USED)
         if step > 1:  # to the last one
             points = points[(len(points) - 1) % step::step]
@@ -254,11 +258,12 @@ class Stream:
         away = np.vstack([away, np.abs(np.diff(q, axis=0))]).max(axis=0)
         j = int(np.argmax(away))
         if away[j] <= leap:
+            self._leap = ''
             return False
-        self._notice_once('leap', (
-            f"a target of joint '{self._arm.model.joint_names[j]}' leaps by {away[j]:.3g} rad or "
-            f'm, more than stream.leap {leap:g}: the arm comes to rest, and waits '
-            'for targets near its last one; move it there by a trajectory'))
+        self._leap = (f"a target of joint '{self._arm.model.joint_names[j]}' leaps by "
+                      f'{away[j]:.3g} rad or m, more than stream.leap {leap:g}')
+        self._notice_once('leap', f'{self._leap}: the arm comes to rest, and waits for targets '
+                          'near its last one; move it there by a trajectory')
         return True
 
     # --- motion -----------------------------------------------------------------------------
@@ -273,8 +278,11 @@ class Stream:
 
     def _block(self, reason: str) -> None:
         self.blocked, self._fresh = reason, False
-        self._notice(f'the stream of targets is not followed: {reason}; it is again after a pause '
-                     f'of {self._settings.timeout:g} s')
+        self._notice(f'the stream of targets is not followed: {self._until_pause}')
+
+    @property
+    def _until_pause(self) -> str:
+        return f'{self.blocked}; it is again after a pause of {self._settings.timeout:g} s'
 
     def _begin(self, lead: float) -> bool | None:
         """Replace the motion; return whether there is a new one, None if it was too late."""
@@ -335,8 +343,8 @@ def _check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None
                               value=float(gaps[i]), limit=_CLOSEST)
     zero = arrival if stamp is None else stamp
     ahead = zero + float(times[-1]) - arrival
-    if not abs(ahead) <= _FURTHEST:  # NaN as well
+    if not abs(ahead) <= FURTHEST:  # NaN as well
         raise TrajectoryError(f'the last target is due {ahead:.4g} s after it arrived, by a stamp '
                               f'of {zero:.4g} s and time_from_start {times[-1]:.4g} s; send '
-                              f'targets of the next {_FURTHEST:g} s, with stamps of the same '
-                              'clock', value=ahead, limit=_FURTHEST)
+                              f'targets of the next {FURTHEST:g} s, with stamps of the same '
+                              'clock', value=ahead, limit=FURTHEST)

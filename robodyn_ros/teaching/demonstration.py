@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import near_matches, RobodynError
+from robodyn_ros.teaching.yaml_file import read_yaml
 from robodyn_ros.trajectory.message_text import trajectory_message
 
 TRAJECTORY, DETAILS = 'trajectory.yaml', 'demonstration.json'
@@ -65,32 +66,36 @@ class Demonstration:
             A file cannot be read, or is not a JointTrajectory; the message names it.
 
         """
-        import yaml
-        path = folder / TRAJECTORY
+        path, details_path = folder / TRAJECTORY, folder / DETAILS
         if not path.is_file():
             raise RobodynError(f'{path} does not exist: record it by `robodyn teach {folder}`',
                                path=str(path))
+        message = read_yaml(path, 'the folder of a demonstration')
         try:
-            message = yaml.load(path.read_text(encoding='utf-8'),
-                                getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
             names, points = tuple(map(str, message['joint_names'])), message['points']
             times = np.array([each['time_from_start']['sec'] + 1e-9 * each['time_from_start'][
                 'nanosec'] for each in points], dtype=float)
             positions = np.array([each['positions'] for each in points], dtype=float)
-            details = (json.loads((folder / DETAILS).read_text(encoding='utf-8'))
-                       if (folder / DETAILS).is_file() else {})
-            found = cls(names, times - times[0], positions,
-                        np.array(details.get('waypoints', ()), dtype=float),
-                        tuple(details.get('gripper_names', ())),
-                        np.array(details.get('gripper', ()), dtype=float))
-        except (yaml.YAMLError, OSError, ValueError, KeyError, TypeError, IndexError,
-                AttributeError, OverflowError, RecursionError) as error:
-            raise RobodynError(f'{path} is not a JointTrajectory as YAML with its '
-                               f'{DETAILS}: {error}', path=str(path)) from error
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+            raise RobodynError(
+                f'{path} is not a JointTrajectory: it needs joint_names, and points with '
+                'positions and time_from_start', path=str(path)) from error
         if not (positions.shape == (len(times), len(names)) and len(times) > 1
                 and np.isfinite(positions).all() and (np.diff(times) > 0.0).all()):
             raise RobodynError(f'{path} does not have two or more points with increasing times '
                                f'and {len(names)} finite positions each', path=str(path))
+        try:
+            details = (json.loads(details_path.read_text(encoding='utf-8'))
+                       if details_path.is_file() else {})
+            found = cls(names, times - times[0], positions,
+                        np.array(details.get('waypoints', ()), dtype=float),
+                        tuple(details.get('gripper_names', ())),
+                        np.array(details.get('gripper', ()), dtype=float))
+        except (OSError, ValueError, TypeError, IndexError, AttributeError,
+                RecursionError) as error:
+            raise RobodynError(f'{details_path} does not have waypoints and gripper as JSON: '
+                               f'{error}; remove it to replay the arm alone',
+                               path=str(details_path)) from error
         found._check(folder)
         return found
 

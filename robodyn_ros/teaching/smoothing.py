@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
+from robodyn_ros.exceptions import TrajectoryError
+
 _WIDTH = 4.0    # standard deviations of the filter at which it is cut
-_MOVED = 0.01   # rad or m from the ends within which the arm counts as waiting
+MOVED = 0.01    # rad or m from the ends within which the arm counts as waiting
 _WAITS = 0.2    # s of waiting that are kept
 _FINE = 10      # samples per standard deviation, at least
 _CLOSEST = 1e-3  # s between samples, at least
@@ -35,6 +37,11 @@ def smoothed(times: NDArray, positions: NDArray, width: float) -> tuple[NDArray,
     q, qd, qdd : (m, nv) array
         Positions and their derivatives.
 
+    Raises
+    ------
+    TrajectoryError
+        The arm does not move.
+
     """
     begin, end = _moving(positions)
     first = max(times[begin] - _WAITS, times[0])
@@ -55,8 +62,10 @@ def smoothed(times: NDArray, positions: NDArray, width: float) -> tuple[NDArray,
 
 def _moving(positions: NDArray) -> tuple[int, int]:
     """Return the last row at the start and the first row at the end of the motion."""
-    away = np.flatnonzero((np.abs(positions - positions[0]) > _MOVED).any(axis=1))
-    back = np.flatnonzero((np.abs(positions - positions[-1]) > _MOVED).any(axis=1))
-    begin = int(away[0]) - 1 if len(away) else 0
-    end = int(back[-1]) + 1 if len(back) else len(positions) - 1
+    away = np.flatnonzero((np.abs(positions - positions[0]) > MOVED).any(axis=1))
+    back = np.flatnonzero((np.abs(positions - positions[-1]) > MOVED).any(axis=1))
+    if not len(away):
+        raise TrajectoryError(f'nothing to replay: no joint has moved by more than {MOVED} rad '
+                              'or m; teach a motion')
+    begin, end = int(away[0]) - 1, int(back[-1]) + 1
     return (begin, end) if begin < end else (0, len(positions) - 1)

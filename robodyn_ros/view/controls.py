@@ -26,6 +26,7 @@ _FREE = np.pi        # rad or m; range of the slider to each side if its joint h
 _MOVED = 1e-3        # rad or m; smallest change of a slider
 _NOTIFY = 2.0        # s between two notifications about an excessive payload
 _SERVICES = (('Hold', 'hold', None), ('Float', 'float', None), ('Stop', 'stop', 'red'),
+             ('Pause motion', 'pause', None), ('Resume motion', 'resume', None),
              ('Reset fault', 'reset_fault', 'gray'))
 
 

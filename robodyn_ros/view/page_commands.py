@@ -8,7 +8,7 @@ import numpy as np
 
 
 class CallService(NamedTuple):
-    """Call a service of the controller: hold, float, stop or reset_fault."""
+    """Call a service of the controller, such as hold."""
 
     service: str
 

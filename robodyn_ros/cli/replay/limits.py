@@ -13,6 +13,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.teaching import JointLimits
+from robodyn_ros.teaching.yaml_file import read_yaml
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +49,12 @@ def joint_limits(options: argparse.Namespace, model: RobotModel) -> JointLimits:
 
 def parameters(path: Path) -> dict[str, object]:
     """Return the parameters of the first node of a file, by name; raise `ParameterError`."""
-    import yaml
+    what = 'the parameters of the controller, such as config/robodyn7_controller.yaml'
     try:
-        tree = next(iter(yaml.safe_load(path.read_text(encoding='utf-8')).values()))
-        return _flat(tree['ros__parameters'])
-    except (yaml.YAMLError, ValueError, AttributeError, KeyError, TypeError,
-            StopIteration) as error:
-        raise ParameterError(f'{path} is not a parameter file of a node: {error!r}',
+        return _flat(next(iter(read_yaml(path, what).values()))['ros__parameters'])
+    except (AttributeError, KeyError, TypeError, StopIteration) as error:
+        raise ParameterError(f'{path} is not a parameter file of a node, which has '
+                             f'`ros__parameters:` below the name of the node; give {what}',
                              path=str(path)) from error
 
 
@@ -67,8 +67,12 @@ def _flat(tree: dict, prefix: str = '') -> dict[str, object]:
 def _each(given: dict[str, object], name: str, model: RobotModel, default: NDArray) -> NDArray:
     """Return the values of a parameter of the joints, (nv,)."""
     try:
-        values = np.array(given.get(name) or default, dtype=float)
-        return np.broadcast_to(values, (model.nv,)).copy()
-    except ValueError as error:
+        values = np.broadcast_to(np.array(given.get(name) or default, dtype=float), (model.nv,))
+    except (ValueError, TypeError) as error:
         raise ParameterError(f'parameter {name} does not have one number for each of the '
                              f'{model.nv} joints', parameter=name) from error
+    for joint, value in zip(model.joint_names, values):
+        if not 0.0 <= value < np.inf:
+            raise ParameterError(f"parameter {name} of joint '{joint}' is {value}: it must be a "
+                                 'finite number, 0 or more', parameter=name, joint=joint)
+    return values.copy()

@@ -24,6 +24,7 @@ from robodyn_ros.cli.teach.keys import Keys
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.teaching import Demonstration
 from robodyn_ros.teaching.demonstration import TRAJECTORY
+from robodyn_ros.teaching.smoothing import MOVED
 
 EXAMPLES = """examples:
   robodyn teach pick                                      then: robodyn replay pick arm.urdf
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if (folder / TRAJECTORY).exists() and not options.replace:
         raise RobodynError(f'{folder} is a demonstration already: choose another name, or add '
                            '--replace', path=str(folder))
+    if folder.exists() and not folder.is_dir():
+        raise RobodynError(f'{folder} is a file: choose another name', path=str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     from robodyn_ros.cli.teach.recording import HandGuiding  # needs ROS
     steps = Steps()
@@ -86,6 +89,8 @@ def _write(folder: Path, demonstration: Demonstration, guiding, steps: Steps) ->
     steps.write_line(f'written: {folder / TRAJECTORY}: {demonstration.times[-1]:.1f} s, '
                      f'{len(demonstration.waypoints)} waypoints; joint '
                      f"'{demonstration.joint_names[widest]}' moved by {moved[widest]:.2f}")
+    if moved[widest] <= MOVED:
+        steps.write_line('the arm has hardly moved: there is nothing to replay')
     if find_spec('rosbags') is None:
         steps.write_line("no bag: it needs pip install 'robodyn_ros[record]'")
         return

@@ -115,14 +115,15 @@ class HandGuiding:
         elif now - self._received > _SILENT:
             raise StateError(f'the joint states have stopped for {_SILENT:g} s: look at the '
                              'driver')
-        values = next((values for name, values in reversed(self._recorder.diagnostics)
-                       if name.endswith('controller')), {})
+        _, *reported = [values for name, values in self._recorder.diagnostics
+                        if name.endswith('controller')] or [{}]
+        values = reported[-1] if reported else {}  # the first one may be of the time before
         if fault := values.get('fault'):
             raise StateError(f'the controller has a fault: {fault}; remove its cause and call the '
                              'service ~/reset_fault')
         if (mode := values.get('mode', Mode.FLOAT.value)) != Mode.FLOAT.value:
-            raise StateError(f'the arm no longer floats, its mode is {mode}: another client ended '
-                             'the recording')
+            raise StateError(f'the arm no longer floats, its mode is {mode}: '
+                             f'{values.get("last motion") or "another client has changed it"}')
         for line in keys.poll():
             if line.lower().startswith('q'):
                 return True

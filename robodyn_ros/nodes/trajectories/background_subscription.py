@@ -93,8 +93,8 @@ class BackgroundSubscription:
         if self.dropped != self._reported and now >= self._report:
             self._report, self._reported = now + _REPORT, self.dropped
             self._node.get_logger().warning(
-                f'{self.dropped} trajectories dropped so far: they arrive faster than they can be '
-                'checked')
+                f'{self.dropped} messages on {self.topic} dropped so far: they arrive faster than '
+                'they can be taken')
         if self._messages or self._requests:
             self._next_notice, self.has_request = now + _SPACING, True
         executor: Executor | None = self._node.executor

@@ -153,7 +153,6 @@ class TrajectoryInterfaces:
 
         def log(trajectory, error):
             if error is None:
-                self._controller.stream.give_way(source)
                 self._node.get_logger().info(f'trajectory of {len(message.points)} points '
                                              f'accepted, {trajectory.duration:.3f} s')
             else:

@@ -16,7 +16,8 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes.conversions import seconds, trajectory_points
 
-STREAM = 'stream'  # frame_id of a message that belongs to a stream in any case
+# frame_id of a message that belongs to a stream in any case, and of one that never does
+STREAM, TRAJECTORY = 'stream', 'trajectory'
 _SHORT = 0.06      # s, time of a single point that is a stream from the start
 _LATE = 1.5        # times the duration of a message, until which the next one belongs to it
 _LOG = 1.0         # s between two log lines of a kind
@@ -59,7 +60,7 @@ class StreamInput:
     def belongs(self, message: JointTrajectory) -> bool:
         """Return whether a message is one of a stream; others are trajectories of their own."""
         mode, points = self._settings.mode, message.points
-        if mode == 'never' or not points:
+        if mode == 'never' or not points or message.header.frame_id == TRAJECTORY:
             return False
         if mode == 'always' or message.header.frame_id == STREAM:
             return True

@@ -95,7 +95,7 @@ class TrajectoryValidator:
             start_state = controller.start_state(lead)
             trajectory = controller.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
-            if controller.begin(start_state, trajectory, request.tolerances):
+            if controller.begin(start_state, trajectory, request.tolerances, request.source):
                 self._accept(request, trajectory)
                 return
         raise StateError('the reference has changed while the trajectory was checked; send it '
@@ -200,7 +200,8 @@ class _Job:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
         return controller.begin(
-            self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances)
+            self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances,
+            self.request.source)
 
     def repeated(self) -> _Job:
         """Return another check, with more time."""

@@ -20,10 +20,12 @@ from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.load_messages import payload_message
 from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.view import page_commands
 
-SERVICES = ('hold', 'float', 'stop', 'reset_fault')  # of the controller
+# of the controller
+SERVICES = ('hold', 'float', 'stop', 'pause', 'resume', 'reset_fault')
 Notify = Callable[[str, str, bool], None]
 _TIMEOUT = 3.0  # s for the response of a service
 
@@ -123,7 +125,9 @@ class Commands:
             self._notify('move', f'no subscriber on {self._trajectory.topic_name}: is the '
                          'controller running?', False)
             return
-        self._trajectory.publish(JointTrajectory(joint_names=list(joints), points=points))
+        message = JointTrajectory(joint_names=list(joints), points=points)
+        message.header.frame_id = TRAJECTORY
+        self._trajectory.publish(message)
         self._notify('move', f'sent, {duration:.1f} s', True)
 
     def _push(self, command: page_commands.Wrench) -> None:

@@ -100,13 +100,13 @@ def wait_for_goal(probe, process, since):
         raise AssertionError('\n'.join([str(error), *process.lines[since:]])) from None
 
 
-class Wire:
+class Arm:
     """
-    Messages between an arm and its controller.
+    States of an arm, as received.
 
     Attributes
     ----------
-    states, commands : list
+    states : list
         Received messages.
 
     """
@@ -114,7 +114,6 @@ class Wire:
     def __init__(self, probe):
         self.probe = probe
         self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
-        self.commands = probe.subscribe(Float64MultiArray, COMMANDS, qos.reliable(1000))
         probe.until(lambda: self.states, 'a state')
 
     def catch_up(self):
@@ -134,10 +133,38 @@ class Wire:
         """Newest velocities."""
         return np.array(self.states[-1].velocity)
 
+    def until(self, condition, what):
+        """Wait until a condition holds."""
+        self.probe.until(condition, what)
+
+    def rest(self):
+        """Wait until nothing moves."""
+        self.until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
+
+    def moving(self):
+        """Wait until it moves."""
+        self.until(lambda: np.abs(self.qd).max() > 0.3, 'motion')
+
     def moved(self, seconds):
         """Return the largest motion of a joint in the newest states, in rad."""
         newest = np.array([state.position for state in self.states[-round(seconds * RATE):]])
         return np.ptp(newest, axis=0).max()
+
+
+class Wire(Arm):
+    """
+    Messages between an arm and its controller.
+
+    Attributes
+    ----------
+    commands : list
+        Received messages.
+
+    """
+
+    def __init__(self, probe):
+        self.commands = probe.subscribe(Float64MultiArray, COMMANDS, qos.reliable(1000))
+        super().__init__(probe)
 
     @property
     def torques(self):

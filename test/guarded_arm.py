@@ -1,16 +1,14 @@
 """Shared by the tests of the guard: an arm, its guard, a controller, and all their messages."""
 
 import os
-import time
 
 from controller_node import (
-    ACTIVE, ARM, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, RATE, set_in_motion,
+    ACTIVE, ARM, Arm, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, RATE, set_in_motion,
     simulator, trajectory)
 import numpy as np
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import seconds
 from ros_process import NodeProcess, Probe
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
@@ -23,18 +21,16 @@ LARGEST_STEP = 1.001  # of what the rate limit allows, see `Scene.steps`
 REPORT = os.environ.get('GUARD_REPORT')
 
 
-class Scene:
+class Scene(Arm):
     """An arm, its guard and a controller, with all their messages."""
 
     def __init__(self, probe):
-        self.probe, self.guard = probe, None
-        self.sent = []
+        self.guard, self.sent = None, []
         probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
                                        qos.reliable(1000))
-        self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
         self.beats = probe.subscribe(Header, f'{NODE}/heartbeat', qos.reliable(1000))
         self.guard_states = probe.subscribe(Header, 'guard/state', qos.latched())
-        probe.until(lambda: self.states, 'a state')
+        super().__init__(probe)
 
     def _take(self, message, info):
         self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
@@ -47,22 +43,6 @@ class Scene:
         self.catch_up()
         for messages in (self.states, self.sent, self.beats, self.guard_states):
             messages[:-1 if messages is self.states else None] = []
-
-    def catch_up(self):
-        """Receive all messages sent until now."""
-        now = time.time()
-        self.probe.until(lambda: seconds(self.states[-1].header.stamp) > now, 'the present')
-        self.probe.spin_for(0.05)
-
-    @property
-    def q(self):
-        """Newest positions."""
-        return np.array(self.states[-1].position)
-
-    @property
-    def qd(self):
-        """Newest velocities."""
-        return np.array(self.states[-1].velocity)
 
     def until_guard_state(self, state, timeout=30.0):
         try:

@@ -14,7 +14,7 @@ from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
 from robodyn_ros.cli.identify.output import (  # noqa: E402
-    JOINT_PARAMETERS, NODE, parameter_file, parameters, payload_command, remarks)
+    NODE, parameter_file, parameters, payload_command, remarks)
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.identification.estimate import Value  # noqa: E402
@@ -190,15 +190,6 @@ def test_numbers_are_such_as_ros_reads():
     assert read == {'friction': {'viscous': [1.0, 2e-7], 'coulomb': [0.0]},
                     'payload': {'link': "tool's"}, 'armature': [1e20]}
     assert all(isinstance(x, float) for x in read['friction']['viscous'] + read['armature'])
-
-
-def test_parameters_are_those_of_the_controller():
-    pytest.importorskip('rclpy', reason='the table of parameters is in the node')
-    from robodyn_ros.nodes.controller import node as controller
-    from robodyn_ros.nodes.controller.parameters import PARAMETERS
-    assert controller.NAME == NODE
-    known = {row.name: row.kind for row in PARAMETERS}
-    assert {known.get(name) for name in JOINT_PARAMETERS.values()} == {'double_array'}
 
 
 def test_a_scale_is_a_comment_and_no_parameter():

@@ -1,5 +1,6 @@
 """The command `robodyn commission`: an arm that its URDF does not describe tracks afterwards."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import Settings
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.controller.parameters import PARAMETERS
 from robodyn_ros.settings import with_values
 from robodyn_ros.share import share_path
 import yaml
@@ -107,12 +109,12 @@ def commission(tmp_path, monkeypatch, capsys):
     def run(steps, *options, answers=()):
         monkeypatch.setattr(command, 'STEPS', steps)
         monkeypatch.setattr(command, '_NAMES', [each.name for each in steps])
-        left = list(answers)
+        left = iter(answers)
 
         def answer(_question):
-            if not left:
-                raise EOFError
-            return left.pop(0)
+            for each in left:
+                return each
+            raise EOFError
 
         monkeypatch.setattr('builtins.input', answer)
         calls.clear()
@@ -129,6 +131,7 @@ def test_an_interruption_holds_the_arm_and_is_resumed(commission):
     code, said, calls = commission.run(steps, '--yes')
     assert code == INTERRUPTED and calls == ['preflight', 'live']
     assert commission.arms[-1].asked == ['hold', 'stop'] and 'resumes with this step' in said
+    assert said.count('interrupted\n') == 2  # of the step, and of the command
     steps[1] = step('live', StateError('the driver is silent'))
     code, said, calls = commission.run(steps, '--yes')
     assert code == FAILURE and calls == ['live'] and 'the driver is silent' in said
@@ -148,15 +151,76 @@ def test_every_step_says_what_it_does_and_asks(commission):
     assert 'Text of float.' in said and 'stopped; the same command resumes here' in said
     code, _, calls = commission.run(steps, answers=[''])
     assert code == 0 and calls == ['float']
-    # without anybody to answer, nothing moves
+    # without an answer, nothing moves
     assert commission.run(steps, '--repeat', 'live')[0::2] == (FAILURE, [])
+
+
+def test_the_controller_ends_only_when_the_arm_is_supported(commission):
+    def start(work):
+        work.started = True
+        return [], {}
+
+    steps = [Step('preflight', 'Text.', True, start), commission.step('live')]
+    asked = []
+
+    def answers(*given):
+        for each in given:
+            asked.append(list(commission.arms[-1].asked))
+            yield each
+
+    # stopped at a question, a failure, and the end
+    commission.run(steps, answers=answers('', 'q', ''))
+    assert asked == [[], [], ['hold']] and commission.arms[-1].asked == ['hold', 'stop']
+    asked.clear()
+    steps[1] = commission.step('live', OSError(28, 'No space left on device'))
+    code, said, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
+    assert code == FAILURE and 'No space left' in said and asked[-1] == ['hold']
+    asked.clear()
+    steps[1] = commission.step('live')
+    code, _, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
+    assert code == 0 and asked == [[], [], []]
+
+
+def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
+    path, arms = tmp_path / 'given.yaml', []
+    path.write_text('/**:\n  ros__parameters:\n    urdf_file: other.urdf\n'
+                    '    command_joints: [joint2, joint1]\n    natural_frequency: [5.0]\n')
+
+    def arm(robot, model, folder, tick, **given):
+        arms.append(given)
+        return Fake()
+
+    monkeypatch.setitem(sys.modules, 'robodyn_ros.cli.commission.ros_arm',
+                        SimpleNamespace(RosArm=arm))
+    made = []
+    monkeypatch.setattr(command, 'STEPS', [Step(
+        'preflight', 'Text.', False, lambda work: made.append(work) or ([], {}))])
+    monkeypatch.setattr(command, 'write_report', lambda _work, path: path)
+    monkeypatch.setattr('builtins.input', lambda _question: '')
+    monkeypatch.chdir(tmp_path)
+    Folder(tmp_path / 'dry_run', []).complete('preflight', {})  # has a folder of its own
+    options = ['commission', str(ARM), '--params', str(path)]
+    assert main([*options, '--driver-compensates-gravity']) == 0
+    assert arms[0]['gravity_in_driver'] and not made[0].found()
+    values, = yaml.safe_load((tmp_path / 'commission' / 'arm.yaml').read_text()).values()
+    values = values['ros__parameters']
+    assert values['driver_compensates_gravity'] and values['urdf_file'] == str(ARM)
+    assert values['command_joints'] == ['joint2', 'joint1']
+    # the names are those of parameters
+    assert set(made[0].values()) <= {row.name for row in PARAMETERS}
+    # neither is forgotten when it is resumed
+    assert main(options) == USER_MISTAKE
+    assert 'belongs to another arm or other parameters' in capsys.readouterr().err
 
 
 def test_what_cannot_be_is_refused(tmp_path, capsys):
     assert main(['commission', str(ARM), '--yes', '--folder', str(tmp_path)]) == USER_MISTAKE
     assert '--yes moves an arm without asking' in capsys.readouterr().err
+    assert main(['commission', str(ARM), '--dry-run', '--driver-compensates-gravity',
+                 '--folder', str(tmp_path)]) == USER_MISTAKE
+    assert 'leave out --driver-compensates-gravity' in capsys.readouterr().err
     Folder(tmp_path, ['--urdf', 'a']).complete('preflight', {})
-    with pytest.raises(RobodynError, match='belongs to another arm'):
+    with pytest.raises(RobodynError, match='belongs to another arm or'):
         Folder(tmp_path, ['--urdf', 'b'])
     (tmp_path / 'state.json').write_text('{')
     with pytest.raises(RobodynError, match='cannot be read'):
@@ -225,13 +289,3 @@ def test_a_run_becomes_a_table_and_is_read_again(tmp_path):
     moving = run.moving()
     assert moving.times[0] < 0.6 and np.ptp(moving.reference, axis=0).min() > 0.0
     assert len(run.after(1.0).times) == np.count_nonzero(run.times >= 1.0)
-
-
-@pytest.mark.slow
-def test_the_dry_run_with_its_nodes(tmp_path, capsys):
-    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
-    assert main(['commission', str(ARM), '--dry-run', '--yes', '--folder', str(tmp_path),
-                 '--excitation', '10', '--search', '2']) == 0
-    done = Folder(tmp_path, [*Robot(ARM).options(), '--dry-run', '0']).done
-    assert max(done['after']['rms']) < 1.0 < 0.1 * max(done['before']['rms'])
-    assert (tmp_path / 'report.html').stat().st_size > 1000

@@ -8,6 +8,7 @@ import yaml
 pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 
 from parameter_file import files, ROOT, tables  # noqa: E402
+from robodyn_ros.cli.identify import output  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
 
 TABLES = tables()
@@ -101,6 +102,13 @@ def test_nodes_take_their_file(name, module, sign):
                      ['--params-file', str(ROOT / 'config' / name)]) as node:
         node.wait_for_output(sign)
         assert node.stop()[0] == 0
+
+
+def test_identify_writes_parameters_of_the_controller():
+    rows, name = TABLES['controller.yaml'][2], TABLES['controller.yaml'][1]
+    assert output.NODE == name
+    known = {row.name: row.kind for row in rows}
+    assert {known.get(each) for each in output.JOINT_PARAMETERS.values()} == {'double_array'}
 
 
 def test_ros2_control_commands_the_joints_of_our_arm():

@@ -273,6 +273,23 @@ def test_it_is_found_again_where_it_is(arm):
     assert not arm.seen.resumes
 
 
+def test_a_slip_just_above_the_jump_is_not_accepted_as_fast_motion(arm):
+    arm.qd[0] = -0.8
+
+    def kinds(count):
+        found = set()
+        for _ in range(count):
+            arm.q = arm.q + 2e-3 * arm.qd
+            arm.state()
+            found.add(float(arm.seen.kind))
+        return found
+
+    assert kinds(150) == {FROM_STATE}
+    # in the time of a few states a fast joint could move so far
+    arm.q[0] += arm.control.settings.stale.jump * MODEL.velocity_limit[0] + 0.009
+    assert FROM_STATE not in kinds(100)
+
+
 def test_a_process_that_was_held_up_finds_the_arm_anew(arm):
     for _ in range(300):
         arm.state()

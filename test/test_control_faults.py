@@ -9,6 +9,16 @@ from robodyn_ros.control import Mode
 from robodyn_ros.exceptions import StateError
 
 
+def arm_in(mode):
+    """Return a loop that holds, floats, moves along a trajectory ('track') or begins to stop."""
+    loop = arm(settings=FLOATING if mode == 'float' else None)
+    if mode in ('track', 'stop'):
+        loop.moving()
+    if mode == 'stop':
+        loop.control.stop('enough')
+    return loop
+
+
 @pytest.mark.parametrize('silence', [0.05, 0.1, 0.3])
 def test_silence_in_motion_is_bridged_by_the_model(silence):
     loop = arm()
@@ -111,11 +121,7 @@ def test_a_fault_while_holding_changes_no_torque():
 @pytest.mark.parametrize('value, which', [
     (np.nan, 'position'), (np.nan, 'velocity'), (-np.inf, 'position')])
 def test_a_state_that_is_no_number_is_a_fault_and_the_torque_stays_safe(mode, value, which):
-    loop = arm(settings=FLOATING if mode == 'float' else None)
-    if mode in ('track', 'stop'):
-        loop.moving()
-    if mode == 'stop':
-        loop.control.stop('enough')
+    loop = arm_in(mode)
     loop.run(0.1)
     begin = len(loop.log)
     q, qd = loop.plant.q.copy(), loop.plant.qd.copy()
@@ -155,13 +161,8 @@ def test_irregular_periods_do_no_harm():
 @pytest.mark.parametrize('leap', [0.0, -0.5, math.nan, 2.0, 1e6])
 @pytest.mark.parametrize('mode', ['hold', 'track', 'stop', 'float'])
 def test_a_clock_that_stands_leaps_or_goes_back_moves_nothing(leap, mode):
-    loop = arm(settings=FLOATING if mode == 'float' else None)
-    if mode in ('track', 'stop'):
-        loop.moving()
-    if mode == 'stop':
-        loop.control.stop('enough')
-        loop.run(0.1)
-    loop.run(0.05)
+    loop = arm_in(mode)
+    loop.run(0.15 if mode == 'stop' else 0.05)
     reference, torque = loop.control.reference.copy(), loop.torque
     after, _ = loop.control.update(loop.now - loop.period + leap, loop.plant.q, loop.plant.qd)
     most = 0.0 if not leap > 0.0 else 100.0 * 0.05 * MODEL.effort_limit

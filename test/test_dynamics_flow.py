@@ -408,25 +408,6 @@ def test_rollouts_with_tables(backend, rows):
         run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path,))
 
 
-def test_rollouts_call_vector_functions_for_four_states_at_once():
-    def step(tree, runtime, state, constants, inputs, laws):
-        rows = [lambda k=k: call(laws, float(k), state, outputs=2) for k in range(3)]
-        return choose(constants[0], rows)
-
-    functions = [Function(body, {'x': 2}, {'y': 2}) for body in (
-        lambda x: [x[0] + x[1], 2.0 * x[1]], lambda x: [sincos(x[0])[0], sqrt(x[1])])]
-    addresses = np.array([*(each.lanes_address for each in functions), 0], dtype=np.int64)
-    run = Dynamics(RobotModel.from_urdf(ARM)).rollout(
-        step, 2, 1, 0, 2, tables={'laws': FunctionTable((2,), 2, lanes=True)})
-    for rows in (1, 2, 7):
-        state = np.random.default_rng(rows).uniform(0.1, 1.0, (rows, 2))
-        chosen = (np.arange(rows) % 3)[:, None].astype(float)  # neighbours differ
-        after, _ = run(state, chosen, np.zeros((1, 0)), tables=(addresses,))
-        expected = [functions[int(k)](row) if k < 2 else [NAN, NAN]
-                    for row, (k,) in zip(state, chosen)]
-        np.testing.assert_allclose(after, expected, rtol=1e-15)
-
-
 def test_records_may_be_read_by_later_steps():
     def step(tree, runtime, state, constants, inputs, past):
         k, _ = state

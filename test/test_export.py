@@ -30,9 +30,16 @@ ALL_DYNAMICS = [*DYNAMICS, 'bias', 'center_of_mass', 'coriolis_matrix', 'jacobia
                 'jacobian_dot_qd', 'regressor', 'inverse_dynamics_derivatives',
                 'forward_dynamics_derivatives', 'kinetic_energy', 'potential_energy',
                 'velocity_forces']
-OFF, FAST = ('-O1', '-ffp-contract=off'), ('-O2', '-ffp-contract=fast', '-march=native')
-SANITIZED = ('-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
+OFF_ELSEWHERE = ('-std=c99', '-O1', '-ffp-contract=off')
+OFF = (*STRICT, *OFF_ELSEWHERE)
+CONTRACTED = (*STRICT, '-ffp-contract=fast', '-march=native')
+FAST = (*CONTRACTED, '-O2')
+# of many functions: the compiler takes a fifth of the time, and half of it
+PLAIN, CONTRACTED_PLAIN = (*STRICT, '-O0', '-ffp-contract=off'), (*CONTRACTED, '-O1')
+# without optimisation, which compiles in half of the time and removes no access that is checked
+SANITIZED = ('-O0', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
 STATES = int(os.environ.get('ROBODYN_EXPORT_STATES', '2000'))
+WALK = SMALL, 400  # robot and steps of `random_cycles` for most tests
 needs_compiler = pytest.mark.skipif(bool(NATIVE.missing()), reason='there is no C compiler')
 
 
@@ -106,35 +113,43 @@ def check_cycles(results, export, cycles):
             assert_same(expected, (row[:n], row[n:]), LARGEST, export.cycle.made.dimensions)
 
 
-def project(export, folder, program='driver.c'):
+def project(export, folder):
     """Write a project with a driver; return its C sources."""
-    files = {**export.c_files(), program: driver(export)}
+    files = {**export.c_files(), 'driver.c': driver(export)}
     write(files, folder)
     return [each for each in files if each.endswith('.c') and each != 'main.c']
+
+
+@pytest.fixture(scope='module')
+def program_of(tmp_path_factory):
+    """Return a function that builds the C of `WALK` for a machine, each program once."""
+    @lru_cache(maxsize=None)
+    def built(machine, flags):
+        folder = tmp_path_factory.mktemp(machine.name)
+        return build(folder, machine, flags, project(random_cycles(*WALK)[0], folder))
+    return built
 
 
 # --- C of this machine --------------------------------------------------------------------------
 
 @needs_compiler
-@pytest.mark.parametrize('flags', [OFF, FAST], ids=['off', 'fast'])
+@pytest.mark.parametrize('flags', [PLAIN, CONTRACTED_PLAIN], ids=['plain', 'contracted'])
 @pytest.mark.parametrize('robot', [SEVEN, URDF / 'reference' / 'rp_craig.urdf', MIXED],
                          ids=['robodyn7', 'rp', 'mixed'])
 def test_dynamics_in_c_are_those_of_python(robot, flags, tmp_path):
     export = Export(load(robot), ALL_DYNAMICS)
     sources = project(export, tmp_path)
     states = random_states(export.model.nv, STATES)
-    results = run(NATIVE, build(tmp_path, NATIVE, (*STRICT, *flags), sources),
-                  dynamics_input(states))
+    results = run(NATIVE, build(tmp_path, NATIVE, flags, sources), dynamics_input(states))
     check_dynamics(results, export.model, ALL_DYNAMICS, states)
 
 
 @needs_compiler
 @pytest.mark.parametrize('flags', [OFF, FAST], ids=['off', 'fast'])
-def test_the_cycle_in_c_is_that_on_floats_and_in_machine_code(flags, tmp_path):
-    export, cycles = random_cycles(SMALL, 400)
-    sources = project(export, tmp_path)
-    program = build(tmp_path, NATIVE, (*STRICT, *flags), sources)
-    check_cycles(run(NATIVE, program, cycles_input(cycles)), export, cycles)
+def test_the_cycle_in_c_is_that_on_floats_and_in_machine_code(flags, program_of):
+    export, cycles = random_cycles(*WALK)
+    results = run(NATIVE, program_of(NATIVE, flags), cycles_input(cycles))
+    check_cycles(results, export, cycles)
 
 
 @needs_compiler
@@ -143,16 +158,15 @@ def test_the_cycle_in_c_is_that_on_floats_and_in_machine_code(flags, tmp_path):
 def test_the_cycle_in_c_on_more_joints(robot, tmp_path):
     export, cycles = random_cycles(robot, 600)
     sources = project(export, tmp_path)
-    program = build(tmp_path, NATIVE, (*STRICT, *FAST), sources)
+    program = build(tmp_path, NATIVE, FAST, sources)
     check_cycles(run(NATIVE, program, cycles_input(cycles)), export, cycles)
 
 
 @needs_compiler
-def test_sanitizers_find_nothing(tmp_path):
-    export, cycles = random_cycles(SMALL, 400)
-    sources = project(export, tmp_path)
+def test_sanitizers_find_nothing(program_of):
+    export, cycles = random_cycles(*WALK)
     try:
-        program = build(tmp_path, NATIVE, SANITIZED, sources)
+        program = program_of(NATIVE, SANITIZED)
     except AssertionError as error:
         if 'cannot find' in str(error):
             pytest.skip('the compiler has no libraries of sanitizers')
@@ -168,7 +182,7 @@ def test_sanitizers_find_nothing(tmp_path):
 def test_the_example_holds_and_follows(tmp_path):
     export = Export(load(SMALL))
     sources = project(export, tmp_path)
-    program = build(tmp_path, NATIVE, (*STRICT, '-O1'), [
+    program = build(tmp_path, NATIVE, PLAIN, [
         'main.c', *(each for each in sources if each != 'driver.c')])
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     for what in ('hold', 'follow'):
@@ -194,7 +208,7 @@ def test_the_header_is_one_of_cpp(tmp_path):
     compiler = shutil.which('c++')
     if compiler is None:
         pytest.skip('there is no C++ compiler')
-    export, _ = random_cycles(SMALL, 400)
+    export, _ = random_cycles(*WALK)
     write(export.header_files(), tmp_path)
     (tmp_path / 'use.cpp').write_text(f'#include "{export.name}.h"\n')
     subprocess.run([compiler, '-Wall', '-Wextra', '-pedantic', '-Werror', '-c', 'use.cpp'],
@@ -211,15 +225,13 @@ def skip_without(machine):
 
 @needs_compiler
 @pytest.mark.parametrize('machine', CROSS, ids=lambda each: each.name)
-def test_other_machines_compute_the_same_bits(machine, tmp_path):
+def test_other_machines_compute_the_same_bits(machine, program_of):
     skip_without(machine)
-    export, cycles = random_cycles(SMALL, 400)
-    sources = project(export, tmp_path)
+    export, cycles = random_cycles(*WALK)
     states = random_states(export.model.nv, 200)
-    found = [[run(each, build(tmp_path, each, ('-std=c99', *OFF), sources), given)
-              for given in (dynamics_input(states), cycles_input(cycles[:200]))]
-             for each in (NATIVE, machine)]
-    for own, other in zip(*found):
+    for given in (dynamics_input(states), cycles_input(cycles[:200])):
+        own, other = (run(each, program_of(each, flags), given) for each, flags in (
+            (NATIVE, OFF), (machine, OFF_ELSEWHERE)))
         np.testing.assert_array_equal(own, other)
 
 
@@ -228,7 +240,7 @@ def test_object_files_compute_the_same(machine, tmp_path):
     skip_without(machine)
     if machine is NATIVE and os.uname().machine != 'x86_64':
         pytest.skip('this machine is no x86-64')
-    export, cycles = random_cycles(SMALL, 400)
+    export, cycles = random_cycles(*WALK)
     files = {**export.header_files(), 'driver.c': driver(export),
              'arm.o': export.object_file(machine.triple)}
     write(files, tmp_path)
@@ -266,7 +278,7 @@ def test_the_same_input_gives_the_same_bytes():
 
 
 def test_fields_of_the_header_are_those_of_the_blocks():
-    export, _ = random_cycles(SMALL, 400)
+    export, _ = random_cycles(*WALK)
     text = export.c_files()['arm.h']
     size = export.cycle.made.sizes['memory']
     assert f'/* {int(size)} doubles; ' in text
@@ -275,7 +287,7 @@ def test_fields_of_the_header_are_those_of_the_blocks():
 
 
 def test_c_takes_nothing_but_what_is_stated():
-    export, _ = random_cycles(SMALL, 400)
+    export, _ = random_cycles(*WALK)
     files = export.c_files()
     text = '\n'.join(content for name, content in files.items() if name != 'main.c')
     assert 'malloc' not in text and 'goto' not in text

@@ -68,14 +68,6 @@ class Arm(Wire):
             assert self.time < end, f'{what}: not within {PATIENCE:g} simulated seconds'
             self.advance(STATES * PERIOD)
 
-    def rest(self):
-        """Wait until nothing moves."""
-        self.until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
-
-    def moving(self):
-        """Wait until it moves."""
-        self.until(lambda: np.abs(self.qd).max() > 0.3, 'motion')
-
 
 @pytest.fixture(scope='module')
 def probe():

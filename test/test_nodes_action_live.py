@@ -19,18 +19,10 @@ pytestmark = pytest.mark.realtime
 class Arm(Wire):
     """The simulated arm, in real time."""
 
-    def until(self, condition, what):
-        """Wait until a condition holds."""
-        self.probe.until(condition, what)
-
     def rest(self):
         """Wait until nothing moves."""
-        self.until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
+        super().rest()
         self.catch_up()
-
-    def moving(self):
-        """Wait until it moves."""
-        self.until(lambda: np.abs(self.qd).max() > 0.3, 'motion')
 
 
 @pytest.fixture(scope='module')

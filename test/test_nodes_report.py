@@ -33,6 +33,7 @@ class Desk:
             for _ in range(10):
                 (cycle or self.loop.cycle)()
             self.report.log_changes()
+            self.report.log_warnings()
 
     def logged(self):
         """Return level and text of the lines since the last call."""

@@ -59,7 +59,7 @@ class Requests:
         self.make(modes.TO_REST, self._disabling(reason), disables=1.0)
 
     def compensate_gravity(self, reason: str = 'float was requested') -> None:
-        """Compensate gravity only; raises `StateError` if the controller is not ready."""
+        """Compensate gravity: the arm floats; raises `StateError` if it is not ready."""
         require_ready(self._status)
         self.make(modes.TO_FLOAT, self._disabling(reason), disables=1.0)
 
@@ -69,15 +69,15 @@ class Requests:
                          if self._status.expects_linear_feedback else '')
 
     def stop(self, message: str) -> None:
-        """Decelerate and hold with the built-in law, unless the controller is inactive."""
+        """Decelerate and hold by the built-in law, unless inactive; never raises."""
         self.rest(self._disabling(message), disables=2.0)
 
     def rest(self, message: str, disables: float = 0.0) -> None:
-        """Decelerate and hold, unless the controller is inactive."""
+        """Decelerate and hold with the law that is at work, unless inactive; never raises."""
         if self._status.mode is not Mode.INACTIVE:
             self.make(modes.TO_REST, message, disables)
 
-    def shut_down(self, message: str, release: float | None) -> None:
+    def shut_down(self, message: str, release: float | None = None) -> None:
         """
         End control within some seconds: see `shutdown_over`, then deactivate. Never raises.
 
@@ -100,7 +100,7 @@ class Requests:
         self.rest(message, disables=2.0)
 
     def fail(self, fault: str) -> None:
-        """Latch a fault, and stop."""
+        """Latch a fault and stop; the first fault stays."""
         p = self._arm.program.motion
         p.fault_code[()] = self._code(fault)
         p.fault += 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import blocks
-from robodyn_ros.control.compiled import BLOCKS, REQUIRED
+from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.design import Design
@@ -23,10 +23,12 @@ from robodyn_ros.control.program_writer import request, write_gain_change, write
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
 from robodyn_ros.control.steps import modes, path
-from robodyn_ros.control.steps.laws import NAMES
 from robodyn_ros.control.trajectory_table import write_path
-from robodyn_ros.dynamics.jit.flags import both, either, equal, first_of, no
-from robodyn_ros.dynamics.jit.flow import call, FunctionTable, Table
+from robodyn_ros.dynamics.coupled_rollout import Respondent
+from robodyn_ros.dynamics.jit.arguments import as_argument
+from robodyn_ros.dynamics.jit.flags import either, equal, first_of, no
+from robodyn_ros.dynamics.jit.flow import Table
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.trajectory import Reference, Trajectory
 
@@ -70,9 +72,8 @@ class RolloutCycle:
     ----------
     control : ArmController
         Controller whose cycle, program and memory are used; not activated yet.
-    lanes : sequence of str
-        Laws that are used; laws and parts of the cycle are then called for four states at once.
-        Empty: any law may be used, and they are called for one state after the other.
+    laws : sequence of str
+        Laws that are compiled at once, besides the one of the settings.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class RolloutCycle:
 
     """
 
-    def __init__(self, control: ArmController, lanes: Sequence[str] = ()):
+    def __init__(self, control: ArmController, laws: Sequence[str] = ()):
         mode = control.settings.mode
         if mode in EXTERNAL_LAWS:
             raise ParameterError(f'{mode} is a law from outside, and in a compiled loop there is '
@@ -100,27 +101,15 @@ class RolloutCycle:
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
         self._control, self._messages = control, Messages(control.model, control.model.tip)
+        self._made.prepare(*laws)
         self._edited = self.program.copy()
         self._p = self._views('program', self._edited)
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
         self.tables: dict[str, Any] = {
             **self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
-        if lanes:
-            self._use_lanes(lanes)
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
                         for entry in blocks.entries(Memory, self._made.dimensions)}
-
-    def _use_lanes(self, wanted: Sequence[str]) -> None:
-        """Replace functions by those for four states; a choice of laws becomes a branch."""
-        self.key = f'{self.key}|lanes {", ".join(wanted)}'
-        for name, kind in self.tables.items():
-            if isinstance(kind, FunctionTable):
-                self.tables[name] = replace(kind, lanes=True)
-                kept = [name != 'laws' or law in (*REQUIRED, *wanted) for law in NAMES]
-                self._functions[name] = np.array([
-                    each.lanes_address if keep else 0
-                    for each, keep in zip(self._made.functions[name], kept)], dtype=np.int64)
 
     def _views(self, name: str, values: NDArray) -> SimpleNamespace:
         return blocks.views(BLOCKS[name], values, self._made.dimensions)
@@ -132,34 +121,67 @@ class RolloutCycle:
         return self._cycle(tables, memory, program, kind=FROM_STATE, now=now, q=q, qd=qd,
                            effort=effort)
 
-    def answer(self, tables, given, memory, program):
+    def _cycle(self, tables, memory, program, **given):
+        """Return torque and next memory for a state with these fields."""
+        made, functions = self._made, SimpleNamespace(**tables)
+        m, p = (blocks.unpack(BLOCKS[name], values, made.dimensions) for name, values in (
+            ('memory', memory), ('program', program)))
+        return cycle(made.robot, functions, functions.path, self._state(**given), m, p)
+
+    def _state(self, **given):
+        """Return a state with these fields, and zeros."""
+        zeros = [0.0] * self._made.sizes['state']
+        return replace(blocks.unpack(BLOCKS['state'], zeros, self._made.dimensions), **given)
+
+    # --- called in a loop as machine code -----------------------------------------------------
+
+    @cached_property
+    def respondent(self) -> Respondent:
+        """Return the cycle as the function of a coupled rollout."""
+        made, function = self._made, self._made.function
+        state, torque, memory, program = (
+            np.zeros(made.sizes['state']), np.zeros(made.dimensions['joints']), self.memory,
+            self.program)
+        self._path = np.zeros((1, self.tables['path'].columns))
+        call = function.bound(*self._functions.values(), self._path, state, memory, program,
+                              torque, memory.copy())
+        place = function.place('state')
+        return Respondent(call, state, torque, len(memory), len(program),
+                          (place + 1, place + 2, place + 4),
+                          (self._fields['acceptance.kind'].start,))
+
+    def use_path(self, rows: NDArray | Sequence) -> None:
+        """Use a table of trajectories in the respondent."""
+        function = self._made.function
+        self._path = as_argument('path', function.arguments['path'], rows)
+        place = function.place('path')
+        self.respondent.call.arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
+
+    def asked(self, given) -> list:
         """
-        Return the torque, flag that it is sent, and the next memory, for a state or its absence.
+        Return the state of a cycle, for a state or its absence.
 
         given: see `fault_loop.Controller`. The call that begins control is that of an activation,
         with the state that was received last.
         """
         kind = first_of((given.begins, FROM_STATE), (given.received, RECEIVED),
                         (given.waits, WAITING), otherwise=(REQUESTS,))[0]
-        torque, m = self._cycle(
-            tables, memory, program, kind=kind, now=given.arrival, arrival=given.arrival,
-            stamp=given.stamp, clock=given.clock, permitted=1.0, q=given.q, qd=given.qd,
-            effort=given.effort)
-        answers = both(either(given.received, given.waits),
-                       no(equal(m.acceptance.kind, REQUESTS)))
-        return torque, either(given.begins, answers), m
+        return flatten(self._state(
+            kind=kind, now=given.arrival, arrival=given.arrival, stamp=given.stamp,
+            clock=given.clock, permitted=1.0, q=given.q, qd=given.qd, effort=given.effort))
 
-    def _cycle(self, tables, memory, program, **given):
-        """Return torque and next memory for a state with these fields."""
-        made, functions = self._made, SimpleNamespace(**tables)
-        laws = self.tables['laws']
-        if laws.lanes:  # one row at a time
-            functions.laws = [partial(_row_of, functions.laws, float(row), laws.outputs)
-                              for row in range(len(NAMES))]
-        state = [0.0] * made.sizes['state']
-        state, m, p = (blocks.unpack(cls, values, made.dimensions) for cls, values in zip(
-            BLOCKS.values(), (state, memory, program)))
-        return cycle(made.robot, functions, functions.path, replace(state, **given), m, p)
+    def sends(self, picked):
+        """Return the flag that the torque of a state, or of a state that is missing, is sent."""
+        return no(equal(picked[0], REQUESTS))
+
+    def on_floats(self, rows: NDArray | Sequence, given: list, memory: list, program: list
+                  ) -> tuple[list, list]:
+        """Return torque and next memory, computed in Python; rows: table of trajectories."""
+        functions = [[each.body for each in self._made.functions[name]] for name in self.tables
+                     if name != 'path']
+        torque, after = self._made.function.body(*functions, np.asarray(rows).tolist(), given,
+                                                 memory, program)
+        return flatten(torque), flatten(after)
 
     def tracking(self, memory: Memory):
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
@@ -176,12 +198,6 @@ class RolloutCycle:
     def table_values(self, rows: NDArray | Sequence = ()) -> list:
         """Return the values of the tables; rows: segments of trajectories, none by default."""
         return [*self._functions.values(), rows]
-
-    def tables_on_floats(self, rows: NDArray | Sequence = ()) -> list:
-        """Return the tables for computation in Python: functions over lists, and rows."""
-        functions = [[each.body for each in self._made.functions[name]]
-                     for name in self._functions]
-        return [*functions, np.asarray(rows).tolist()]
 
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm in its present state."""
@@ -299,8 +315,3 @@ class RolloutCycle:
         code, joint, value, bound = np.where(fault[:, :1] > 0.0, fault, message).T
         code = np.where(code == modes.AT_GOAL, 0.0, np.where(code == 0.0, np.nan, code))
         return Ending(code, joint.astype(int), value, bound)
-
-
-def _row_of(table, row: float, outputs: int, *inputs):
-    """Return the result of a function of a table."""
-    return call(table, row, *inputs, outputs=outputs)

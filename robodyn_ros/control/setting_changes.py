@@ -97,7 +97,7 @@ class SettingChanges:
         """
         self.apply(self.check(settings, enters), enters)
 
-    def check(self, settings: Settings, enters: bool) -> Design:
+    def check(self, settings: Settings, enters: bool = False) -> Design:
         """
         Return the design of other settings, for `apply`; nothing changes.
 

@@ -16,12 +16,13 @@ from robodyn_ros.dynamics.algorithms.coriolis import coriolis_matrix, velocity_f
 from robodyn_ros.dynamics.algorithms.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
 from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
+from robodyn_ros.dynamics.coupled_rollout import CoupledRollout, Respondent
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.builtin import supported
 from robodyn_ros.dynamics.jit.fastcall import FastCall
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
-from robodyn_ros.dynamics.jit.program import Argument
+from robodyn_ros.dynamics.jit.program import Argument, Table
 from robodyn_ros.dynamics.rollout import Rollout
 from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
@@ -219,6 +220,30 @@ class CompiledMethods:
         sizes, tables = (state, constants, inputs), tables or {}
         return Rollout(self._bound(step), sizes, tables, recorded, self._runtime,
                        self._key(step, name, sizes, recorded, tables), self.compiled, self._cache)
+
+    def coupled_rollout(self, first: Callable, then: Callable, sizes: tuple[int, int, int, int],
+                        respondent: Respondent, recorded: int, name: str | None = None,
+                        tables: Mapping[str, Table] | None = None) -> CoupledRollout:
+        """
+        Compile a loop over steps in which a function of one state is called, for many states.
+
+        Parameters
+        ----------
+        first, then : callable
+            Parts of the step before and after the call, as for `CoupledRollout`, with the tree as
+            first argument.
+        sizes, respondent, recorded
+            As for `CoupledRollout`.
+        name, tables
+            As for `rollout`.
+
+        """
+        tables = tables or {}
+        key = self._key(first, name, sizes, recorded, tables, len(respondent.given),
+                        len(respondent.answer), respondent.memory, respondent.program,
+                        respondent.picked)
+        return CoupledRollout(self._bound(first), self._bound(then), sizes, respondent, tables,
+                              recorded, self._runtime, key, self._cache)
 
     def _bound(self, function: Callable) -> Callable:
         return lambda runtime, *arrays: function(self.tree, runtime, *arrays)

@@ -47,7 +47,6 @@ class Rollout:
         self._step = step
         self._key, self._cache = key, cache
         self._compiled: dict[str, Callable] = {}
-        self._lanes = any(getattr(each, 'lanes', False) for each in self.tables.values())
         self._lock = Lock()
         self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
 
@@ -110,7 +109,7 @@ class Rollout:
         if records.shape != shape or not records.flags.c_contiguous or records.dtype != float:
             raise ArgumentError(f'records must be a C-contiguous array of floats of shape {shape}')
         if count and inputs.shape[-2]:
-            run = self._function('one' if count == 1 and not self._lanes else 'many')
+            run = self._function('one' if count == 1 else 'many')
             loops.in_threads(lambda rows: run(
                 state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
                 every, records[rows], arrays, tables), count, threads)

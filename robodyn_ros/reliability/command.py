@@ -41,6 +41,7 @@ EXAMPLES = """examples:
   robodyn campaign --json reliability.json --markdown reliability.md
   robodyn campaign --soak 20
   robodyn campaign --compiled --runs 100000 --workers 2 --json runs.json
+  robodyn campaign --compiled --runs 1000000 --workers 2 --resume million.jsonl
 """
 
 
@@ -69,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='processes of the compiled runs (default 1)')
     add('--scheduler', metavar='ADDRESS', help='address of a Dask scheduler for the compiled '
         'runs, whose workers have this package and can read the URDF')
+    add('--resume', type=Path, metavar='FILE', help='append the results of the compiled runs to '
+        'this file, and make only those that are not in it yet')
     add('--histograms', type=Path, metavar='FILE', help='draw histograms of the compiled runs')
     add('--replay', type=int, metavar='SEED', help='make one compiled run again: in Python, and '
         'in lockstep through simulator and controller; their torques must agree')
@@ -86,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.compiled or options.worst or options.replay is not None:
         from robodyn_ros.reliability.compiled import command
         return command.run(options)
-    for name in ('runs', 'minutes', 'scheduler', 'histograms', 'picture'):
+    for name in ('runs', 'minutes', 'scheduler', 'resume', 'histograms', 'picture'):
         if getattr(options, name):
             raise ParameterError(f'--{name} goes with --compiled only')
     cases = chosen(options.only)

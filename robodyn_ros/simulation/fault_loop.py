@@ -1,12 +1,14 @@
 """
 Control cycle, faults and plant in one compiled loop: many runs, each with its own arm and fault.
 
-As `ClosedLoop`, with a link between both that loses, delays and changes states and commands.
+As `ClosedLoop`, with a link between both that loses, delays and changes states and commands. The
+controller is the machine code that drives an arm, called for each run; link, faults and plant are
+computed for four runs at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import NamedTuple, Protocol
 
@@ -14,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.coupled_rollout import Respondent
 from robodyn_ros.dynamics.jit.flags import (
     above, any_above, any_of, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose, lookup, Table
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.dynamics.jit.nested import flatten
-from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.jit.trace import absolute, floor, select
 from robodyn_ros.simulation import fault_step
 from robodyn_ros.simulation.closed_loop import parts
@@ -37,41 +39,64 @@ assert State._fields[:len(_STATES)] == _STATES  # they are recorded
 
 
 class Controller(Protocol):
-    """Interface of a controller: as of `closed_loop.Controller`, with `answer`."""
+    """
+    Interface of a controller: a function in machine code that answers states, and their absence.
+
+    Attributes
+    ----------
+    key : str or None
+        Key of its code.
+    memory, program : array
+        Memory of a controller that has not begun, and its program.
+
+    """
 
     key: str | None
     memory: NDArray
     program: NDArray
 
     @property
-    def tables(self) -> Mapping[str, Argument]:
-        """Return the lookup tables of `answer`."""
+    def respondent(self) -> Respondent:
+        """Return the function."""
 
-    def answer(self, tables, given, memory, program):
+    def asked(self, given) -> list:
         """
-        Return torque, flag that it is sent, and the next memory, as scalars.
+        Return the argument of the function, as scalars.
 
         given: namespace of `begins`, `received` and `waits` (flags of the kind of call),
         `arrival`, `stamp` and `clock` (s), `q`, `qd`, `effort`.
         """
 
+    def sends(self, picked):
+        """Return the flag that the torque of a state, or of a state that is missing, is sent."""
+
+    def use_path(self, rows: Sequence) -> None:
+        """Use a table of trajectories."""
+
+    def on_floats(self, rows: Sequence, given: list, memory: list, program: list) -> tuple:
+        """Return torque and next memory, computed in Python."""
+
 
 class Runs(NamedTuple):
     """
-    Runs in progress, one row per run; arrays that `FaultLoop.run` changes in place.
+    Runs in progress, one row per run.
 
     Attributes
     ----------
     state : (N, s) array
-        Records of the last step, arm, link, memory, and number of steps.
+        Records of the last step, arm, link, and number of steps.
+    memories, programs : (N, ...) array
+        Memories and programs of the controllers; changed in place to request something.
     constants : (N, c) array
-        Program, constants of the arm, fault.
+        Constants of the arm, fault.
     records : list of (N, CHUNK, r) array
         Records of each chunk so far.
 
     """
 
     state: NDArray
+    memories: NDArray
+    programs: NDArray
     constants: NDArray
     records: list[NDArray]
 
@@ -129,38 +154,34 @@ class FaultLoop:
         self._frame = plant.dynamics.frame(tip)
         nv, options = plant.nv, plant.options
         self.recorded = (1 + len(_STATES)) * nv + _MARKS
-        self._sizes = (nv + _MARKS, state_size(nv), fault_step.link_size(nv),
-                       len(controller.memory), 1)
-        self._given = (len(controller.program), constants_size(nv), 10 * plant.model.nb,
-                       fault_step.numbers_size(nv), 4)
+        self._sizes = nv + _MARKS, state_size(nv), fault_step.link_size(nv), 1
+        self._kept = state_size(nv), fault_step.link_size(nv), 3
+        self._given = (constants_size(nv), 10 * plant.model.nb, fault_step.numbers_size(nv), 4)
         self._all = np.empty((chunks, capacity, CHUNK, self.recorded))
         # rounded as the stamps of messages, so that no threshold is met in another step
         self._stamps = np.array([_in_seconds(round(1e9 * k * plant.step_size))
                                  for k in range(CHUNK * chunks + 2)])[:, None]
-        self.tables = {'delays': Table(1), 'stamps': Table(1), 'history': Table(self.recorded),
-                       **controller.tables}
+        self.tables = {'delays': Table(1), 'stamps': Table(1), 'history': Table(self.recorded)}
 
-        def step(tree, runtime, state, constants, noise, *tables):
-            return self._step(tree, runtime, state, constants, noise, tables, options)
+        def then(tree, runtime, kept, constants, answer, *tables):
+            return self._then(tree, runtime, kept, constants, answer, options)
 
-        self._run = plant.dynamics.rollout(
-            step, sum(self._sizes), sum(self._given), 2 * nv, self.recorded,
+        self._run = plant.dynamics.coupled_rollout(
+            self._first, then, (sum(self._sizes), sum(self._given), 2 * nv, sum(self._kept)),
+            controller.respondent, self.recorded,
             f'fault_loop|{options}|{tip}|{capacity}|{CHUNK}|{controller.key}', self.tables)
 
     # --- one step, over scalars ---------------------------------------------------------------
 
-    def _step(self, tree, runtime, state, constants, noise, tables, options):
+    def _first(self, tree, runtime, state, constants, noise, *tables):
+        """Return the argument of the controller, and what `_then` needs: state and host."""
         n, tables = tree.nv, dict(zip(self.tables, tables))
-        marks, arm, link, memory, (k,) = parts(state, self._sizes)
-        program, joints, inertias, numbers, special = parts(constants, self._given)
-        kind, run, lockstep, epoch = special
+        _, arm, link, (k,) = parts(state, self._sizes)
+        joints, _, numbers, (kind, run, lockstep, epoch) = parts(constants, self._given)
         f, link = fault_step.fault_of(numbers, n), fault_step.link_of(link, n)
         dt = joints[-1]
-        time = k * dt
-        on, on_before = fault_step.active(f, time), fault_step.active(f, time - dt)
+        time, on, on_before = _active(f, k, dt)
         begins, measures = equal(kind, BEGIN), equal(kind, MEASURE)
-
-        # state and host
         runs, delay, link = self._host(f, on, on_before, tables, k, time, dt, link)
         runs = any_of([runs, lockstep, begins, measures])
         delay = select(any_of([lockstep, begins, measures]), 0.0, delay)
@@ -171,13 +192,22 @@ class FaultLoop:
         measured, = lookup(tables['stamps'], k, [0])
         stamp = epoch + measured - report.age + report.clock
         arrival = select(lockstep, stamp, epoch + measured + delay)
-        torque, sent, memory = self.controller.answer(tables, SimpleNamespace(
-            begins=begins, received=both(runs, report.present),
-            waits=both(runs, either(no(flag(lockstep)), report.unreadable)),
-            arrival=arrival, stamp=stamp, clock=arrival,
-            q=report.q, qd=report.qd, effort=report.effort), memory, program)
+        received = both(runs, report.present)
+        waits = both(runs, either(no(flag(lockstep)), report.unreadable))
+        given = self.controller.asked(SimpleNamespace(
+            begins=begins, received=received, waits=waits, arrival=arrival, stamp=stamp,
+            clock=arrival, q=report.q, qd=report.qd, effort=report.effort))
+        return given, [*arm, *flatten(link), k, delay, when(either(received, waits), 1.0, 0.0)]
 
-        # driver and plant
+    def _then(self, tree, runtime, kept, constants, answer, options):
+        """Return the next state: driver and plant."""
+        n = tree.nv
+        arm, link, (k, delay, asked) = parts(kept, self._kept)
+        joints, inertias, numbers, (kind, *_) = parts(constants, self._given)
+        f, link = fault_step.fault_of(numbers, n), fault_step.link_of(link, n)
+        dt, torque, q = joints[-1], answer[:n], arm[:n]
+        time, on, on_before = _active(f, k, dt)
+        sent = either(equal(kind, BEGIN), both(asked, self.controller.sends(answer[n:])))
         late = above(delay, 0.5 * dt)
         motors, braked, link = fault_step.driven(f, on, on_before, link, torque, sent, late, dt)
         gravity = [g + select(on, d, 0.0) for g, d in zip(runtime, f.gravity)]
@@ -188,10 +218,9 @@ class FaultLoop:
             lambda: plant_step(own, gravity, arm, motors, self._pushed(own, gravity, q, f, on),
                                joints, **options),
             lambda: _held(own, gravity, arm, n)])
-        stays = flag(measures)
-        after = when(stays, arm, after)
+        stays = equal(kind, MEASURE)
         marks = [*torque, when(sent, 1.0, 0.0), time + delay, when(braked, 1.0, 0.0)]
-        return flatten([marks, after, link, memory, when(stays, k, k + 1.0)])
+        return flatten([marks, when(stays, arm, after), link, when(stays, k, k + 1.0)])
 
     def _host(self, f, on, on_before, tables, k, time, dt, link):
         """Return flag that the host runs, its delay, and the memory of the link."""
@@ -246,22 +275,13 @@ class FaultLoop:
         arm[:, :nv], arm[:, -1] = q, 1.0
         state = np.concatenate([
             np.zeros((count, nv + _MARKS)), arm, np.tile(fault_step.new_link(nv), (count, 1)),
-            np.tile(self.controller.memory, (count, 1)), np.zeros((count, 1))], axis=1)
+            np.zeros((count, 1))], axis=1)
         special = np.zeros((count, 4))
         special[:, 1], special[:, 2], special[:, 3] = range(count), lockstep, epoch
-        constants = np.concatenate([
-            np.tile(self.controller.program, (count, 1)), joints, inertias, faults, special],
-            axis=1)
-        return Runs(state, constants, [])
-
-    def programs(self, runs: Runs) -> NDArray:
-        """Return the programs of the runs, a view, (N, p)."""
-        return runs.constants[:, :self._given[0]]
-
-    def memories(self, runs: Runs) -> NDArray:
-        """Return the memories of the controllers, a view, (N, m)."""
-        begin = sum(self._sizes[:3])
-        return runs.state[:, begin:begin + self._sizes[3]]
+        constants = np.concatenate([joints, inertias, faults, special], axis=1)
+        memories, programs = (np.tile(each, (count, 1)) for each in (
+            self.controller.memory, self.controller.program))
+        return Runs(state, memories, programs, constants, [])
 
     def good(self, runs: Runs) -> NDArray:
         """Return which runs did not diverge, (N,)."""
@@ -280,43 +300,53 @@ class FaultLoop:
 
         """
         runs = self._special(runs, MEASURE, noise, tables)
-        self.programs(runs)[:] = taken_over
+        runs.programs[:] = taken_over
         return self._special(runs, BEGIN, noise, tables)
 
     def _special(self, runs, kind, noise, tables) -> Runs:
         runs.constants[:, -4] = kind
-        state, _ = self._run(runs.state, runs.constants, noise, tables=self._tables(runs, tables))
+        runs, _ = self._made(runs, noise, tables)
         runs.constants[:, -4] = NORMAL
-        return runs._replace(state=state)
+        return runs
 
-    def _tables(self, runs: Runs, tables: Sequence) -> list:
-        delays, *rest = tables
-        return [delays, self._stamps, self._all.reshape(-1, self.recorded), *rest]
+    def _made(self, runs, noise, tables, records=None) -> tuple[Runs, NDArray]:
+        """Return the runs after some steps, and the records of these steps."""
+        delays, rows = tables
+        self.controller.use_path(rows)
+        state, memories, records = self._run(
+            runs.state, runs.memories, runs.programs, runs.constants, noise,
+            [delays, self._stamps, self._all.reshape(-1, self.recorded)], records)
+        return runs._replace(state=state, memories=memories), records
 
-    def step_on_floats(self, state: NDArray, constants: NDArray, noise: NDArray,
-                       tables: Sequence) -> NDArray:
+    def step_on_floats(self, runs: Runs, noise: NDArray, past: Sequence, tables: Sequence
+                       ) -> NDArray:
         """
         Return the state of a run after one step, computed in Python.
 
         Parameters
         ----------
-        state, constants : (s,), (c,) array
-            Of one run, as in `Runs`.
+        runs : Runs
+            The run.
         noise : (2 nv,) array
             Errors of positions, then of velocities.
+        past : sequence
+            Records of past steps, from step 1 on.
         tables : sequence
-            Recorded delays; records of past steps, as a sequence from step 1 on; then the tables
-            of the controller, with functions over lists in place of addresses.
+            As for `run`.
 
         """
-        delays, past, *rest = tables
-        given = [[Ieee(x) for x in np.asarray(row).tolist()]
-                 for row in (self.plant.dynamics.runtime, state, constants, noise)]
-        made = self._run.interpreted_step(*given, delays, self._stamps.tolist(),
-                                          _Past(past, self.capacity), *rest)
-        return np.array(made, dtype=float)
+        runtime, state, memory, program, constants, given_noise = (
+            [Ieee(x) for x in np.asarray(row).tolist()] for row in (
+                self.plant.dynamics.runtime, runs.state[0], runs.memories[0], runs.programs[0],
+                runs.constants[0], noise))
+        delays, rows = tables
+        own = [np.asarray(delays).tolist(), self._stamps.tolist(), _Past(past, self.capacity)]
+        given, kept = self._run.first(runtime, state, constants, given_noise, *own)
+        torque, after = self.controller.on_floats(rows, given, memory, program)
+        answer = [*torque, *(after[k] for k in self.controller.respondent.picked)]
+        return np.array(self._run.then(runtime, kept, constants, answer, *own), dtype=float)
 
-    def run(self, runs: Runs, noise: NDArray, tables: Sequence, threads: int = 1) -> Runs:
+    def run(self, runs: Runs, noise: NDArray, tables: Sequence) -> Runs:
         """
         Return the runs after the next chunk.
 
@@ -327,29 +357,24 @@ class FaultLoop:
         noise : (CHUNK, 2 nv) or (N, CHUNK, 2 nv) array
             Normally distributed numbers: errors of positions, then of velocities.
         tables : sequence
-            Recorded delays of the host, (M, 1) in s; then the contents of the controller's tables.
-        threads : int
-            Number of threads.
+            Recorded delays of the host, (M, 1) in s, and the table of trajectories.
 
         """
-        state, records = self._run(
-            runs.state, runs.constants, noise, threads=threads,
-            tables=self._tables(runs, tables),
-            records=self._all[len(runs.records), :len(runs.state)])
-        return runs._replace(state=state, records=[*runs.records, records])
+        runs, records = self._made(runs, noise, tables,
+                                   self._all[len(runs.records), :len(runs.state)])
+        return runs._replace(records=[*runs.records, records])
 
     def single_step(self, runs: Runs, noise: NDArray, tables: Sequence, chunk: int, k: int
                     ) -> Runs:
         """Return one run after step k of a chunk; noise: (1, 1, 2 nv); otherwise as `run`."""
-        state, records = self._run(runs.state, runs.constants, noise,
-                                   tables=self._tables(runs, tables))
+        runs, records = self._made(runs, np.ascontiguousarray(noise), tables)
         self._all[chunk, 0, k] = records[0, 0]
-        return runs._replace(state=state)
+        return runs
 
     def rows(self, runs: Runs, chosen: NDArray) -> Runs:
         """Return some of the runs, in which no state may be delayed any more."""
-        return Runs(runs.state[chosen], runs.constants[chosen],
-                    [each[chosen] for each in runs.records])
+        return Runs(runs.state[chosen], runs.memories[chosen], runs.programs[chosen],
+                    runs.constants[chosen], [each[chosen] for each in runs.records])
 
     def velocities(self, runs: Runs) -> NDArray:
         """Return the true velocities in the last chunk, (N, CHUNK, nv)."""
@@ -386,6 +411,12 @@ def _in_seconds(nanoseconds: int) -> float:
     """Return a stamp in s, rounded as the nodes do."""
     whole, rest = divmod(nanoseconds, 10**9)
     return whole + 1e-9 * rest
+
+
+def _active(f, k, dt):
+    """Return the time of a step, and flags that the fault is active then, and a step before."""
+    time = k * dt
+    return time, fault_step.active(f, time), fault_step.active(f, time - dt)
 
 
 def _held(tree, gravity, arm, n):

@@ -128,13 +128,17 @@ def _defaults(nv: int) -> NDArray:
 
 def place(nv: int, name: str) -> slice:
     """Return where a field is among the numbers."""
-    begin = 0
-    for each, (length, _) in FIELDS.items():
+    return _places(nv)[name]
+
+
+@lru_cache(maxsize=1)
+def _places(nv: int) -> dict[str, slice]:
+    found, begin = {}, 0
+    for name, (length, _) in FIELDS.items():
         size = _size(length, nv)
-        if each == name:
-            return slice(begin, begin + size)
+        found[name] = slice(begin, begin + size)
         begin += size
-    raise KeyError(name)
+    return found
 
 
 def fault_of(values, nv: int) -> SimpleNamespace:

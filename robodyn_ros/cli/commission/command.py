@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 import shlex
-import sys
 import textwrap
 
+from robodyn_ros.cli.commission.arm import Values
 from robodyn_ros.cli.commission.dry_run import SimulatedArm
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.report import write_report
@@ -22,6 +22,7 @@ from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.replay.limits import parameters
 from robodyn_ros.cli.report import WIDTH
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.dynamics import Dynamics
@@ -38,6 +39,9 @@ steps: """ + ', '.join(step.name for step in STEPS) + """
 exit codes: 0 complete, 1 stopped or refused, 2 invalid arguments, 130 interrupted
 """
 _NAMES = [step.name for step in STEPS]
+_ROBOT = ('urdf_file', 'robot_description', 'base', 'tip', 'locked', 'gravity')
+GRAVITY_IN_DRIVER = 'driver_compensates_gravity'
+_RESUMES = 'the same command resumes with this step; --repeat STEP goes back further'
 
 
 class Stopped(Exception):
@@ -48,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_robot_arguments(parser)
     add = parser.add_argument
-    add('--folder', type=Path, default=Path('commission'), metavar='DIR',
-        help='state, recordings and results (default commission)')
+    add('--folder', type=Path, metavar='DIR', help='state, recordings and results (default '
+        'commission; dry_run with --dry-run)')
     add('--repeat', choices=_NAMES, metavar='STEP', help='do this step and all after it again')
     add('--yes', action='store_true', help='do not ask; only with --dry-run')
     add('--dry-run', action='store_true', help='on a simulated arm with rotors, friction and '
@@ -66,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--friction', choices=SHAPES, default='sign', help='dry friction, as in `robodyn '
         'identify` (default sign)')
     add('--load-friction', action='store_true', help='also look for friction that grows with load')
+    add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
+        'needs (YAML), such as command_joints; its robot is not used')
     add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
     add_enclave_argument(parser)
 
@@ -76,47 +82,74 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError('--yes moves an arm without asking: only with --dry-run')
     robot, out = Robot.from_options(options), Steps()
     dynamics = Dynamics(robot.load())
-    folder = Folder(options.folder, [*robot.options(), *(
-        ['--dry-run', str(options.seed)] if options.dry_run else [])])
+    given = _given(options)
+    if options.dry_run and given.get(GRAVITY_IN_DRIVER):
+        raise ParameterError('the driver of the simulated arm does not compensate gravity: leave '
+                             'out --driver-compensates-gravity or --dry-run')
+    folder = Folder(options.folder or Path('dry_run' if options.dry_run else 'commission'),
+                    _selection(options, robot, given))
     if options.repeat:
         folder.forget_from(options.repeat, _NAMES)
-    arm = _arm(options, robot, dynamics, folder, out)
+    arm = _arm(options, robot, dynamics, folder, out, given)
     work = Work(robot, dynamics, arm, folder, out.tick,
                 DryFriction(options.friction, options.load_friction), options.speed,
                 pace=options.pace, excitation=options.excitation, search=options.search,
-                seed=options.seed)
+                seed=options.seed, given=given)
     try:
         for number, step in enumerate(STEPS, 1):
             _do(step, f'{number}/{len(STEPS)}', work, out, options.yes)
+        path = work.write_result()
+        report = write_report(work, folder / 'report.html')
+        out.write_line(f'\nwritten: {path}, {report}')
+        _release(work, out, options.yes)
     except Stopped:
+        _hold(work, out, options.yes)
         out.write_line('stopped; the same command resumes here')
         return 1
     except KeyboardInterrupt:
-        _hold(work, out, 'interrupted', options.yes)
+        out.write_line()
+        _hold(work, out, options.yes)
+        out.write_line(_RESUMES)
         raise
-    except RobodynError as error:
-        _hold(work, out, str(error), options.yes)
+    except (RobodynError, OSError) as error:
+        for line in str(error).splitlines():
+            out.write_line(line)
+        _hold(work, out, options.yes)
+        out.write_line(_RESUMES)
         return 1
+    except Exception:  # a defect, or a library that is not installed
+        _hold(work, out, options.yes)
+        raise
     finally:
         arm.stop()
-    path = work.write_result()
-    report = write_report(work, folder / 'report.html')
-    for line in ('', f'written: {path}, {report}', 'The next line to type:',
+    for line in ('The next line to type:',
                  '  ros2 launch robodyn_ros controller.launch.py params_file:='
                  + shlex.quote(str(path))):
         out.write_line(line)
     return 0
 
 
+def _given(options: argparse.Namespace) -> dict[str, object]:
+    """Return the parameters of the controller that the options give, without the robot."""
+    given = parameters(options.params) if options.params else {}
+    given = {name: value for name, value in given.items() if name not in _ROBOT}
+    return {**given, **({GRAVITY_IN_DRIVER: True} if options.driver_compensates_gravity else {})}
+
+
+def _selection(options: argparse.Namespace, robot: Robot, given: Values) -> list[str]:
+    """Return the options that must not change while a commissioning is resumed."""
+    return [*robot.options(),
+            *(['--dry-run', str(options.seed)] if options.dry_run else []),
+            *(f'{name}: {value}' for name, value in sorted(given.items()))]
+
+
 def _arm(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, folder: Folder,
-         out: Steps):
-    given = {'limits.driver_compensates_gravity': True} if (
-        options.driver_compensates_gravity) else {}
+         out: Steps, given: Values):
     if options.dry_run:
         return SimulatedArm(robot, dynamics, folder.path, out.tick, options.seed)
     from robodyn_ros.cli.commission.ros_arm import RosArm  # needs ROS
     return RosArm(robot, dynamics.model, folder.path, out.tick, enclave=options.enclave,
-                  given=given)
+                  gravity_in_driver=bool(given.get(GRAVITY_IN_DRIVER)))
 
 
 def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
@@ -151,19 +184,22 @@ def _ask(step: Step) -> None:
             raise Stopped
 
 
-def _hold(work: Work, out: Steps, reason: str, yes: bool) -> None:
-    """Hold the arm after a failure, and say so; the controller ends when the user agrees."""
-    for line in reason.splitlines():
-        out.write_line(line)
+def _hold(work: Work, out: Steps, yes: bool) -> None:
+    """Hold the arm, and release it when the user agrees."""
     try:
         work.arm.hold()
     except RobodynError as error:
         out.write_line(f'the arm could not be asked to hold: {error}')
     else:
-        if not yes and work.started and sys.stdin.isatty():
-            try:
-                input('The arm holds where it is. Let the brakes in or support it, then press '
-                      'Enter: the controller ends. ')
-            except (EOFError, KeyboardInterrupt):
-                out.write_line()
-    out.write_line('the same command resumes with this step; --repeat STEP goes back further')
+        _release(work, out, yes)
+
+
+def _release(work: Work, out: Steps, yes: bool) -> None:
+    """Wait until the user agrees to the end of the controller that holds the arm."""
+    if yes or not work.started:
+        return
+    try:
+        input('The arm holds where it is. Let the brakes in or support it, then press Enter: the '
+              'controller ends. ')
+    except (EOFError, KeyboardInterrupt):
+        out.write_line()

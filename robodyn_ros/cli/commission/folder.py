@@ -47,8 +47,8 @@ class Folder:
                 raise RobodynError(f'{file} cannot be read ({error}): remove it, or give another '
                                    '--folder', path=str(file)) from error
             if before != robot:
-                raise RobodynError(f'{path} belongs to another arm ({" ".join(before)}): give '
-                                   'another --folder', path=str(path))
+                raise RobodynError(f'{path} belongs to another arm or other parameters '
+                                   f'({" ".join(before)}): give another --folder', path=str(path))
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name

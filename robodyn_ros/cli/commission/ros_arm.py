@@ -46,17 +46,16 @@ class RosArm:
         Whether the arm is a simulator in lockstep.
     enclave : str
         SROS 2 enclave with the keys; '' for none.
-    given : mapping
-        Further parameters of the controller, always set.
+    gravity_in_driver : bool
+        Whether the driver compensates gravity.
 
     """
 
     def __init__(self, robot: Robot, model: RobotModel, folder: Path, tick: Callable[[], None],
-                 lockstep: bool = False, enclave: str = '', given: Values | None = None):
+                 lockstep: bool = False, enclave: str = '', gravity_in_driver: bool = False):
         self._robot, self._model, self._folder = robot, model, folder
         self._tick, self._lockstep, self._enclave = tick, lockstep, enclave
-        self._given = {**(given or {}), **({
-            'lockstep': True, 'publish_joint_commands': True} if lockstep else {})}
+        self._gravity_in_driver = gravity_in_driver
         self._children = Children()
         self._controller: Child | None = None
         self._running: Sender | None = None
@@ -74,12 +73,13 @@ class RosArm:
             return None
         seen = observe('joint_states', 'effort_controller/commands', _START, _LISTEN, self._tick,
                        self._enclave)
-        return judge(dynamics, seen, bool(self._given.get('limits.driver_compensates_gravity')))
+        return judge(dynamics, seen, self._gravity_in_driver)
 
     def start(self, urdf: Path, values: Values) -> None:
         """Start the controller, and wait until it holds the arm."""
         robot = replace(self._robot, urdf=urdf)
-        given = {**robot.parameters(), **self._given, **values}
+        given = {**robot.parameters(), **values, **({
+            'lockstep': True, 'publish_joint_commands': True} if self._lockstep else {})}
         order = sorted(given, key=lambda name: '.' not in name)
         path = self._folder / 'controller.yaml'
         path.write_text(parameter_file({name: given[name] for name in order}, []),
@@ -127,8 +127,9 @@ class RosArm:
         return run
 
     def hold(self) -> None:
-        """Decelerate and hold, if the controller can."""
-        if self._controller is not None and self._controller.exit_code is None:
+        """Decelerate and hold, if the controller is active."""
+        if (self._controller is not None and self._controller.exit_code is None
+                and self._sender.recorder.references):
             self._sender.recorder.call_service('hold')
 
     def stop(self) -> None:

@@ -167,7 +167,7 @@ def before(work: Work) -> tuple[list[str], dict]:
 def excite(work: Work, name: str, velocity: float) -> tuple[list[str], dict]:
     """Plan and execute an excitation within part of the limits."""
     work.ensure_started()
-    work.arm.change(work.values())
+    work.arm.change(work.found())
     dynamics = work.best_dynamics()
     search = Search(dynamics, Bounds.of(dynamics, 0.8, velocity * work.pace, 0.6),
                     work.excitation)

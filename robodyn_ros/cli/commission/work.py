@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.commission.arm import Arm
+from robodyn_ros.cli.commission.arm import Arm, Values
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.identify.output import parameter_file
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration
 
 RESULT = 'arm.yaml'
@@ -49,6 +50,10 @@ class Work:
         Duration of an excitation and of the search for it, in s.
     seed : int
         Seed of the excitations.
+    given : mapping
+        Further parameters of the controller, always set.
+    started : bool
+        Whether the controller runs.
 
     """
 
@@ -64,6 +69,7 @@ class Work:
     excitation: float = 20.0
     search: float = 10.0
     seed: int = 0
+    given: Values = field(default_factory=dict)
     started: bool = False
 
     @property
@@ -72,7 +78,11 @@ class Work:
         return self.dynamics.model
 
     def values(self) -> dict[str, object]:
-        """Return the parameters of the controller found so far."""
+        """Return the parameters of the controller: those given, and those found so far."""
+        return {**self.given, **self.found()}
+
+    def found(self) -> dict[str, object]:
+        """Return the parameters of the controller found so far; all can be set while it runs."""
         found: dict[str, object] = {}
         if 'before' in self.folder.done:
             found.update(OBSERVED)
@@ -107,7 +117,7 @@ class Work:
     def approach(self, goal: NDArray, share: float) -> float:
         """Return a time for a motion to a position at part of the velocity limits, in s."""
         q = self.arm.watch(0.1).position[-1]
-        return max(_LEAST_APPROACH, least_duration(self.model.velocity_limit, goal - q, share))
+        return max(_LEAST_APPROACH, least_duration(speeds(self.model), goal - q, share))
 
     def write_result(self) -> Path:
         """Write the parameters for the controller; return the path."""

@@ -187,12 +187,13 @@ def continued(state, m, p, sent):
     x = plausibility.judge(state, q, time, m, reported, m.plausibility, p.plausibility, p.limit,
                            sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
-    # an implausible state does not continue the track of this arm
-    q, qd, effort, track, kept_pair = when(
+    # an implausible state does not continue the track of this arm, unless it is known to jump
+    q, qd, effort, kept_track, kept_pair = when(
         flag(x.refusal.code), [m.q, m.qd, m.effort, m.track, m.exchange],
         [q, x.qd, state.effort, track, pair])
-    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=track,
-                    exchange=kept_pair, moved=both(fresh, either(moved, x.slipped)),
+    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort,
+                    track=kept_track, exchange=kept_pair,
+                    moved=both(fresh, either(moved, x.slipped)),
                     plausibility=when(fresh, x.accepted, x.rejected))
     problem = when(both(jumped, no(equal(jump.code, SWAPPED))),
                    replace(m.problem, code=jump.code), jump)

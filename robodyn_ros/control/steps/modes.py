@@ -200,10 +200,8 @@ def act(robot, m, p, mode, action, message, q, qd):
                        dropped=p.upcoming.number, path=path.Memory(0.0, 0.0, 0.0))
 
     def stopped(reference, measured):
-        # a stop from an outlier of the measured velocity would move the arm far away
-        qd = [when(both(measured, above(absolute(v), _FASTEST * most)), 0.0, v)
-              for v, most in zip(reference.qd, robot.speeds)]
-        reference = replace(reference, qd=qd)
+        reference = replace(reference, qd=when(
+            measured, without_outliers(robot, reference.qd), reference.qd))
         return replace(interrupted_at(reference), stop=stop_profile.plan(
             reference, p.deceleration, robot.lower, robot.upper))
 
@@ -225,6 +223,19 @@ def act(robot, m, p, mode, action, message, q, qd):
         lambda: stopped(measured_state, 1.0),
         followed,
         aimed])
+
+
+def without_outliers(robot, qd):
+    """Return velocities, 0 for outliers: a stop from one would move the arm far away."""
+    return [when(above(absolute(v), _FASTEST * most), 0.0, v)
+            for v, most in zip(qd, robot.speeds)]
+
+
+def stop_from(robot, m, p, dt, q, qd):
+    """Return the memory of a stop that begins at a state with the next update, of `dt` seconds."""
+    reference = Reference(q, without_outliers(robot, qd), zeros(q), zeros(q))
+    stop = stop_profile.plan(reference, p.deceleration, robot.lower, robot.upper)
+    return replace(m, mode=STOP, reference=reference, stop=replace(stop, elapsed=-dt))
 
 
 def followed_path(m, p):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints
 from robodyn_ros.control.steps.vectors import difference, magnitudes
 from robodyn_ros.dynamics.algorithms import forward_dynamics, gravity
-from robodyn_ros.dynamics.jit.flags import above, all_finite, all_of, below, no
+from robodyn_ros.dynamics.jit.flags import above, all_finite, all_of, below, both, no
 from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum, sqrt
 
@@ -44,7 +44,12 @@ def plausible(m, dt, reference):
     numbers.
     """
     near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
-    return all_of([no(above(dt, _LONGEST)), *near, all_finite(m.qd)])
+    return both(usable(m, dt), all_of(near))
+
+
+def usable(m, dt):
+    """Return whether a prediction is finite, and the step not too long."""
+    return both(no(above(dt, _LONGEST)), all_finite(m.qd))
 
 
 def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):

@@ -69,12 +69,6 @@ def vector_function(name: str, program: Program, pointer: str) -> list[str]:
                      vector_pointer_type(pointer))
 
 
-def lanes_ir(program: Program, pointer: str) -> Ir:
-    """Return the IR of `kernel` as a vector function, `pointer` as above; nothing is shared."""
-    return module_ir([program], _function('kernel', Body(program, vector_kind(WIDTH), pointer),
-                                          vector_pointer_type(pointer)), pointer)
-
-
 def _function(name: str, body: Body, pointer: str) -> list[str]:
     given, pointers = [], []
     for each, size in body.program.parameters().items():

@@ -1,8 +1,7 @@
 """
 LLVM IR of tables and of calls of functions in them (their nodes are described in `flow`).
 
-All lanes of vectors share the tables. Functions are called lane by lane, only for active lanes;
-vector functions are called once.
+All lanes of vectors share the tables. Functions are called lane by lane, only for active lanes.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ def _call(body, index, argument, row, *inputs):
         given.append(_input_address(body, inputs[start:start + size], size))
         start += size
     out = _reserve(body, body.type, kind.outputs)
-    if kind.lanes:
-        row = body.write(f'extractelement {VECTOR} {row}, i32 0')
-        _invoke(body, argument, row, given, out, WIDTH * kind.outputs)
-    elif body.vector:
+    if body.vector:
         _call_lanes(body, argument, row, given, out)
     else:
         _invoke(body, argument, row, given, out, kind.outputs)

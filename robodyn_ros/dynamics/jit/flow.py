@@ -54,15 +54,11 @@ class FunctionTable:
         Length of each input.
     outputs : int
         Length of the result.
-    lanes : bool
-        Whether they are vector functions, of `Function.lanes_address`: in code for four states
-        they are called once, with the row of the first, which must be that of all.
 
     """
 
     inputs: tuple[int, ...]
     outputs: int
-    lanes: bool = False
 
 
 @dataclass(frozen=True)

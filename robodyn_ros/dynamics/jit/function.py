@@ -123,11 +123,6 @@ class Function:
         """Return the address of its machine code, valid during the life of this object."""
         return self._code('kernel', codegen.kernel_ir).address('kernel')
 
-    @property
-    def lanes_address(self) -> int:
-        """Return the address of its code for four states, for a table of vector functions."""
-        return self._code('lanes', codegen.lanes_ir).address('kernel')
-
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
         Return the outputs as new arrays: a single array, or a tuple.

@@ -40,7 +40,7 @@ from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import constant, VECTOR, WIDTH
 
 T = TypeVar('T')
-_LANES = range(WIDTH)
+LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
 
 
@@ -64,11 +64,12 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
     names = ', '.join(f'i64 %{name}' for name in parameters)
     mark = f'  store double {{}}, {pointer} %notfinite'
     lines = [f'define i64 @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
-             '  %notfinite = alloca double', mark.format(constant(0.0)), *_buffers(rows), *_rows()]
+             '  %notfinite = alloca double', mark.format(constant(0.0)), *buffers(rows),
+             *head_of_rows()]
     results = [f'out{k}' for k in range(len(program.results))]
     for name, size in rows.items():
         if name not in results:
-            lines += _move('gather', f'%{name}', _starts(lines, name, size), size, name)
+            lines += move('gather', f'%{name}', starts_of(lines, name, size), size, name)
     numbers = [(f'%b{name}', WIDTH * size) for name, size in rows.items()
                if finite and name not in results]
     lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'tested',
@@ -77,12 +78,12 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
     given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
     lines.append(f'  call void @body({given})')
     for name in results:
-        lines += _move('scatter', f'%{name}', _starts(lines, name, rows[name]), rows[name], name)
-    lines += ['  br label %tail', *_end_of_rows(),
+        lines += move('scatter', f'%{name}', starts_of(lines, name, rows[name]), rows[name], name)
+    lines += ['  br label %tail', *end_of_rows(),
               f'  %marked = load double, {pointer} %notfinite',
               '  %answer = fptosi double %marked to i64', '  ret i64 %answer', '}']
     return module_ir([program], [*lines, *vector_function('body', program, pointer),
-                                 *_gather_and_scatter(pointer)], pointer)
+                                 *gather_and_scatter(pointer)], pointer)
 
 
 def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
@@ -104,13 +105,13 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
     sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'next': size}
     lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
              'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
-             f'i64 %aout{_tables(program)}) {{', 'entry:', *_buffers(sizes),
+             f'i64 %aout{table_list(program)}) {{', 'entry:', *buffers(sizes),
              '  %records = sdiv i64 %steps, %every',
-             f'  %length = mul i64 %records, {recorded}', *_rows()]
-    state, fixed = _starts(lines, 'state', size), _starts(lines, 'constants', constants)
-    lines += _move('gather', '%astate', state, size, 'state')
-    lines += _move('gather', '%aconstants', fixed, constants, 'constants')
-    for lane in _LANES:
+             f'  %length = mul i64 %records, {recorded}', *head_of_rows()]
+    state, fixed = starts_of(lines, 'state', size), starts_of(lines, 'constants', constants)
+    lines += move('gather', '%astate', state, size, 'state')
+    lines += move('gather', '%aconstants', fixed, constants, 'constants')
+    for lane in LANES:
         lines += [f'  %input{lane} = mul i64 %row{lane}, %ofrow',
                   f'  %record{lane} = mul i64 %row{lane}, %length']
     lines += ['  br label %step', 'step:', '  %k = phi i64 [ 0, %head ], [ %k1, %stepped ]',
@@ -119,37 +120,37 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
               '  %bnow = phi i64 [ %bstate, %head ], [ %bafter, %stepped ]',
               '  %bafter = phi i64 [ %bnext, %head ], [ %bnow, %stepped ]',
               '  %ahead = mul i64 %k, %ofstep']
-    lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in _LANES]
-    lines += _move('gather', '%ainputs', [f'%now{lane}' for lane in _LANES], inputs, 'inputs')
+    lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in LANES]
+    lines += move('gather', '%ainputs', [f'%now{lane}' for lane in LANES], inputs, 'inputs')
     lines += ['  call void @step(i64 %a0, i64 %bnow, i64 %bconstants, i64 %binputs'
-              f'{_tables(program)}, i64 %bafter)',
+              f'{table_list(program)}, i64 %bafter)',
               '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
               '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
-              'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in _LANES)]
-    lines += _move('scatter', '%aout', [f'%to{lane}' for lane in _LANES], recorded, 'after')
+              'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in LANES)]
+    lines += move('scatter', '%aout', [f'%to{lane}' for lane in LANES], recorded, 'after')
     lines += ['  br label %stepped', 'next:', '  br label %stepped', 'stepped:',
               f'  %size = select i1 %due, i64 {recorded}, i64 0',
               '  %written1 = add i64 %written, %size',
               '  %left1 = select i1 %due, i64 %every, i64 %left0',
               '  %again = icmp slt i64 %k1, %steps',
               '  br i1 %again, label %step, label %ended', 'ended:']
-    lines += _move('scatter', '%astate', state, size, 'after')
-    lines += ['  br label %tail', *_end_of_rows(), '  ret void', '}']
+    lines += move('scatter', '%astate', state, size, 'after')
+    lines += ['  br label %tail', *end_of_rows(), '  ret void', '}']
     return module_ir([program], [*lines, *vector_function('step', program, pointer),
-                                 *_gather_and_scatter(pointer)], pointer)
+                                 *gather_and_scatter(pointer)], pointer)
 
 
 def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
     """Return the IR of `rollout_one`; arguments are as for `rollout_ir`."""
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
-             f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{_tables(program)}) {{', 'entry:',
-             '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
+             f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{table_list(program)}) {{',
+             'entry:', '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
              '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
              '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
              '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
              '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
              '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now'
-             f'{_tables(program)}, i64 %state)',
+             f'{table_list(program)}, i64 %state)',
              '  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
              '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
              '  br i1 %due, label %write, label %next', 'write:',
@@ -163,7 +164,7 @@ def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
                                  *_copy(pointer)], pointer)
 
 
-def _tables(program: Program) -> str:
+def table_list(program: Program) -> str:
     """Return the parameters of tables, to be appended to others."""
     return ''.join(f', i64 %{name}' for name, size in program.parameters().items()
                    if size is None)
@@ -182,8 +183,8 @@ def _copy(pointer: str) -> list[str]:
             '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
 
 
-def _buffers(sizes: dict[str, int]) -> list[str]:
-    """Return the addresses of the buffers in the workspace."""
+def buffers(sizes: dict[str, int]) -> list[str]:
+    """Return the addresses of the buffers in the workspace: a vector per number."""
     lines, offset = [], 0
     for name, size in sizes.items():
         lines.append(f'  %b{name} = add i64 %workspace, {offset}')
@@ -211,40 +212,40 @@ def in_threads(run: Callable[[slice], T], count: int, threads: int) -> list[T]:
         return list(pool.map(run, slices))
 
 
-def _rows() -> list[str]:
+def head_of_rows() -> list[str]:
     """Return the head of the loop over rows: the four rows of the lanes."""
     lines = ['  %final = sub i64 %count, 1', '  br label %head', 'head:',
              '  %row = phi i64 [ 0, %entry ], [ %nextrow, %tail ]']
-    for lane in _LANES:
+    for lane in LANES:
         lines += [f'  %u{lane} = add i64 %row, {lane}',
                   f'  %c{lane} = icmp slt i64 %u{lane}, %final',
                   f'  %row{lane} = select i1 %c{lane}, i64 %u{lane}, i64 %final']
     return lines
 
 
-def _end_of_rows() -> list[str]:
+def end_of_rows() -> list[str]:
     return ['tail:', f'  %nextrow = add i64 %row, {WIDTH}',
             '  %more = icmp slt i64 %nextrow, %count',
             '  br i1 %more, label %head, label %done', 'done:']
 
 
-def _starts(lines: list[str], name: str, size: int) -> list[str]:
+def starts_of(lines: list[str], name: str, size: int) -> list[str]:
     """Add the computation of the first elements of the rows; return their names."""
-    lines += [f'  %s{name}{lane} = mul i64 %row{lane}, {size}' for lane in _LANES]
-    return [f'%s{name}{lane}' for lane in _LANES]
+    lines += [f'  %s{name}{lane} = mul i64 %row{lane}, {size}' for lane in LANES]
+    return [f'%s{name}{lane}' for lane in LANES]
 
 
-def _move(function: str, array: str, starts: list[str], size: int, buffer: str) -> list[str]:
+def move(function: str, array: str, starts: list[str], size: int, buffer: str) -> list[str]:
     if not size:
         return []
     where = ', '.join(f'i64 {start}' for start in starts)
     return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
 
 
-def _gather_and_scatter(pointer: str) -> list[str]:
+def gather_and_scatter(pointer: str) -> list[str]:
     """Return `gather` and `scatter`, which copy four rows to a buffer of vectors, and back."""
     vectors = vector_pointer_type(pointer)
-    starts = ', '.join(f'i64 %s{lane}' for lane in _LANES)
+    starts = ', '.join(f'i64 %s{lane}' for lane in LANES)
     text = []
     for name in ('gather', 'scatter'):
         text += [f'define internal void @{name}(i64 %array, {starts}, i64 %size, i64 %to) {{',
@@ -255,7 +256,7 @@ def _gather_and_scatter(pointer: str) -> list[str]:
         if name == 'scatter':
             text.append(f'  %v = load {VECTOR}, {vectors} %at')
         packed = 'undef'
-        for lane in _LANES:
+        for lane in LANES:
             text += [f'  %i{lane} = add i64 %s{lane}, %j',
                      f'  %p{lane} = getelementptr double, {pointer} %rows, i64 %i{lane}']
             if name == 'gather':

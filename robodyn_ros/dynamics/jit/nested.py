@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from robodyn_ros.dynamics.jit.graph import number, Scalar
@@ -19,12 +20,28 @@ def flatten(values) -> list[Scalar]:
         Nested in any way; a dataclass is treated as the list of its fields.
 
     """
-    if isinstance(values, (list, tuple)):
-        return [scalar for value in values for scalar in flatten(value)]
-    if is_dataclass(values):
-        return [scalar for each in fields(values)
-                for scalar in flatten(getattr(values, each.name))]
-    return [values if isinstance(values, float) else number(values)]
+    found: list[Scalar] = []
+    _append(values, found)
+    return found
+
+
+def _append(values, found: list[Scalar]) -> None:
+    if isinstance(values, float):
+        found.append(values)
+    elif isinstance(values, (list, tuple)):
+        for each in values:
+            _append(each, found)
+    elif (names := _names(values.__class__)) is not None:
+        for name in names:
+            _append(getattr(values, name), found)
+    else:
+        found.append(number(values))
+
+
+@lru_cache(maxsize=None)
+def _names(kind: type) -> tuple[str, ...] | None:
+    """Return the names of the fields of a dataclass; None for other types."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
 
 
 def unflatten(like, scalars: Iterable[Scalar]) -> Any:
@@ -43,11 +60,11 @@ def unflatten(like, scalars: Iterable[Scalar]) -> Any:
 
 
 def _nested(like, scalars: Iterator[Scalar]):
+    kind: type = like.__class__
     if isinstance(like, (list, tuple)):
         values = [_nested(each, scalars) for each in like]
-        return type(like)(*values) if hasattr(like, '_fields') else type(like)(values)
-    if is_dataclass(like):
-        kind: Callable = like.__class__
-        return kind(**{each.name: _nested(getattr(like, each.name), scalars)
-                       for each in fields(like)})
-    return next(scalars)
+        return kind(*values) if hasattr(like, '_fields') else kind(values)
+    names = _names(kind)
+    if names is None:
+        return next(scalars)
+    return kind(**{name: _nested(getattr(like, name), scalars) for name in names})

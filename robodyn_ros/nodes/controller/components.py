@@ -34,7 +34,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 # s between runs of the periodic tasks
-_SOON, _OFTEN, _SELDOM, _REPORT = 0.005, 0.01, 0.05, 1.0
+_SOON, _OFTEN, _SELDOM, _WARN, _REPORT = 0.005, 0.01, 0.05, 0.25, 1.0
 
 
 class Components:
@@ -158,7 +158,7 @@ class Components:
         return PeriodicTasks([
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON),
             (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
-            (self._configuration.publish, _SELDOM),
+            (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
 
 

@@ -11,6 +11,7 @@ import time
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped, WrenchStamped
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
@@ -81,6 +82,12 @@ class Inputs:
         for subscription, _, _ in (*self._seldom, *self._often):
             subscription.destroy()
         self._feedback.destroy()
+
+    @property
+    def subscriptions(self) -> list[Subscription]:
+        """Return the subscriptions whose messages are to be taken soon."""
+        return [each.subscription for each in (
+            self._feedback, *(subscription for subscription, _, _ in self._often))]
 
     def poll_feedback(self) -> None:
         """Take a linear feedback command; to be called after every cycle."""

@@ -254,7 +254,7 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
         if components is None:
             serve_once(executor, node.get_logger(), _SERVE)
             continue
-        probe.found = False
+        probe.found, probe.inputs = None, components.inputs.subscriptions
         components.cycle.run_once(probe.wait)
         components.inputs.poll_feedback()
         components.tasks.run(components.cycle.next_state)
@@ -273,7 +273,7 @@ def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: Callba
     trajectories, log = node.components.trajectories, node.get_logger()
     contained(log, trajectories.poll)
     for _ in range(trajectories.pending_callbacks()
-                   or _CALLBACKS * (probe.found or probe.ready())):
+                   or _CALLBACKS * probe.ready()):
         serve_once(executor, log)
 
 

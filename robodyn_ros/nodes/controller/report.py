@@ -65,7 +65,7 @@ class ControllerReport:
         self._node.destroy_publisher(self._publisher)
 
     def log_changes(self) -> None:
-        """Log the end of a motion, a goal that is not reached, and a new fault; once each."""
+        """Log the end of a motion, a collision and a new fault; once each."""
         controller, log = self._controller, self._node.get_logger()
         text = controller.fault or controller.message
         if text != self._logged:
@@ -76,6 +76,15 @@ class ControllerReport:
                 log.warning(f'motion aborted: {text}')
             elif text and not controller.stream.moves:
                 log.info(text)
+        observation = controller.observation
+        if observation.collisions != self._collisions:
+            self._collisions = observation.collisions
+            if not controller.fault:
+                log.warning(f'collision: {observation.last_collision}')
+
+    def log_warnings(self) -> None:
+        """Log implausible velocities, unmet goals, reduced gains and recovery; once each."""
+        controller, log = self._controller, self._node.get_logger()
         self._log_velocities()
         trajectory, _ = controller.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
@@ -85,11 +94,6 @@ class ControllerReport:
         self._log_reduced_gains()
         self._log_unstable_gains()
         self._log_recovery()
-        observation = controller.observation
-        if observation.collisions != self._collisions:
-            self._collisions = observation.collisions
-            if not controller.fault:
-                log.warning(f'collision: {observation.last_collision}')
 
     def _remedy(self) -> str:
         settings = self._controller.settings

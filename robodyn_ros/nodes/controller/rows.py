@@ -13,7 +13,8 @@ from robodyn_ros.nodes.native.exchange import Exchange, Row
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 HELD_UP = 'this process was held up for {:.3f} s'
-_SOON, _SELDOM = 0.002, 0.005  # s between updates: with subscribers or linear feedback, without
+# s between updates: with subscribers or linear feedback, without states, else
+_SOON, _SILENT, _SELDOM = 0.002, 0.005, 0.02
 
 
 class Rows:
@@ -55,7 +56,7 @@ class Rows:
         """Time until the rows are to be read again, in s."""
         urgent = (self._telemetry.has_subscribers
                   or self._controller.mode is Mode.LINEAR_FEEDBACK)
-        return _SOON if urgent else _SELDOM
+        return _SOON if urgent else _SILENT if self.coasting else _SELDOM
 
     def read_all(self) -> bool:
         """Read all new rows; return whether a state was answered."""

@@ -7,17 +7,19 @@ without such a gap it runs after `_LONGEST_WAIT`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 import math
 import time
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 
 from robodyn_ros.nodes.polling import WaitSet
 
 _LONGEST_WAIT = 0.05  # s, longest delay of a due task
 _DECAY = 0.9     # factor of the longest duration after a shorter run
+_INPUTS = 0.005  # s, least time between two waits that an input ends
 
 
 class PeriodicTask:
@@ -93,41 +95,53 @@ class CallbackProbe:
 
     Attributes
     ----------
-    found : bool
-        Whether a callback was waiting at the last check.
+    inputs : sequence of Subscription
+        Subscriptions polled by the node, whose messages end a wait too, at most every 5 ms.
+    found : bool or None
+        Whether a callback was waiting at the last check; None if that check is too old.
 
     """
 
     _KINDS = ('subscription', 'guard_condition', 'timer', 'client', 'service')
 
     def __init__(self, node: Node):
-        self._node, self.found = node, False
+        self._node = node
+        self.inputs: Sequence[Subscription] = ()
+        self.found: bool | None = None
+        self._due = 0.0
         self._sizes: list[int] = []
         self._wait_set: Any = None
 
     def ready(self) -> bool:
-        """Return whether a callback is waiting."""
-        self.wait(0.0)
-        return self.found
+        """Return whether a callback is waiting, by the last check if that is not too old."""
+        if self.found is None:
+            self.wait(0.0)
+        return bool(self.found)
 
     def wait(self, timeout: float) -> None:
-        """Wait for a callback, at most `timeout` seconds."""
-        node = self._node
+        """Wait for a callback or an input, at most `timeout` seconds."""
+        node, left = self._node, self._due - time.monotonic()
         entities: tuple[list, ...] = (
             [each for each in node.subscriptions if each.callback_group.can_execute(each)],
             list(node.guards), list(node.timers), list(node.clients), list(node.services))
-        sizes = [len(each) for each in entities]
+        sizes = [len(each) for each in (*entities, self.inputs)]
         if sizes != self._sizes:
             self._sizes = sizes
-            subscriptions, guards, timers, clients, services = sizes
+            subscriptions, guards, timers, clients, services, inputs = sizes
             context: Any = node.context.handle
             self._wait_set = WaitSet(
-                subscriptions, guards, timers, clients, services, 0, context)
+                subscriptions + inputs, guards, timers, clients, services, 0, context)
         wait_set = self._wait_set
         wait_set.clear_entities()
         for kind, group in zip(self._KINDS, entities):
             add = getattr(wait_set, f'add_{kind}')
             for entity in group:
                 add(entity.handle)
-        wait_set.wait(int(1e9 * timeout))
-        self.found = any(wait_set.get_ready_entities(kind) for kind in self._KINDS)
+        for entity in self.inputs if left <= 0.0 else ():
+            wait_set.add_subscription(entity.handle)
+        wait_set.wait(int(1e9 * (timeout if left <= 0.0 else min(timeout, left))))
+        ready = [pointer for kind in self._KINDS for pointer in wait_set.get_ready_entities(kind)]
+        others = set(ready).difference(entity.handle.pointer for entity in self.inputs)
+        self.found = bool(others)
+        if len(others) < len(ready):
+            self._due = time.monotonic() + _INPUTS

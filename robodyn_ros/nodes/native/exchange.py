@@ -37,14 +37,23 @@ class Row:
 
     """
 
-    __slots__ = ('stamp', 'arrival', 'wall', 'end', 'sent', 'kind', 'memory', 'permission')
+    __slots__ = ('stamp', 'arrival', 'wall', 'end', 'sent', 'kind', '_numbers', '_begin')
 
-    def __init__(self, words: np.ndarray, kind_place: int, memory_size: int):
-        numbers, begin = words.view(np.float64), words.size - memory_size
-        _, self.stamp, *_, self.sent = words[:len(ROW)].tolist()
+    def __init__(self, header: list[int], numbers: np.ndarray, kind_place: int, memory_size: int):
+        _, self.stamp, *_, self.sent = header
         self.arrival, self.wall, self.end = numbers[2:5].tolist()
-        self.permission, self.memory = numbers[len(ROW):begin], numbers[begin:]
-        self.kind = self.memory.item(kind_place)
+        self._numbers, self._begin = numbers, numbers.size - memory_size
+        self.kind = numbers.item(self._begin + kind_place)
+
+    @property
+    def memory(self) -> np.ndarray:
+        """Return the memory of the cycle."""
+        return self._numbers[self._begin:]
+
+    @property
+    def permission(self) -> np.ndarray:
+        """Return the memory of the permission."""
+        return self._numbers[len(ROW):self._begin]
 
 
 class Exchange:
@@ -149,26 +158,25 @@ class Exchange:
 
     def rows(self) -> list[Row]:
         """Return the iterations since the last call that were not overwritten."""
-        count = self.block['count']
-        rows = map(self._row, range(max(self._read, count - len(self._ring) + 1), count))
-        kept = [row for row in rows if row is not None]
+        count, ring = self.block['count'], self._ring
+        kept = self._rows(np.arange(max(self._read, count - len(ring) + 1), count))
         self.missed += count - self._read - len(kept)
         self._read = count
         return kept
 
-    def _row(self, number: int) -> Row | None:
-        """Return an iteration by its number; None if it has been overwritten."""
-        place = number % len(self._ring)
-        words = self._ring[place].copy()
-        if words[0] == self._ring[place, 0] == number:
-            return Row(words, self._kind_place, self._host.bound.memory.size)
-        return None
+    def _rows(self, numbers: np.ndarray) -> list[Row]:
+        """Return iterations by their numbers, without those that have been overwritten."""
+        places = numbers % len(self._ring)
+        words = self._ring[places]
+        words = words[(words[:, 0] == numbers) & (self._ring[places, 0] == numbers)]
+        return [Row(header, row, self._kind_place, self._host.bound.memory.size)
+                for header, row in zip(words[:, :len(ROW)].tolist(), words.view(np.float64))]
 
     def newest(self) -> Row:
         """Return the newest iteration."""
-        while (row := self._row(self.block['count'] - 1)) is None:
+        while not (rows := self._rows(np.array([self.block['count'] - 1]))):
             pass
-        return row
+        return rows[0]
 
     def refresh(self) -> None:
         """Copy the memory of the newest iteration, if there was one, to the host."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,14 +12,16 @@ import time
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.dynamics.jit.machine import source_digest
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.reliability.cases import Case
+from robodyn_ros.reliability.compiled.progress_file import ProgressFile
 from robodyn_ros.reliability.compiled.results import (
-    as_json, draw_histograms, lines, markdown, summaries)
+    as_json, draw_histograms, lines, markdown, summaries, Summary)
 from robodyn_ros.reliability.compiled.runs import simulate_group
 from robodyn_ros.reliability.compiled.scenario import COMPILED, scenario, seeds_of
 from robodyn_ros.reliability.compiled.sharding import parts_of, results
-from robodyn_ros.reliability.compiled.study import prepare
+from robodyn_ros.reliability.compiled.study import prepare, Study
 from robodyn_ros.reliability.compiled.worst import search_all
 
 RUNS = 64 * len(COMPILED)
@@ -53,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         for case in cases:
             steps.write_line(f'{case.name:<26} {case.description}')
         return 0
-    for path in (options.json, options.markdown, options.histograms):
+    for path in (options.json, options.markdown, options.histograms, options.resume):
         if path:
             check_writable(path)
     if options.replay is not None:
@@ -65,31 +68,62 @@ def run(options: argparse.Namespace) -> int:
     if options.worst:
         return run_search(options, study, cases, steps)
     parts = parts_of(seeds_of(cases, options.seed, count), len(cases))
-    found, begun = [], time.monotonic()
     with steps(f'{count} runs of {len(cases)} faults') as step:
-        for part in results(robot, parts, options.workers, options.scheduler):
-            found += part
-            steps.tick(f'{len(found)} of {count}')
-            if options.minutes and time.monotonic() > begun + 60.0 * options.minutes:
-                break
-        passed, made = time.monotonic() - begun, sum(each.steps for each in found)
-        step.result = (f'{len(found)} runs, {made:,} steps of cycle and arm, '
-                       f'{made / passed:,.0f} per second')
+        found, made, passed = run_parts(options, robot, study, parts, steps)
+        done = sum(each.failed.runs for each in found)
+        step.result = f'{done} runs, {made:,} steps of cycle and arm' + (
+            f', {made / passed:,.0f} per second' if passed else '')
     summed = summaries(cases, found)
     for line in ('', *lines(summed)):
         steps.write_line(line)
     if options.json:
-        settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': len(found),
+        settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': done,
                     'steps': made, 'seconds': round(passed, 1)}
         options.json.write_text(as_json(summed, settings), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(summed), encoding='utf-8')
     if options.histograms:
         try:
-            draw_histograms(options.histograms, found)
+            draw_histograms(options.histograms, summed)
         except ImportError as error:
             raise RobodynError('--histograms needs matplotlib: pip install matplotlib') from error
     return 1 if any(each.failed.events for each in summed) else 0
+
+
+def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: list[list[int]],
+              steps: Steps) -> tuple[list[Summary], int, float]:
+    """
+    Return summaries of parts of the campaign, their number of steps, and the time for them in s.
+
+    Without all parts if `--minutes` end it, or an interruption; the time is 0 if some parts were
+    read from the file of `--resume`.
+    """
+    file = options.resume and ProgressFile(options.resume, {
+        'robot': study.model.name, 'code': code_of(study)})
+    known = [file.parts.get((part[0], len(part))) for part in parts] if file else []
+    found, begun = [each for each in known if each is not None], time.monotonic()
+    again = bool(found)
+    missing = [part for k, part in enumerate(parts) if not known or known[k] is None]
+    try:
+        for part, each in zip(missing, results(robot, missing, options.workers,
+                                               options.scheduler)):
+            found.append(each)
+            if file:
+                file.add(part, *each)
+            steps.tick(f'{len(found)} of {len(parts)} parts')
+            if options.minutes and time.monotonic() > begun + 60.0 * options.minutes:
+                break
+    except KeyboardInterrupt:
+        steps.write_line('interrupted: results of what was done')
+    passed = 0.0 if again else time.monotonic() - begun
+    return [each for each, _ in found], sum(made for _, made in found), passed
+
+
+def code_of(study: Study) -> str:
+    """Return a digest of robot and code, on which the results depend."""
+    source = source_digest(simulate_group, ('cli', 'control', 'model', 'safety', 'simulation',
+                                            'trajectory'))
+    return hashlib.sha256(f'{study.controller.key}|{source}'.encode()).hexdigest()[:16]
 
 
 def run_search(options: argparse.Namespace, study, cases: list[Case], steps: Steps) -> int:

@@ -55,11 +55,11 @@ def steps_of(study: Study, plan: Plan, count: int, lockstep: bool = False) -> It
         advance_requests(study, [plan], np.zeros(1, dtype=int), chunk, runs, rows)
         noise = np.broadcast_to(noise_of(study, [plan]), (1, CHUNK, 2 * study.plant.nv))
         for k in range(min(CHUNK, count - chunk * CHUNK)):
-            before = runs._replace(state=runs.state.copy(), constants=runs.constants.copy())
+            before = runs._replace(programs=runs.programs.copy())
             given = tables(study, rows)
             runs = loop.single_step(runs, noise[:, k:k + 1], given, chunk, k)
             yield Step(chunk * CHUNK + k + 1, before, noise[0, k], given[-1],
-                       loop.memories(runs)[0].copy(), runs.state[0, :loop.recorded].copy())
+                       runs.memories[0].copy(), runs.state[0, :loop.recorded].copy())
 
 
 def length_of(study: Study, plan: Plan) -> int:
@@ -105,10 +105,8 @@ def replay(study: Study, run: Scenario, every: int = 1) -> Replay:
     nv = study.plant.nv
     for each in steps_of(study, plan, length_of(study, plan)):
         if every and each.number % every == 0:
-            made = study.loop.step_on_floats(
-                each.runs.state[0], each.runs.constants[0], each.noise,
-                [study.host_delays.tolist(), records or [each.record],
-                 *study.controller.tables_on_floats(each.rows)])
+            made = study.loop.step_on_floats(each.runs, each.noise, records or [each.record],
+                                             [study.host_delays, each.rows])
             off = np.abs(made[:nv] - each.record[:nv]) / study.model.effort_limit
             worst, compared = max(worst, float(off.max())), compared + 1
         records.append(each.record)

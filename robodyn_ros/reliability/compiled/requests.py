@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 import math
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.reliability.compiled.scenario import Scenario
-from robodyn_ros.reliability.compiled.study import LAWS, Study
+from robodyn_ros.reliability.compiled.study import GROUP, LAWS, Study
 from robodyn_ros.reliability.injections import InLoop, Loaded, Tilted
 from robodyn_ros.simulation.fault_loop import CHUNK
 from robodyn_ros.trajectory import Reference, Trajectory
@@ -103,6 +104,7 @@ def goal_of(study: Study, run: Scenario) -> NDArray:
         run.motion.positions[-1])
 
 
+@lru_cache(maxsize=GROUP)
 def _new_goal(study: Study, run: Scenario) -> tuple[NDArray, float]:
     """
     Return a new goal that the arm can reach from the middle of its motion, and the time for it.
@@ -130,8 +132,7 @@ def _path(start: Reference, goal: NDArray, lasts: float) -> Trajectory:
 
 def _load(study: Study, path: Trajectory, lasts: float) -> float:
     """Return the largest ratio of velocities and torques to their limits on the way."""
-    rows = [path.sample(t) for t in np.linspace(0.0, lasts, _SAMPLES)]
-    q, qd, qdd = (np.array([getattr(row, name) for row in rows]) for name in ('q', 'qd', 'qdd'))
+    _, q, qd, qdd, _ = path.dense(lasts / (_SAMPLES - 1.5))
     model = study.model
     torque = (study.plant.dynamics.inverse_dynamics(q, qd, qdd) + study.plant.joints.armature * qdd
               + model.friction_torque(qd))

@@ -27,6 +27,8 @@ DRAWN = {'speed': ('speed (% of the limit)', 100.0),
          'step': ('torque step (% of the limit)', 100.0),
          'beyond': ('beyond position limits (mrad)', 1e3), 'drift': ('drift (mrad)', 1e3),
          'away': ('distance from the goal (mrad)', 1e3)}
+# limits of the intervals of the histograms, in these units; the outer ones have all beyond
+EDGES = np.geomspace(1e-3, 1e5, 81)
 
 
 class Rate(NamedTuple):
@@ -75,6 +77,8 @@ class Summary(NamedTuple):
         Seeds of the runs that do not meet the criteria.
     faults : int
         Runs at the end of which the controller reports a fault.
+    counts : dict of str to list of int
+        Number of runs per interval of each figure, see `EDGES`.
 
     """
 
@@ -87,6 +91,7 @@ class Summary(NamedTuple):
     criteria: Counter
     seeds: list[int]
     faults: int
+    counts: dict[str, list[int]]
 
 
 def summary(name: str, results: Sequence[Result]) -> Summary:
@@ -95,19 +100,36 @@ def summary(name: str, results: Sequence[Result]) -> Summary:
     failed = [each for each in results if each.failed]
     fast, fell, steep = (Rate(int(count.sum()), len(results)) for count in (
         figures['speed'] > FAST, figures['speed'] > FALL, figures['step'] > RATE_LIMIT))
+    counts = {each: np.histogram(_within_edges(scale * figures[each]), EDGES)[0].tolist()
+              for each, (_, scale) in DRAWN.items()}
     return Summary(
         name, Rate(len(failed), len(results)), fast, fell, steep,
         {each: float(found.max(initial=0.0)) for each, found in figures.items()},
         Counter(text for each in failed for text in each.failed),
-        [each.seed for each in failed], sum(bool(each.fault) for each in results))
+        [each.seed for each in failed], sum(bool(each.fault) for each in results), counts)
 
 
-def summaries(cases: Sequence[Case], results: Iterable[Result]) -> list[Summary]:
-    """Return the summaries of all faults that have runs, in their order."""
-    by_case: dict[str, list[Result]] = {case.name: [] for case in cases}
-    for each in results:
-        by_case[each.case].append(each)
-    return [summary(name, found) for name, found in by_case.items() if found]
+def merged(one: Summary, other: Summary) -> Summary:
+    """Return the summary of the runs of two summaries of a fault."""
+    failed, fast, fell, steep = (Rate(a.events + b.events, a.runs + b.runs) for a, b in (
+        (one.failed, other.failed), (one.fast, other.fast), (one.fell, other.fell),
+        (one.steep, other.steep)))
+    return Summary(
+        one.name, failed, fast, fell, steep,
+        {each: max(value, other.worst[each]) for each, value in one.worst.items()},
+        one.criteria + other.criteria, sorted([*one.seeds, *other.seeds]),
+        one.faults + other.faults,
+        {each: [a + b for a, b in zip(row, other.counts[each])]
+         for each, row in one.counts.items()})
+
+
+def summaries(cases: Sequence[Case], parts: Iterable[Summary]) -> list[Summary]:
+    """Return the summaries of all faults that have runs, in their order; parts: of some runs."""
+    found: dict[str, Summary] = {}
+    for each in parts:
+        known = found.get(each.name)
+        found[each.name] = each if known is None else merged(known, each)
+    return [found[case.name] for case in cases if case.name in found]
 
 
 def values(results: Sequence[Result], name: str) -> np.ndarray:
@@ -168,13 +190,17 @@ def as_json(found: Sequence[Summary], settings: dict) -> str:
     return json.dumps({**settings, 'faults': [of(each) for each in found]}, indent=1) + '\n'
 
 
-def draw_histograms(path: Path, results: Sequence[Result]) -> None:
+def _within_edges(values_: np.ndarray) -> np.ndarray:
+    return np.clip(values_, EDGES[0], EDGES[-1])
+
+
+def draw_histograms(path: Path, found: Sequence[Summary]) -> None:
     """Write histograms of the figures of all runs (raises ImportError without matplotlib)."""
     with picture(path, len(DRAWN), 1, figsize=(8.0, 2.2 * len(DRAWN)), layout='constrained') as (
             _, axes):
-        for k, (axis, (name, (label, scale))) in enumerate(zip(axes, DRAWN.items())):
-            found = scale * values(results, name)
-            finite = np.maximum(found[np.isfinite(found)], 1e-3)
-            edges = np.geomspace(finite.min(initial=1e-3), finite.max(initial=1.0) * 1.001, 80)
-            axis.hist(finite, edges, color=colour(k))
-            axis.set(xscale='log', yscale='log', xlabel=label, ylabel='runs')
+        for k, (axis, (name, (label, _))) in enumerate(zip(axes, DRAWN.items())):
+            counts = np.sum([each.counts[name] for each in found], axis=0)
+            used = np.flatnonzero(counts)
+            axis.stairs(counts, EDGES, fill=True, color=colour(k))
+            axis.set(xscale='log', yscale='log', xlabel=label, ylabel='runs',
+                     xlim=(EDGES[used[0]], EDGES[used[-1] + 1]))

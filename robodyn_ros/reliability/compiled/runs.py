@@ -73,6 +73,8 @@ class Plan:
     over : float
         Time at which fault and motion are over, s.
     requests : list of Request
+    noisy : bool
+        Whether any measured value has noise.
 
     """
 
@@ -82,6 +84,7 @@ class Plan:
     lasts: float
     over: float
     requests: list[Request]
+    noisy: bool
 
 
 def plan_of(study: Study, run: Scenario) -> Plan:
@@ -103,7 +106,9 @@ def plan_of(study: Study, run: Scenario) -> Plan:
         **run.numbers, **times, **usual, 'usual_resolution': run.resolution,
         'usual_delays': 1.0, 'row': run.row})
     moves = lead + float(run.motion.times[-1])
-    return Plan(run, numbers, begin, end - begin, max(end, moves), requests)
+    noisy = any(numbers[fault_step.place(nv, name)][0] for name in (
+        'position_noise', 'velocity_noise', 'usual_position_noise', 'usual_velocity_noise'))
+    return Plan(run, numbers, begin, end - begin, max(end, moves), requests, noisy)
 
 
 def simulate(study: Study, seeds: Iterable[int]) -> list[Result]:
@@ -162,7 +167,7 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
         for row in np.flatnonzero((ended | last) & ~done):
             plan = plans[numbers[row]]
             yield (plan.scenario, plan, loop.record(runs, int(row)),
-                   loop.memories(runs)[row].copy(), bool(good[row]))
+                   runs.memories[row].copy(), bool(good[row]))
         done |= ended | last
         if done.all():
             return
@@ -183,7 +188,7 @@ def begun(study: Study, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, li
     taken = controller.taken_over()
     if lockstep:
         controller.in_lockstep(taken)
-        for program in loop.programs(runs):
+        for program in runs.programs:
             controller.in_lockstep(program)
     return loop.begin(runs, noise_of(study, plans, 1), tables(study, rows), taken), rows
 
@@ -192,13 +197,13 @@ def tables(study: Study, rows: list[NDArray]) -> list:
     """Return the contents of the tables of the loop."""
     if len(rows) > 1:
         rows[:] = [np.concatenate(rows)]
-    return [study.host_delays, *study.controller.table_values(rows[0] if rows else ())]
+    return [study.host_delays, rows[0] if rows else ()]
 
 
 def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chunk: int, runs: Runs,
                      rows: list[NDArray]) -> None:
     """Make the requests of all runs that are due before a chunk."""
-    programs, memories = study.loop.programs(runs), study.loop.memories(runs)
+    programs, memories = runs.programs, runs.memories
     for row, number in enumerate(numbers):
         plan = plans[number]
         if chunk == HOLD:
@@ -211,15 +216,12 @@ def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chun
 def noise_of(study: Study, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray:
     """Return the noise of the next steps."""
     nv = study.plant.nv
-    quiet = np.zeros((steps, 2 * nv))
-    places = [fault_step.place(nv, name) for name in (
-        'position_noise', 'velocity_noise', 'usual_position_noise', 'usual_velocity_noise')]
-    noisy = [any(plan.numbers[each][0] for each in places) for plan in plans]
-    if not any(noisy):
-        return quiet
-    return np.array([np.hstack([each.standard_normal((steps, nv)) for each in
-                                plan.scenario.random]) if some else quiet
-                     for plan, some in zip(plans, noisy)])
+    noise = np.zeros((len(plans), steps, 2 * nv))
+    for rows, plan in zip(noise, plans):
+        if plan.noisy:
+            for part, random in zip((rows[:, :nv], rows[:, nv:]), plan.scenario.random):
+                part[:] = random.standard_normal((steps, nv))
+    return noise
 
 
 def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Recording:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,8 +53,6 @@ class Scenario:
         First row in the table of recorded delays of the host.
     friction, armature : (nv,) array
         Factors of friction and armature, which `joints` include.
-    random : list of numpy.random.Generator
-        Generators of the noise of positions and of velocities.
 
     """
 
@@ -70,7 +69,12 @@ class Scenario:
     row: int
     friction: NDArray
     armature: NDArray
-    random: list[np.random.Generator]
+
+    @cached_property
+    def random(self) -> list[np.random.Generator]:
+        """Return the generators of the noise of positions and of velocities, as of `Sensors`."""
+        return [np.random.default_rng(each)
+                for each in np.random.SeedSequence(self.seed % SEEDS).spawn(4)[:2]]
 
 
 def case_of(seed: int) -> Case:
@@ -123,8 +127,7 @@ def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
     return Scenario(seed, case, given, numbers, study.motions[number], study.motions[other],
                     joints, sample.parameters.ravel(),
                     np.array(NOISE) * random.random() * (noisy < 0.5),
-                    RESOLUTION * random.random() * (coarse < 0.5), row, sample.friction, armature,
-                    sensor_noise(seed))
+                    RESOLUTION * random.random() * (coarse < 0.5), row, sample.friction, armature)
 
 
 def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray) -> NDArray:
@@ -137,9 +140,3 @@ def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray) -> NDAr
         plant, sample.friction, armature=armature, backlash=backlash,
         bristle_damping=np.sqrt(sample.friction * part), gear_damping=np.sqrt(part),
         stop_damping=np.sqrt(part))
-
-
-def sensor_noise(seed: int) -> list[np.random.Generator]:
-    """Return the random numbers of positions and of velocities, as of `Sensors`."""
-    return [np.random.default_rng(each)
-            for each in np.random.SeedSequence(seed % SEEDS).spawn(4)[:2]]

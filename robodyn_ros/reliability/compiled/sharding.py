@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from robodyn_ros.cli.distribution import distributed
 from robodyn_ros.cli.robot import Robot
-from robodyn_ros.reliability.compiled.runs import Result, simulate
+from robodyn_ros.reliability.compiled.results import Summary, summary
+from robodyn_ros.reliability.compiled.runs import simulate
 from robodyn_ros.reliability.compiled.study import GROUP, prepare
 
 
-def simulate_part(robot: Robot, seeds: Sequence[int]) -> list[Result]:
-    """Return the results of some seeds, in any process."""
-    return simulate(prepare(robot), seeds)
+def simulate_part(robot: Robot, seeds: Sequence[int]) -> tuple[Summary, int]:
+    """Return the summary of some seeds of a fault, and their number of steps, in any process."""
+    found = simulate(prepare(robot), seeds)
+    return summary(found[0].case, found), sum(each.steps for each in found)
 
 
 def parts_of(seeds: Sequence[int], count: int) -> list[list[int]]:
@@ -27,6 +29,6 @@ def parts_of(seeds: Sequence[int], count: int) -> list[list[int]]:
 
 
 def results(robot: Robot, parts: Sequence[Sequence[int]], workers: int, scheduler: str | None
-            ) -> Iterator[list[Result]]:
-    """Return the results of all parts, in order."""
+            ) -> Iterator[tuple[Summary, int]]:
+    """Return summaries and numbers of steps of all parts, in order."""
     return distributed(simulate_part, robot, parts, workers, scheduler)

@@ -1,0 +1,22 @@
+"""
+Settings of the control cycle, in the tree of the controller's parameters.
+
+`Settings().impedance.damping` is the parameter `impedance.damping`. Lists per joint have one
+number for all joints, or one for each in the order of the model.
+"""
+
+from robodyn_ros.control.settings.contact import (
+    CollisionSettings, ExternalWrenchSettings, LinearFeedbackSettings, ObserverSettings,
+    ReflectionSettings)
+from robodyn_ros.control.settings.laws import (
+    AdaptiveSettings, AXES, CartesianSettings, FrictionSettings, GainSchedule, ImpedanceSettings)
+from robodyn_ros.control.settings.motion import Constraints, JointConstraints, StreamSettings
+from robodyn_ros.control.settings.states import (
+    PlausibilitySettings, PositionLimits, StaleSettings, VELOCITY_SOURCES)
+from robodyn_ros.control.settings.tree import Settings
+
+__all__ = ['AXES', 'AdaptiveSettings', 'CartesianSettings', 'CollisionSettings', 'Constraints',
+           'ExternalWrenchSettings', 'FrictionSettings', 'GainSchedule', 'ImpedanceSettings',
+           'JointConstraints', 'LinearFeedbackSettings', 'ObserverSettings',
+           'PlausibilitySettings', 'PositionLimits', 'ReflectionSettings', 'Settings',
+           'StaleSettings', 'StreamSettings', 'VELOCITY_SOURCES']

@@ -1,0 +1,195 @@
+"""Compiled loops over steps in which a function of one state is called, for many states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.dynamics.jit import loops, machine
+from robodyn_ros.dynamics.jit.arguments import as_argument, passed
+from robodyn_ros.dynamics.jit.bound import BoundCall
+from robodyn_ros.dynamics.jit.coupled_loop import coupled_ir
+from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.jit.program import Table, trace
+from robodyn_ros.exceptions import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Respondent:
+    """
+    Function with a memory that is called in each step, and the arrays to which it is bound.
+
+    Attributes
+    ----------
+    call : BoundCall
+        Its call.
+    given, answer : array
+        Its argument, and its first result.
+    memory, program : int
+        Lengths of its memory, which is its second result as well, and of its program.
+    words : (int, int, int)
+        Indices of memory, program and next memory among the arguments of the call.
+    picked : tuple of int
+        Numbers of the next memory that the loop gets with the answer.
+
+    """
+
+    call: BoundCall
+    given: NDArray
+    answer: NDArray
+    memory: int
+    program: int
+    words: tuple[int, int, int]
+    picked: tuple[int, ...]
+
+
+class CoupledRollout:
+    """
+    A compiled loop over steps, for many states at once; made by `Dynamics.coupled_rollout`.
+
+    Parameters
+    ----------
+    first : callable
+        `first(runtime, state, constants, inputs, *tables)` over lists of scalars returns the
+        argument of the respondent, and what is kept for the second part.
+    then : callable
+        `then(runtime, kept, constants, answer, *tables)` returns the next state; the answer is
+        the first result of the respondent and the picked numbers of its memory.
+    sizes : (int, int, int, int)
+        Lengths of state, constants, inputs, and of what is kept.
+    respondent : Respondent
+        The function.
+    tables : mapping of str to Table
+        Tables of both parts.
+    recorded : int
+        Number of leading state values that are recorded.
+    runtime : (k,) array
+        Parameters common to all calls.
+    key, cache
+        As for `Kernel`.
+
+    """
+
+    def __init__(self, first: Callable, then: Callable, sizes: tuple[int, int, int, int],
+                 respondent: Respondent, tables: Mapping[str, Table], recorded: int,
+                 runtime: NDArray, key: str | None, cache: Path | None):
+        self.sizes, self.tables, self.recorded = sizes, dict(tables), recorded
+        self.runtime, self.respondent = runtime, respondent
+        self._first, self._then, self._key, self._cache = first, then, key, cache
+        self._lock = Lock()
+        self._run: Callable | None = None
+
+    def __call__(self, state: NDArray, memories: NDArray, programs: NDArray, constants: NDArray,
+                 inputs: NDArray, tables: Sequence, records: NDArray | None = None
+                 ) -> tuple[NDArray, NDArray, NDArray]:
+        """
+        Apply the step along the inputs.
+
+        Parameters
+        ----------
+        state, memories, programs, constants : (N, ...) array
+            State of each run, memory and program of its respondent, and constants.
+        inputs : (T, m) or (N, T, m) array
+            Inputs of T steps; for all runs, or for each run.
+        tables : sequence
+            Rows of each table.
+        records : (N, T, r) array, optional
+            Array for the records; a table may be of the same memory, to read earlier records.
+
+        Returns
+        -------
+        state, memories, records : (N, ...) array
+            Final states and memories, and the leading state values after each step.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shape, naming the argument.
+
+        """
+        size, fixed, m, _ = self.sizes
+        respondent, count = self.respondent, len(state)
+        given = {'state': (state, size), 'memories': (memories, respondent.memory),
+                 'programs': (programs, respondent.program), 'constants': (constants, fixed)}
+        for name, (array, length) in given.items():
+            _check(name, array, (count, length))
+        steps = inputs.shape[-2]
+        _check('inputs', inputs, (steps, m) if inputs.ndim == 2 else (count, steps, m))
+        shape = (count, steps, self.recorded)
+        records = np.empty(shape) if records is None else records
+        _check('records', records, shape)
+        arrays = [as_argument(name, kind, each)
+                  for (name, kind), each in zip(self.tables.items(), tables, strict=True)]
+        state, memories, others = state.copy(), memories.copy(), np.empty_like(memories)
+        if count and steps:
+            self._function()(
+                count, steps, state, constants, inputs, records, memories, others, programs,
+                passed(self.tables.values(), arrays))
+        return state, others if steps % 2 else memories, records
+
+    def first(self, *values) -> tuple[list, list]:
+        """Return the first part of a step, for floats."""
+        given, kept = self._first(*values)
+        return flatten(given), flatten(kept)
+
+    def then(self, *values) -> list:
+        """Return the second part of a step, for floats."""
+        return flatten(self._then(*values))
+
+    def warm(self) -> None:
+        """Compile the loop, or load it from the cache."""
+        self._function()
+
+    def _function(self) -> Callable:
+        if self._run is None:
+            with self._lock:
+                self._run = self._run or self._make()
+        return self._run
+
+    def _make(self) -> Callable:
+        respondent, (size, fixed, m, kept) = self.respondent, self.sizes
+        asked, answer = len(respondent.given), len(respondent.answer) + len(respondent.picked)
+        kinds = tuple(self.tables.values())
+
+        def ir():
+            runtime = len(self.runtime)
+            first = trace(self._first, (runtime, size, fixed, m, *kinds), (asked, kept),
+                          in_place=False)
+            then = trace(self._then, (runtime, kept, fixed, answer, *kinds), (size,),
+                         in_place=False)
+            return coupled_ir(first, then, self.recorded, respondent.memory, respondent.program,
+                              respondent.picked, machine.pointer_type())
+
+        code = machine.load_kind('coupled', self._key, ir, self._cache)
+        types = [ctypes.c_int64] * 2 + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2
+        function = ctypes.CFUNCTYPE(None, *types, *[ctypes.c_void_p] * 11,
+                                    *[ctypes.c_void_p, ctypes.c_int64] * len(kinds))(
+                                        code.address('coupled'))
+        length = loops.workspace_size(size, fixed, m, asked, kept, answer)
+        call, words = respondent.call, respondent.call.arguments.ctypes.data
+
+        def run(count, steps, state, constants, inputs, records, memories, others, programs,
+                tables):
+            workspace = np.empty(length)
+            function(count, steps, loops.aligned(workspace), self.runtime.ctypes.data,
+                     state.ctypes.data, constants.ctypes.data, inputs.ctypes.data,
+                     steps * m if inputs.ndim == 3 else 0, m, records.ctypes.data,
+                     call.code, call.block, respondent.given.ctypes.data,
+                     respondent.answer.ctypes.data, *(words + 8 * each for each in (
+                         respondent.words)),
+                     memories.ctypes.data, others.ctypes.data, programs.ctypes.data, *tables)
+
+        setattr(run, 'code', code)  # keeps it loaded
+        return run
+
+
+def _check(name: str, array: NDArray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape or array.dtype != float or not array.flags.c_contiguous:
+        raise ArgumentError(f'{name} must be a C-contiguous array of floats of shape {shape}; '
+                            f'got {array.dtype} of shape {array.shape}', name=name)

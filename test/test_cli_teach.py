@@ -108,20 +108,34 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
 
 
 def test_the_gripper_is_where_it_was_at_the_same_place_of_the_path():
+    """It follows the path time, not the stamps: in a pause it waits."""
     times = np.linspace(0.0, 2.0, 21)
     rows = np.zeros((21, 1))
     taught = Demonstration(('a',), times, rows, np.zeros(0), ('finger',), 0.1 * times[:, None])
     fast = TimedPath(0.25 * times, rows, rows, rows, times)
-    gripper, stamp, published = _Gripper('gripper', taught, fast), [10**9], []
-    newest = SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=stamp))
-    sender = SimpleNamespace(moved=False, recorder=SimpleNamespace(
-        references=newest, publish_joints=lambda *each: published.append(each)))
-    gripper.begin(sender)
+    gripper, published, path = _Gripper('gripper', taught, fast), [], {'number': 3.0, 'time': 1.2}
+
+    class PathTimes:
+        messages: list = []
+
+        def newest(self, _):
+            return SimpleNamespace(position=np.full((1, 1), path['time']),
+                                   effort=np.full((1, 1), path['number']))
+
+        def __len__(self):
+            return 1
+
+    gripper.connect(SimpleNamespace(
+        record_path_time=PathTimes, wait=lambda until, _: until(),
+        publish_joints=lambda *each: published.append(each)))
     gripper.update()
-    assert not published, 'before the motion'
-    sender.moved = True
-    for elapsed, position in ((0.0, 0.0), (0.25, 0.1), (0.5, 0.2), (9.0, 0.2)):
-        stamp[0] = 10**9 + round(1e9 * elapsed)
+    gripper.begin()
+    gripper.update()
+    assert not published, 'before the motion, at the end of the approach'
+    path['number'] = 4.0
+    for elapsed, position in ((0.0, 0.0), (0.1, 0.0), (0.35, 0.1), (0.35, 0.1), (0.6, 0.2),
+                              (9.0, 0.2)):
+        path['time'] = elapsed
         gripper.update()
         topic, names, (value,) = published[-1]
         assert (topic, names) == ('gripper', ('finger',)) and value == pytest.approx(position)

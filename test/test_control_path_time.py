@@ -2,13 +2,16 @@
 
 from types import SimpleNamespace
 
-from closed_loop import arm, BENT
+from closed_loop import arm, BENT, Loop
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
 from robodyn_ros.control.steps import path_time
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
-from robodyn_ros.trajectory import TrajectoryPoint
+from robodyn_ros.model import RobotModel
+from robodyn_ros.share import share_path
+from robodyn_ros.trajectory import Trajectory, TrajectoryPoint
 from steps import doubles
 
 CYCLE = 1e-3
@@ -143,6 +146,42 @@ def test_a_pause_of_a_motion_at_the_limit_of_the_torque_takes_longer(share):
     assert loop.control.code == 0
     assert deviation(loop.q[loop.since::5], path) < 1e-3
     assert (np.abs(loop.torques) <= 0.36 * loop.plant.model.effort_limit + 1e-9).all()
+
+
+@pytest.mark.parametrize('name, offset, seed', [
+    ('robodyn6', (0.8, -0.7, 0.8, 0.8, -0.8, 0.8), 0),
+    ('robodyn6', (0.8, -0.7, 0.8, 0.8, -0.8, 0.8), 1),
+    ('robodyn7', (1.0, -0.6, 0.8, 0.7, -0.9, 0.5, 0.6), 2)])
+def test_a_motion_that_is_slowed_down_to_the_torque_limit_pauses_at_any_moment(name, offset, seed):
+    """At full speed it needs a tenth more torque than there is, but gravity alone does not."""
+    model = RobotModel.from_urdf(share_path('urdf', f'{name}.urdf'))
+    dynamics, zero = Dynamics(model), np.zeros(model.nv)
+    start, seconds = BENT[:model.nv], 1.35
+    points = np.array([start, start + offset])
+    full = Trajectory.from_points([0.0, seconds], points, 0.0 * points, 0.0 * points).dense(2e-3)
+    needed = np.abs(dynamics.inverse_dynamics(full.q, full.qd, full.qdd)) / model.effort_limit
+    margin = float(needed.max()) - 0.2 * float(
+        needed.max() - (np.abs(dynamics.gravity(full.q)) / model.effort_limit).max())
+    loop = Loop(model, gains={'effort_margin': margin, 'slow_down': True}, q=start)
+    loop.run(0.6)
+    duration = loop.control.follow(loop.now, model.joint_names, [
+        TrajectoryPoint(points[1], zero, zero, (), seconds)])
+    assert seconds < duration < 3.0 * seconds
+    loop.since, path, speed = len(loop.log), undisturbed(loop), loop.control.path_speed
+    for moment in np.sort(np.random.default_rng(seed).uniform(0.1, 0.9, 2)):
+        while loop.control.trajectory[1] < moment * duration:
+            loop.cycle()
+        speed.pause()
+        begin = loop.now
+        while speed.rate > 0.0 and loop.control.following:
+            loop.cycle()
+            assert loop.now < begin + duration
+        speed.resume()
+    finish(loop)
+    assert loop.control.code == 0
+    assert deviation(loop.q[loop.since::5], path) < 1e-3
+    used = np.abs(loop.torques[loop.since:]) / model.effort_limit
+    assert 0.95 * margin < used.max() <= margin + 1e-9
 
 
 def test_scaling_stretches_the_motion():

@@ -38,6 +38,21 @@ def test_a_stream_through_a_bad_channel_is_smooth_and_late_by_two_periods(name):
     assert found['torque'] < 1.0
 
 
+@pytest.mark.parametrize('lost', [3.0, 3.5])
+def test_a_policy_that_loses_a_chunk_slows_down_and_returns_smoothly(lost):
+    """At 2 Hz it leaves the arm without targets for 0.35 s, in motion."""
+    case = CASES['policy, 2 Hz, 16 points, 150 ms late']
+    sent = [each for each in benchmark.messages(case, SECONDS, 3, lost=0.0) if each.stamp != lost]
+    rows, refused, _ = benchmark.follow(case, sent, SECONDS)
+    found = benchmark.figures(case, rows, benchmark.Dynamics(benchmark.MODEL), SECONDS)
+    assert refused == 0 and found['acceleration'] < 1.3 and found['jerk'] < 1.5
+    assert found['lag'] <= 0.03 and found['left'] < 0.15
+    # half a second after the next chunk it is where it should be
+    late = case.signal(np.arange(lost + 1.4, lost + 1.9, benchmark.CYCLE))
+    begin = round((lost + 1.4) / benchmark.CYCLE)
+    assert np.abs(rows[begin:begin + len(late), 0] - late).max() < 0.03
+
+
 @pytest.mark.parametrize('rate', [20.0, 100.0])
 def test_steps_are_followed_within_the_limits(rate):
     case = CASES[f'steps, {rate:.0f} Hz']

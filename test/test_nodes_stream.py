@@ -93,12 +93,19 @@ def test_a_stream_of_servo_is_followed_and_another_publisher_is_named(probe, pro
 
 
 def test_a_motion_pauses_slows_down_and_goes_on(probe, process, references):
+    times = probe.subscribe(JointState, f'{NODE}/path_time', qos.reliable(1000))
+    probe.until(lambda: times, 'path times')
+    before = times[-1].effort[0]
     since = send(probe, process, trajectory(MODEL.joint_names, HOME + 0.6, seconds=4.0))
     probe.until(lambda: np.abs(references[-1].velocity).max() > 0.1, 'motion')
     answer = probe.call(Trigger, f'{NODE}/pause')
     assert answer.success, answer.message
     probe.until(lambda: np.abs(references[-1].velocity).max() == 0.0, 'a pause')
     paused = np.array(references[-1].position)
+    probe.until(lambda: times[-1].velocity[0] == 0.0, 'a path time at rest')
+    elapsed = times[-1].position[0]
+    assert list(times[-1].name) == ['path'] and 0.0 < elapsed < 3.9
+    del times[:]
     assert np.abs(paused - HOME - 0.6).max() > 0.05
     scaling = probe.publisher(Float64, f'{NODE}/speed_scaling', qos.latched())
     since = len(process.lines)
@@ -107,10 +114,14 @@ def test_a_motion_pauses_slows_down_and_goes_on(probe, process, references):
     scaling.publish(Float64(data=0.5))
     probe.until(lambda: logged(process, 'speed scaling 0.5', since), 'the log line')
     np.testing.assert_array_equal(references[-1].position, paused)
+    assert times and {each.position[0] for each in times} == {elapsed}
     assert probe.call(Trigger, f'{NODE}/resume').success
     probe.until(lambda: logged(process, 'the goal is reached', since), 'the goal')
     probe.until(lambda: np.abs(references[-1].position - HOME - 0.6).max() < 1e-6,
                 'the reference at the goal')
+    probe.until(lambda: times[-1].position[0] >= 4.0, 'the end of the path')
+    assert 0.4 < max(each.velocity[0] for each in times) < 0.6
+    assert {each.effort[0] for each in times}.isdisjoint({before})
 
 
 def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own():

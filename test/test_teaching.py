@@ -130,6 +130,25 @@ def test_no_limit_is_exceeded_between_the_points(seed, smoothing):
         np.testing.assert_allclose(rest, 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize('smoothing', [0.0, 0.05])
+def test_the_torques_of_the_fastest_motion_are_within_limits_by_pinocchio(smoothing):
+    """With rotors and three times the friction, four samples per millisecond, to 0.1 %."""
+    pytest.importorskip('pinocchio')
+    from oracle import Oracle
+    oracle = Oracle(share_path('urdf', 'robodyn7.urdf').read_text(), ARM.joint_names)
+    limits = replace(WHOLE, acceleration=np.full(ARM.nv, np.inf), viscous=3.0 * ARM.damping,
+                     coulomb=3.0 * ARM.friction, armature=np.full(ARM.nv, 0.05))
+    found = time_optimal(random_path(5), DYNAMICS, limits, smoothing)
+    path = Trajectory.from_points(found.times, found.positions, found.velocities,
+                                  found.accelerations).dense(2.5e-4, 100_000)
+    assert len(path.q) > 3000
+    torque = np.array([oracle.inverse_dynamics(*each) for each in zip(path.q, path.qd, path.qdd)])
+    torque += 0.05 * path.qdd + 3.0 * (ARM.damping * path.qd + ARM.friction * np.sign(path.qd))
+    used = np.abs(torque) / limits.torque
+    assert 0.9 < used.max() <= 1.001
+    assert (np.abs(path.qd) / limits.velocity).max() <= 1.001
+
+
 def test_a_path_that_the_motors_cannot_bear_names_the_joint():
     weak = replace(WHOLE, torque=0.05 * ARM.effort_limit)
     with pytest.raises(TrajectoryError, match="joint 'joint.' needs .* for gravity"):

@@ -28,6 +28,7 @@ from robodyn_ros.trajectory.streaming import MotionLimits, StreamMotion, StreamT
 _LEADS = 0.0, 0.04   # s until a motion begins, per attempt
 _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
+_REST = 0.5          # s, most within which it then comes to rest, where limits permit it
 _ROUNDING = 1e-6     # rad or m
 MOST_POINTS = 200    # of a message,
 _MOST_USED = 50      # and those of them that are used: a motion takes 4 ms, with 200 it takes 30
@@ -290,11 +291,12 @@ class Stream:
         start = self._motions.start_state(lead)
         motion.limits = replace(motion.limits, needed=self._motions.needed_torque)
         period = timing.period or timing.spacing
+        overrun = ((min(period, _EXTRAPOLATED), min(period, _REST))
+                   if self._settings.overrun == 'extrapolate' else (0.0, 0.0))
         with np.errstate(all='ignore'):
             try:
-                trajectory = motion.plan(
-                    start.reference, start.moment, self._targets, timing,
-                    min(period, _EXTRAPOLATED) if self._settings.overrun == 'extrapolate' else 0.0)
+                trajectory = motion.plan(start.reference, start.moment, self._targets, timing,
+                                         *overrun)
             except np.linalg.LinAlgError:  # targets that no curve goes through
                 trajectory = None
         if trajectory is None:

@@ -27,6 +27,11 @@ _COMPILED = ('continuous', 'parent', 'prismatic', 'axis', 'rotation', 'translati
              'base_mass', 'base_first_moment', 'payload_bodies')
 
 
+def friction_torque(viscous, dry, qd: np.ndarray) -> np.ndarray:
+    """Return the friction that a motion has to overcome, from the coefficients of the joints."""
+    return viscous * qd + dry * np.sign(qd)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotModel:
     """
@@ -181,7 +186,7 @@ class RobotModel:
 
         qd: (nv,) or (N, nv) in rad/s or m/s; the result, of the same shape, is in N m or N.
         """
-        return self.damping * qd + self.friction * np.sign(qd)
+        return friction_torque(self.damping, self.friction, qd)
 
     @property
     def total_mass(self) -> float:

@@ -33,6 +33,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run
 from robodyn_ros.nodes.simulator import node as simulator
 
+PATH = ('path',)  # joint of the messages of `record_path_time`
 _POLL = 0.03     # s between two polls of the topics
 _DEPTH = 4000    # messages that can wait, for several seconds without a processor
 _TIMEOUT = 5.0   # s for a service
@@ -204,6 +205,10 @@ class Recorder:
         for name in names:
             self.terms[name] = JointStream(self._node, f'{controller.NAME}/torque_terms/{name}')
         self._streams = [self.states, self.references, *self._others, *self.terms.values()]
+
+    def record_path_time(self) -> JointStream:
+        """Record time along the trajectory, its rate, and its number, as those of joint `PATH`."""
+        return self.record(f'{controller.NAME}/path_time')
 
     def record(self, topic: str) -> JointStream:
         """Record another topic of JointState messages."""

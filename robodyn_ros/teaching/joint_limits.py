@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.model.robot_model import friction_torque
 
 
 class Use(NamedTuple):
@@ -49,8 +50,8 @@ class JointLimits:
     def needed_torque(self, dynamics: Dynamics, q, qd, qdd) -> NDArray:
         """Return the torque of motions, (N, nv), with friction and rotors."""
         q, qd, qdd = (np.ascontiguousarray(each) for each in (q, qd, qdd))
-        return (dynamics.inverse_dynamics(q, qd, qdd) + self.armature * qdd + self.viscous * qd
-                + self.coulomb * np.sign(qd))
+        return (dynamics.inverse_dynamics(q, qd, qdd) + self.armature * qdd
+                + friction_torque(self.viscous, self.coulomb, qd))
 
     def use(self, dynamics: Dynamics, q, qd, qdd) -> Use:
         """Return the use of the limits by a motion, given as (N, nv) arrays."""

@@ -38,16 +38,25 @@ def cubic_segments(times, q, qd) -> np.ndarray:
 
 def quintic_segments(times, q, qd, qdd) -> np.ndarray:
     """Return quintic segments through positions, velocities and accelerations (C2)."""
-    h = np.diff(times)[:, None]
+    return quintics(np.diff(times)[:, None], (q[:-1], qd[:-1], qdd[:-1]), (q[1:], qd[1:], qdd[1:]))
+
+
+def quintics(h, begin, end) -> np.ndarray:
+    """
+    Return quintic segments, of which each has its own begin and end.
+
+    h: durations, (n, 1); begin, end: position, velocity and acceleration, (n, nv) or (nv,) each.
+    """
+    q, qd, qdd = begin
     # Difference at the end of the segment that the start's position, velocity and acceleration
     # leave, in position units.
-    miss_q = q[1:] - (q[:-1] + h * (qd[:-1] + 0.5 * h * qdd[:-1]))
-    miss_qd = h * (qd[1:] - (qd[:-1] + h * qdd[:-1]))
-    miss_qdd = h**2 * (qdd[1:] - qdd[:-1])
-    coefficients = np.empty((len(times) - 1, 6, q.shape[1]))
-    coefficients[:, 0] = q[:-1]
-    coefficients[:, 1] = qd[:-1]
-    coefficients[:, 2] = 0.5 * qdd[:-1]
+    miss_q = end[0] - (q + h * (qd + 0.5 * h * qdd))
+    miss_qd = h * (end[1] - (qd + h * qdd))
+    miss_qdd = h**2 * (end[2] - qdd)
+    coefficients = np.empty((len(h), 6, miss_q.shape[1]))
+    coefficients[:, 0] = q
+    coefficients[:, 1] = qd
+    coefficients[:, 2] = 0.5 * qdd
     coefficients[:, 3] = (10.0 * miss_q - 4.0 * miss_qd + 0.5 * miss_qdd) / h**3
     coefficients[:, 4] = (-15.0 * miss_q + 7.0 * miss_qd - miss_qdd) / h**4
     coefficients[:, 5] = (6.0 * miss_q - 3.0 * miss_qd + 0.5 * miss_qdd) / h**5

@@ -9,6 +9,7 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration, Reference
 from robodyn_ros.trajectory.checks import check_trajectory
 from robodyn_ros.trajectory.feasibility import check_feasibility
@@ -56,8 +57,7 @@ def plan_move(dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, speed: fl
 
 def move_duration(model: RobotModel, distance: np.ndarray, speed: float) -> float:
     """Return the duration in s of a motion by (nv,) distances, at a part of velocity limits."""
-    # the check refuses motion of a joint with velocity limit 0
-    return max(least_duration(model.velocity_limit, distance, max(speed, 1e-3)), _MIN_DURATION)
+    return max(least_duration(speeds(model), distance, max(speed, 1e-3)), _MIN_DURATION)
 
 
 def default_poses(model: RobotModel) -> dict[str, np.ndarray]:

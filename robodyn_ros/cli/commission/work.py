@@ -15,6 +15,7 @@ from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration
 
 RESULT = 'arm.yaml'
@@ -116,7 +117,7 @@ class Work:
     def approach(self, goal: NDArray, share: float) -> float:
         """Return a time for a motion to a position at part of the velocity limits, in s."""
         q = self.arm.watch(0.1).position[-1]
-        return max(_LEAST_APPROACH, least_duration(self.model.velocity_limit, goal - q, share))
+        return max(_LEAST_APPROACH, least_duration(speeds(self.model), goal - q, share))
 
     def write_result(self) -> Path:
         """Write the parameters for the controller; return the path."""

@@ -13,6 +13,7 @@ from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.identification.static_payload import Pass
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration
 
 _STROKE = (0.1, 0.03)   # rad, m to either side of a pose
@@ -36,7 +37,7 @@ def pass_points(model: RobotModel, start: NDArray, poses: NDArray) -> tuple[NDAr
     times, positions, now, here = [], [], 0.0, start
     for pose in poses:
         below, above = pose - stroke(model), pose + stroke(model)
-        now += max(_LEAST, least_duration(model.velocity_limit, below - here, _SHARE))
+        now += max(_LEAST, least_duration(speeds(model), below - here, _SHARE))
         times += [now, now + _PASS, now + 2.0 * _PASS]
         positions += [below, above, below]
         now, here = times[-1], below

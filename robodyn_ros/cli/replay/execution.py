@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.excite.send import Sender
 from robodyn_ros.cli.progress import Steps
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.nodes.recorder import JointStream, PATH, Recorder
 from robodyn_ros.teaching import Demonstration, TimedPath
 from robodyn_ros.trajectory import least_duration, unwrap_continuous
 
 _LEAST = 1.0      # s, shortest approach
 _HERE = 2e-3      # rad or m, distance from the start without an approach
 _LEAD = 0.1       # s until the replay starts
+_DISCOVERY = 5.0  # s until path times must arrive
 
 
 def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
@@ -34,6 +38,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
         recorder = sender.recorder
         with steps('find the controller'):
             sender.wait_for_controller()
+            gripper.connect(recorder)
         here = recorder.references.newest(model.joint_names).position[0]
         positions = unwrap_continuous(timed.positions, here, model.continuous)
         points = approach(model, here, positions[0], options.approach)
@@ -46,7 +51,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
                     step.result = f'{points[0][-1]:.1f} s'
             with steps('replay') as step:
                 sender.restart()
-                gripper.begin(sender)
+                gripper.begin()
                 shortfall = sender.execute(_rows(timed, positions))
                 step.result = f'{timed.duration:.2f} s'
             if shortfall:
@@ -67,7 +72,7 @@ def approach(model: RobotModel, here: NDArray, start: NDArray, part: float
     away = np.abs(start - here)
     if away.max() < _HERE:
         return None
-    lasts = max(_LEAST, least_duration(model.velocity_limit, away, part))
+    lasts = max(_LEAST, least_duration(speeds(model), away, part))
     zero = np.zeros((1, model.nv))
     return np.array([lasts]), start[None], zero, zero
 
@@ -92,26 +97,39 @@ def _rows(timed: TimedPath, positions: NDArray) -> tuple[NDArray, ...]:
 
 
 class _Gripper:
-    """Publishes the positions of a gripper while the arm replays."""
+    """Publishes the positions of a gripper at their places on the path while the arm replays."""
 
     def __init__(self, topic: str, demonstration: Demonstration, timed: TimedPath):
         self._topic = topic if demonstration.gripper_names else ''
         self._demonstration, self._timed = demonstration, timed
-        self._sender: Sender | None = None
-        self._start = 0  # stamp in ns at which the motion was seen first
+        self._path_times: JointStream | None = None
+        self._before: float | None = None  # number of the trajectory before the replay
 
-    def begin(self, sender: Sender) -> None:
-        """Publish from the beginning of the next motion on."""
-        self._sender, self._start = sender, 0
+    def connect(self, recorder: Recorder) -> None:
+        """Wait for path times; raise `StateError` without them."""
+        if not self._topic:
+            return
+        self._recorder, stream = recorder, recorder.record_path_time()
+        if not recorder.wait(lambda: len(stream), _DISCOVERY):
+            raise StateError(f'no path time received within {_DISCOVERY:g} s on {stream.topic}, '
+                             'which the gripper follows: use a controller of this version')
+        self._path_times = stream
+
+    def begin(self) -> None:
+        """Publish from the beginning of the next trajectory on."""
+        if self._path_times is not None:
+            self._before = float(self._path_times.newest(PATH).effort[-1, 0])
 
     def update(self) -> None:
         """Publish the present position; called many times per second."""
-        if self._sender is None or not self._topic or not self._sender.moved:
+        if self._path_times is None or self._before is None:
             return
-        newest = self._sender.recorder.references.newest(self._demonstration.joint_names).stamp[0]
-        self._start = self._start or int(newest)
-        now = np.interp(1e-9 * (newest - self._start), self._timed.times, self._timed.recorded)
-        self._sender.recorder.publish_joints(
+        newest = self._path_times.newest(PATH)
+        del self._path_times.messages[:-1]
+        if newest.effort[-1, 0] == self._before:
+            return
+        now = np.interp(newest.position[-1, 0] - _LEAD, self._timed.times, self._timed.recorded)
+        self._recorder.publish_joints(
             self._topic, self._demonstration.gripper_names,
             [np.interp(now, self._demonstration.times, each)
              for each in self._demonstration.gripper.T])

@@ -11,7 +11,7 @@ from rclpy.node import Node, PublisherEventCallbacks
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control import ArmController, Term
+from robodyn_ros.control import ArmController, Mode, Term
 from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
@@ -32,7 +32,7 @@ class _Topic(NamedTuple):
 
 class Telemetry:
     """
-    Publishers of reference, torque terms, external forces, poses and payload estimate.
+    Publishers of reference, path time, torque terms, external forces, poses and payload estimate.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ class Telemetry:
         self._node, self._controller = node, controller
         self._state = JointStateWriter(controller.model.joint_names)
         self._effort = JointStateWriter(controller.model.joint_names, only='effort')
+        self._path = JointStateWriter(('path',))
         self._every_cycle, self._periodic = self._open(self._cycle_topics()), self._open((
             _Topic('~/payload_estimate', InertiaStamped, 1, self._payload),))
         self._subscribed: list[tuple[Publisher, _Topic]] = []
@@ -63,6 +64,7 @@ class Telemetry:
         controller = self._controller
         return (
             _Topic('~/reference', JointState, _DEPTH, self._reference),
+            _Topic('~/path_time', JointState, _DEPTH, self._path_time),
             *(_Topic(f'~/torque_terms/{term.name.lower()}', JointState, _DEPTH, self._term(term))
               for term in Term),
             _Topic('~/external_torque', JointState, _DEPTH,
@@ -119,6 +121,13 @@ class Telemetry:
         writer, reference = self._state, self._controller.reference
         writer.position[:], writer.velocity[:] = reference.q, reference.qd
         writer.effort[:] = torque
+        return writer.write(stamp)
+
+    def _path_time(self, stamp: int, _torque: np.ndarray) -> bytes:
+        """Return time along the trajectory, its rate and the number of the trajectory."""
+        writer, motion = self._path, self._controller.host.memory.motion
+        writer.position[:], writer.effort[:] = motion.path.elapsed, motion.path.number
+        writer.velocity[:] = motion.time.rate if self._controller.mode is Mode.TRACK else 0.0
         return writer.write(stamp)
 
     def _term(self, term: Term) -> Callable[[int, np.ndarray], bytes]:

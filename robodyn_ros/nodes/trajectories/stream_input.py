@@ -7,7 +7,6 @@ One publisher at a time is followed: the first, until it is silent.
 from __future__ import annotations
 
 from collections.abc import Callable
-import time
 from typing import Any
 
 from rclpy.node import Node
@@ -53,7 +52,6 @@ class StreamInput:
         self.refused = 0
         self._source: Any = None
         self._under_way = -1.0  # law time until which a short message belongs to the last one
-        self._next_log: dict[str, float] = {}
 
     @property
     def _settings(self):
@@ -101,16 +99,18 @@ class StreamInput:
             self._source = source
         elif source != self._source:
             self.refused += 1
-            self._log('publishers', 'two nodes publish targets on '
-                      f'{self._topic}: {self._names(self._source)}, which is followed, and '
-                      f'{self._names(source)}, which is ignored; stop one of them')
+            self._node.get_logger().warning(
+                f'two nodes publish targets on {self._topic}: {self._names(self._source)}, which '
+                f'is followed, and {self._names(source)}, which is ignored; stop one of them',
+                throttle_duration_sec=_LOG)
             return
         try:
             stream.add(now - age, message.joint_names, trajectory_points(message),
                        self._zero(message, now))
         except RobodynError as error:
             self.refused += 1
-            self._log(str(type(error)), f'target refused: {error}')
+            self._node.get_logger().warning(f'target refused: {error}',
+                                            throttle_duration_sec=_LOG)
             return
         if begins and stream.active:
             what = ' and '.join(name for name in ('positions', 'velocities')
@@ -136,8 +136,10 @@ class StreamInput:
         late = self._wall() - stamp
         if abs(late) <= self._settings.max_delay:
             return now - late
-        self._log('stamps', f'stamps on {self._topic} are {late:.3g} s before the clock, more '
-                  'than stream.max_delay: the time of arrival is used; check time synchronisation')
+        self._node.get_logger().warning(
+            f'stamps on {self._topic} are {late:.3g} s before the clock, more than '
+            'stream.max_delay: the time of arrival is used; check time synchronisation',
+            throttle_duration_sec=_LOG)
         return None
 
     def _names(self, source: Any) -> str:
@@ -146,10 +148,3 @@ class StreamInput:
             if source is not None and list(each.endpoint_gid)[:len(source)] == list(source):
                 return f'{each.node_namespace.rstrip("/")}/{each.node_name}'
         return 'an unknown node'
-
-    def _log(self, kind: str, text: str) -> None:
-        """Log a warning, at most once in a while for each kind."""
-        now = time.monotonic()
-        if now >= self._next_log.get(kind, -1.0):
-            self._next_log[kind] = now + _LOG
-            self._node.get_logger().warning(text)

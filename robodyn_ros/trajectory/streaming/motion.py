@@ -9,79 +9,28 @@ always left, that from before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
 import numpy as np
 
 from robodyn_ros.trajectory.reference import Reference
-from robodyn_ros.trajectory.segments import quintic_segments, with_derivatives
+from robodyn_ros.trajectory.segments import quintic_segments, quintics, with_derivatives
 from robodyn_ros.trajectory.spline import Trajectory
+from robodyn_ros.trajectory.streaming.motion_limits import MotionLimits
 from robodyn_ros.trajectory.streaming.smooth_curve import SmoothCurve
 from robodyn_ros.trajectory.streaming.targets import CUTOFF, Targets
 from robodyn_ros.trajectory.streaming.timing import StreamTiming
 
-_LONGER = 1.25, 4.0          # factors from one time of joining to the next, least and largest,
-_LONGEST = 3.0               # and s at most
-_NEARLY = 3.0                # times a limit, from which a longer stop makes no difference
-_STEP, _SAMPLES = 0.01, 400  # s between checks of a motion, and how many at most
+_LONGER, _LONGEST = 1.2, 3.0  # factor from one time of joining to the next, and s at most
+_COARSE = 16                 # samples of a segment in the choice of these times
+_TRIED = 1, 2, 4, 8, 16      # of the times that seem to fit those are checked
 _SHORTEST_STOP = 0.08        # s
 _STOP = 0.7                  # part of the limits of acceleration and jerk that a stop uses
-_SLACK = 1e-6
-_SMOOTHER = 1.0, 1.6         # times constants of the smooth curve, in the usual one
+_RETURN = 1.25               # periods from a time without targets to the next ones
+_STOPS = np.array([1.0, 1.5, 2.5, 4.0])  # factors of the time of a stop
+_SMOOTHER = 1.0, 1.6         # time constants of the smooth curve, in the usual one
+_NEARLY = 4.0                # times a limit, from which a smoother curve is of no use: 1.6^3
 _SETTLING = 6.0              # time constants after the last target, for which the curve goes on
 _BEHIND = np.array([0.15, 0.35, 0.6, 1.0])  # parts of that time
 _LEAST = 4e-3                # s, between two knots
-
-
-@dataclass(frozen=True, eq=False)
-class MotionLimits:
-    """
-    Limits of a stream's motion, (nv,) each.
-
-    Attributes
-    ----------
-    lower, upper : (nv,)
-        Positions.
-    velocity, acceleration, jerk : (nv,)
-        Their magnitudes.
-    effort : (nv,)
-        Torques that `needed` must not exceed.
-    needed : callable or None
-        Function of (N, nv) positions, velocities, accelerations to (N, nv) torques.
-
-    """
-
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    jerk: np.ndarray
-    effort: np.ndarray
-    needed: Callable | None = None
-
-    def excess(self, times, coefficients, efforts_too: bool = True) -> float:
-        """Return the largest part of a limit that a motion of segments needs; up to 1: it fits."""
-        if not (np.isfinite(times).all() and np.isfinite(coefficients).all()):
-            return np.inf
-        q, qd, qdd, jerk = _sampled(times, coefficients)
-        start = coefficients[0, 0]
-        middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
-        # a start beyond a limit does not forbid the way back
-        room = np.maximum(half, np.abs(start - middle)) + _SLACK
-        bounded = np.isfinite(half)
-        worst = 0.0
-        if bounded.any():
-            away = np.abs(q - middle)[:, bounded] / room[bounded]
-            worst = 1.0 + 10.0 * (float(away.max()) - 1.0) if away.max() > 1.0 else 0.0
-        begin = np.abs(coefficients[0, 1]), 2.0 * np.abs(coefficients[0, 2])
-        for values, limit, now in ((qd, self.velocity, begin[0]),
-                                   (qdd, self.acceleration, begin[1]), (jerk, self.jerk, 0.0)):
-            worst = _largest(worst, np.abs(values) / (np.maximum(limit, now) + _SLACK))
-        if worst <= 1.0 and self.needed is not None and efforts_too:
-            effort = np.abs(self.needed(*map(np.ascontiguousarray, (q, qd, qdd))))
-            worst = _largest(worst, effort / np.maximum(self.effort, _SLACK))
-        return worst if np.isfinite(worst) else np.inf
 
 
 class StreamMotion:
@@ -103,10 +52,12 @@ class StreamMotion:
     def __init__(self, limits: MotionLimits):
         self.limits, self.slowed = limits, False
         self._arrival = -np.inf  # time at which the last motion joins the targets
-        self._excess = 0.0  # of the last one checked
+        self._excess = 0.0       # of the last motion checked
+        self._end = np.inf       # time of the last target, followed with the delay,
+        self._joins = -np.inf    # and, after a time without targets, at which they are met again
 
     def plan(self, start: Reference, moment: float, targets: Targets, timing: StreamTiming,
-             extrapolated: float = 0.0) -> Trajectory | None:
+             extrapolated: float = 0.0, rest: float = 0.0) -> Trajectory | None:
         """
         Return a motion from a reference through the targets to rest.
 
@@ -122,6 +73,8 @@ class StreamMotion:
             Spacing, smoothing, and delay of the arm behind the targets.
         extrapolated : float
             Time in s for which the motion is continued behind the last target.
+        rest : float
+            Time in s that it then takes to rest, where the limits permit it.
 
         Returns
         -------
@@ -129,40 +82,48 @@ class StreamMotion:
             None if all motions exceed a limit; that from before is then to be kept.
 
         """
+        if moment > self._end:  # the arm has left the targets, and does not jump at the new ones
+            self._joins = moment + _RETURN * timing.period
+        self._end = targets.last + timing.delay
         for factor in _SMOOTHER:
-            planned = self._checked(*self._tracking(start, moment, targets, timing, factor,
-                                                    extrapolated))
+            planned = self._checked(start, rest, *self._tracking(
+                start, moment, targets, timing, factor, extrapolated))
             if planned is not None:
                 self.slowed, self._arrival = False, -np.inf
                 return planned
-        first, remaining = max(timing.spacing, timing.smoothing, _LEAST), self._arrival - moment
-        for rests in (False, True):
-            length = first
-            while length < _LONGEST:
-                planned = self._checked(*self._joining(start, moment, targets, timing, length,
-                                                       extrapolated, rests))
-                if planned is not None:
-                    self.slowed, self._arrival = True, moment + length
-                    return planned
-                # jerk is proportional to 1 / length^3
-                longer = length * min(max(self._excess ** (1.0 / 3.0), _LONGER[0]), _LONGER[1])
-                length = remaining if length < remaining < longer else longer
-        return None
+            if self._excess > _NEARLY:
+                break
+        return self._joined(start, moment, targets, timing, extrapolated, rest)
 
-    def _checked(self, times, *states) -> Trajectory | None:
+    def stop(self, start: Reference) -> Trajectory | None:
+        """Return the shortest motion to rest within the limits, None if there is none."""
+        return self._stopped(start, 0.0, np.zeros(1), np.zeros((0, 6, start.q.size)),
+                             start.arrays[:3])
+
+    def _checked(self, start, rest, times, *states) -> Trajectory | None:
         """Return the motion through states at times, then to rest; None beyond a limit."""
-        coefficients, last = quintic_segments(times, *states), [x[-1] for x in states]
-        whole = with_stop(times, coefficients, last, self.limits)
-        self._excess = self.limits.excess(*whole)
-        if 1.0 < self._excess < _NEARLY:  # maybe because of the stop
-            whole = with_stop(times, coefficients, last, self.limits, 2.0)
-            self._excess = self.limits.excess(*whole)
-        return trajectory(*whole) if self._excess <= 1.0 else None
+        coefficients, lengths = quintic_segments(times, *states), np.diff(times)
+        for samples in (2, 0):  # most that exceed a limit exceed it at the ends of a segment
+            self._excess = self.limits.excess(start, lengths, coefficients, samples).max()
+            if self._excess > 1.0:
+                return None
+        return self._stopped(start, rest, times, coefficients, [x[-1] for x in states])
+
+    def _stopped(self, start, rest, times, coefficients, state) -> Trajectory | None:
+        """Return a motion with a stop at its end; None if none is within the limits."""
+        lengths, stops = stop_segments(state, self.limits, rest)
+        for k in range(lengths.size):
+            if self.limits.excess(start, lengths[k:k + 1], stops[k:k + 1])[0] <= 1.0:
+                return trajectory(np.append(times, times[-1] + lengths[k]),
+                                  np.concatenate([coefficients, stops[k:k + 1]]))
+        return None
 
     def _tracking(self, start, moment, targets, timing, factor, extrapolated):
         """Return times from the moment on, and states there, of the curve from the start."""
         offset = timing.delay - moment
-        ahead = targets.after(_LEAST - offset)
+        # the last one always counts
+        joins = min(self._joins - moment, targets.last + offset - _LEAST)
+        ahead = targets.after(max(joins, _LEAST) - offset)
         spacing = max(timing.spacing, _LEAST)
         cutoff = CUTOFF * factor * max(spacing, timing.smoothing)
         last = max(targets.last + offset, 0.0)
@@ -182,56 +143,81 @@ class StreamMotion:
         """Return positions within the limits."""
         return np.clip(q, self.limits.lower, self.limits.upper)
 
-    def stop(self, start: Reference) -> Trajectory | None:
-        """Return the shortest motion to rest within the limits, None if there is none."""
-        state = start.q, start.qd, start.qdd
-        for factor in (1.0, 1.5, 2.5, 4.0):
-            whole = with_stop(np.zeros(1), np.zeros((0, 6, start.q.size)), state, self.limits,
-                              factor)
-            if self.limits.excess(*whole) <= 1.0:
-                return trajectory(*whole)
+    def _joined(self, start, moment, targets, timing, extrapolated, rest) -> Trajectory | None:
+        """Return the motion that joins the targets earliest, or else rests at the last of them."""
+        offset, remaining = timing.delay - moment, self._arrival - moment
+        first = max(timing.spacing, timing.smoothing, _LEAST)
+        count = max(int(np.ceil(np.log(_LONGEST / first) / np.log(_LONGER))), 1)
+        lengths = first * _LONGER ** np.arange(count)
+        if first < remaining < _LONGEST:
+            lengths = np.sort(np.append(lengths, remaining))
+        later = _knots(targets, first - offset, extrapolated) + offset
+        q, qd, qdd = self._states(targets, timing, np.append(lengths, later) - offset,
+                                  extrapolated)
+        joins, knots = zip(*((x[:lengths.size], x[lengths.size:]) for x in (q, qd, qdd)))
+        # parts of the limits that are needed from each knot on
+        curve = self.limits.excess(start, np.diff(later), quintic_segments(later, *knots), 4)
+        behind = np.append(np.maximum.accumulate(curve[::-1])[::-1], (0.0, 0.0))
+        goal = np.broadcast_to(self._inside(targets.q[-1]), joins[0].shape)
+        for ends, after in ((joins, later), ((goal, 0.0 * goal, 0.0 * goal), later[:0])):
+            needed = self.limits.excess(
+                start, lengths, quintics(lengths[:, None], start.arrays[:3], ends), _COARSE)
+            index = np.searchsorted(after, lengths + _LEAST)
+            fits = np.flatnonzero(np.maximum(needed, behind[index] if after.size else 0.0) <= 1.0)
+            for k in fits[[i - 1 for i in _TRIED if i <= fits.size]]:
+                times = np.concatenate([[0.0, lengths[k]], after[index[k]:]])
+                planned = self._checked(start, rest, times, *(
+                    np.vstack([now, end[k], knot[index[k]:after.size]])
+                    for now, end, knot in zip(start.arrays, ends, knots)))
+                if planned is not None:
+                    self.slowed, self._arrival = True, moment + lengths[k]
+                    return planned
         return None
 
-    def _joining(self, start, moment, targets, timing, length, extrapolated, rests):
-        """Return times from the moment on, and positions, velocities, accelerations there."""
-        offset = timing.delay - moment
-        if rests:
-            times = np.array([length - offset])
-            states = targets.q[-1:], np.zeros_like(targets.q[-1:]), np.zeros_like(targets.q[-1:])
-        else:
-            times = np.array(list(self._times(targets, length - offset, extrapolated)))
-            states = targets.states(times, timing.spacing or length, timing.smoothing,
-                                    extrapolated)
-        q, qd, qdd = states
+    def _states(self, targets, timing, times, extrapolated):
+        """Return positions, velocities, accelerations of the targets at times, within limits."""
+        rows, behind = np.empty((3, times.size, targets.q.shape[1])), times > targets.last
+        # behind the last target the last few count alone: after a step the curve still swings
+        for part, since in ((~behind, times[0]), (behind, np.inf)):
+            if part.any():
+                rows[:, part] = targets.states(times[part], max(timing.spacing, _LEAST),
+                                               timing.smoothing, extrapolated, since)
+        q, qd, qdd = rows
         at_limit = (q < self.limits.lower) | (q > self.limits.upper)
         qd = np.where(at_limit, 0.0, np.clip(qd, -self.limits.velocity, self.limits.velocity))
-        qdd = np.where(at_limit, 0.0, qdd)
-        q = self._inside(q)
-        return (np.append(0.0, times + offset), np.vstack([start.q, q]),
-                np.vstack([start.qd, qd]), np.vstack([start.qdd, qdd]))
-
-    @staticmethod
-    def _times(targets, joins, extrapolated) -> Iterator[float]:
-        """Yield the times of the stream at the knots: where it is joined, and of later targets."""
-        yield joins
-        before = joins
-        for time in (*targets.times[targets.after(joins + _LEAST)], targets.last + extrapolated):
-            if time - before >= _LEAST:
-                yield float(time)
-                before = time
+        return self._inside(q), qd, np.where(at_limit, 0.0, qdd)
 
 
-def with_stop(times, coefficients, state, limits: MotionLimits, factor: float = 1.0):
-    """Return times and coefficients, (n, 6, nv), with a quartic segment from a state to rest."""
+def _knots(targets: Targets, begin: float, extrapolated: float) -> np.ndarray:
+    """Return the times of the targets after a time, and of the end of the motion."""
+    times = [begin]
+    for time in (*targets.times[targets.after(begin)], targets.last + extrapolated):
+        if time - times[-1] >= _LEAST:
+            times.append(time)
+    return np.array(times)
+
+
+def stop_segments(state, limits: MotionLimits, rest: float = 0.0):
+    """
+    Return lengths and coefficients, (k,) and (k, 6, nv), of quartic segments from a state to rest.
+
+    The first takes `rest` seconds, if that is longer than the limits require, the next as long as
+    they require, others longer.
+    """
     q, v, a = state
     speed = np.abs(v)
-    T = factor * max(_SHORTEST_STOP, float((1.5 * speed / (_STOP * limits.acceleration)).max()),
-                     float(np.sqrt(6.0 * speed / (_STOP * limits.jerk)).max()),
-                     float((2.0 * np.abs(a) / (_STOP * limits.jerk)).max()))
-    stop = np.zeros((1, 6, q.size))
+    least = max(_SHORTEST_STOP, float((1.5 * speed / (_STOP * limits.acceleration)).max()),
+                float(np.sqrt(6.0 * speed / (_STOP * limits.jerk)).max()),
+                float((2.0 * np.abs(a) / (_STOP * limits.jerk)).max()))
+    lengths = least * _STOPS
+    if rest > least:
+        lengths = np.append(rest, lengths)
+    T = lengths[:, None]
+    stops = np.zeros((lengths.size, 6, q.size))
     fourth = (v + 0.5 * T * a) / (2.0 * T ** 3)
-    stop[0, :5] = q, v, 0.5 * a, -a / (6.0 * T) - 2.0 * T * fourth, fourth
-    return np.append(times, times[-1] + T), np.concatenate([coefficients, stop])
+    stops[:, 0], stops[:, 1], stops[:, 2] = q, v, 0.5 * a
+    stops[:, 3], stops[:, 4] = -a / (6.0 * T) - 2.0 * T * fourth, fourth
+    return lengths, stops
 
 
 def trajectory(times, coefficients) -> Trajectory:
@@ -241,25 +227,3 @@ def trajectory(times, coefficients) -> Trajectory:
     T = times[-1] - times[-2]
     end = np.polynomial.polynomial.polyval(T, coefficients[-1])
     return Trajectory(times, blocks, Reference.at_rest(coefficients[0, 0]), Reference.at_rest(end))
-
-
-def _largest(worst: float, values: np.ndarray) -> float:
-    """Return the largest of a number and an array; NaN if there is one."""
-    return float(np.maximum(worst, values.max()))
-
-
-def _sampled(times, coefficients):
-    """Return positions, velocities, accelerations and jerks, (N, nv) each, of segments."""
-    lengths = np.diff(times)
-    step = max(_STEP, lengths.sum() / _SAMPLES)
-    counts = np.maximum(np.ceil(lengths / step).astype(int) + 1, 4)
-    segment = np.repeat(np.arange(lengths.size), counts)
-    number = np.arange(segment.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    s = ((number / (counts[segment] - 1.0)) * lengths[segment])[:, None]
-    c = coefficients[segment]
-    q = c[:, 0] + s * (c[:, 1] + s * (c[:, 2] + s * (c[:, 3] + s * (c[:, 4] + s * c[:, 5]))))
-    qd = c[:, 1] + s * (2.0 * c[:, 2] + s * (3.0 * c[:, 3] + s * (
-        4.0 * c[:, 4] + s * 5.0 * c[:, 5])))
-    qdd = 2.0 * c[:, 2] + s * (6.0 * c[:, 3] + s * (12.0 * c[:, 4] + s * 20.0 * c[:, 5]))
-    jerk = 6.0 * c[:, 3] + s * (24.0 * c[:, 4] + s * 60.0 * c[:, 5])
-    return q, qd, qdd, jerk

@@ -68,13 +68,14 @@ class Targets:
         """
         times, q = np.asarray(times, dtype=float), np.array(q, dtype=float)
         qd = np.full_like(q, np.nan) if qd is None else np.array(qd, dtype=float)
-        overlap = np.flatnonzero(times <= self.last) if blend > 0.0 and self.times.size > 1 else ()
-        for i in overlap:
-            x = min(max((times[i] - now) / blend, 0.0), 1.0)
-            weight = x * x * (3.0 - 2.0 * x)
-            before = np.array([np.interp(times[i], self.times, column) for column in self.q.T])
-            q[i] = weight * q[i] + (1.0 - weight) * before
-            qd[i] = np.where(weight < 1.0, np.nan, qd[i])
+        if blend > 0.0 and self.times.size > 1:
+            overlap = times <= self.last
+            x = np.clip((times[overlap] - now) / blend, 0.0, 1.0)
+            weight = (x * x * (3.0 - 2.0 * x))[:, None]
+            before = np.column_stack([np.interp(times[overlap], self.times, each)
+                                      for each in self.q.T])
+            q[overlap] = weight * q[overlap] + (1.0 - weight) * before
+            qd[overlap] = np.where(weight < 1.0, np.nan, qd[overlap])
         kept = slice(None, int(np.searchsorted(self.times, times[0] - _SAME)))
         begin = max(len(self.times[kept]) - _KEPT, 0)
         self.times = np.concatenate([self.times[kept][begin:], times])
@@ -85,8 +86,8 @@ class Targets:
         """Return the targets after a time."""
         return slice(int(np.searchsorted(self.times, time, side='right')), None)
 
-    def states(self, times, spacing: float, smoothing: float, extrapolated: float = 0.0
-               ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def states(self, times, spacing: float, smoothing: float, extrapolated: float = 0.0,
+               since: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
         Return positions, velocities and accelerations, (m, nv) each, at times.
 
@@ -101,12 +102,16 @@ class Targets:
         extrapolated : float
             Time behind the last target for which its acceleration is continued; then the velocity
             decays.
+        since : float, optional
+            Time from which on the curve is needed, default the first one: targets well before it
+            do not count, except for the last few.
 
         """
         times = np.asarray(times, dtype=float)
         spacing = max(spacing, _CLOSEST)
         cutoff = CUTOFF * max(spacing, smoothing)
-        begin = int(np.searchsorted(self.times, times[0] - _BEFORE * max(spacing, smoothing)))
+        since = (times[0] if since is None else since) - _BEFORE * max(spacing, smoothing)
+        begin = int(np.searchsorted(self.times, since))
         begin = max(min(begin, self.times.size - _FEWEST), 0)
         curve = SmoothCurve(self.times[begin:], self.q[begin:], self.qd[begin:], spacing, cutoff)
         last = self.last + extrapolated

@@ -11,16 +11,16 @@ ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 BY_NAME = {case.name: case for case in COMPILED}
 # fault, seed of arm and motion, draw, figure and its value, from `robodyn campaign --worst 2`
 WORST = [
+    ('position frozen', 45, (0.4261412, 0.9390799, 0.0000000), 'speed', 18.48),
     ('states lost for long', 43, (0.8129863, 1.9096483, 0.0000000), 'speed', 15.24),
-    ('position frozen', 45, (0.2846570, 0.7503639, 0.0000000), 'speed', 15.11),
     ('states delayed', 44, (0.7480987, 0.9693641, 0.0489094), 'speed', 10.64),
+    ('position and velocity NaN', 4, (1.0830310, 0.9643025, 0.0000000), 'speed', 6.895),
     ('repeated states', 21, (0.5195813, 1.3702179, 0.0000000), 'speed', 6.664),
+    ('stamps jump', 54, (1.4810389, 0.9997882, 0.2797850), 'speed', 5.68),
     ('torque lost', 67, (1.0034859, 0.3681459, 0.0000000), 'speed', 4.386),
     ('states lost', 42, (0.9554862, 0.9954057, 0.0000000), 'speed', 3.043),
     ('commands lost', 65, (0.7926891, 0.2979497, 0.0000000), 'speed', 3.037),
     ('host held up', 35, (0.4968979, 0.1997424, 0.0000000), 'speed', 2.861),
-    ('names swapped', 8, (0.4928835, 0.9951094, 0.0000000), 'speed', 2.005),
-    ('encoder offset', 55, (0.5916090, 0.8681257, 0.1985054), 'speed', 1.54),
     ('host held up', 35, (0.2932774, 0.1597689, 0.0000000), 'step', 0.937),
     ('states lost for long', 43, (0.5183506, 3.2950092, 0.0000000), 'beyond', 0.1129),
     # a torque step of four times the limit, before it was mended

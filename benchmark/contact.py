@@ -13,7 +13,7 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobodynError, RobotModel
-from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control import ArmController, Mode, Settings
 from robodyn_ros.control.settings import (
     CollisionSettings, FrictionSettings, ObserverSettings)
 from robodyn_ros.simulation import Plant
@@ -154,6 +154,37 @@ def wrench_error(**arm):
     return np.max(errors, axis=0)
 
 
+def contact_force(stiffness, **arm):
+    """
+    Return the force of the tip on a wall: largest in the first 0.2 s, and 2 s after the motion, N.
+
+    The goal is 5 cm behind the wall, which is in the middle of a motion of 1 s. stiffness: of the
+    wall, in N/m.
+    """
+    trial = Trial(threshold=100.0, **arm)
+    dynamics, start = trial.dynamics, trial.plant.q.copy()
+    way = dynamics.jacobian(start, TIP)[:3].T @ [0.0, 0.0, -1.0]
+    goal = start + 0.1 * way / (way @ way)
+
+    def tip(q):
+        return dynamics.forward_kinematics(q, TIP)[:3, 3]
+
+    normal = tip(goal) - tip(start)
+    normal /= np.linalg.norm(normal)
+    wall, zero, forces = tip(0.5 * (start + goal)), np.zeros(MODEL.nv), []
+    point = TrajectoryPoint(goal, zero, zero, (), 1.0)
+    trial.control.follow(trial.now, MODEL.joint_names, [point])
+    while trial.control.mode is not Mode.HOLD or len(forces) < 3.0 / trial.period:
+        depth = normal @ (tip(trial.plant.q) - wall)
+        speed = normal @ dynamics.jacobian(trial.plant.q, TIP)[:3] @ trial.plant.qd
+        force = max(stiffness * depth + 2.0 * np.sqrt(stiffness) * speed, 0.0) * (depth > 0.0)
+        trial.plant.push(TIP, [*(-force * normal), 0.0, 0.0, 0.0])
+        trial.cycle()
+        forces.append(force)
+    first = int(np.flatnonzero(forces)[0])
+    return max(forces[first:first + round(0.2 / trial.period)]), forces[-1]
+
+
 def main():
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
@@ -181,6 +212,12 @@ def main():
     for name, arm in arms.items():
         force, moment = wrench_error(**arm)
         print(f'{name:20} wrench at the tip: force within {force:.1e}, moment within {moment:.1e}')
+    for stiffness in (1e3, 1e4, 1e5):
+        for name, arm in arms.items():
+            for limit in (0.0, 0.1):
+                hit, press = contact_force(stiffness, disturbance_limit=limit, **arm)
+                print(f'{name:20} wall of {1e-3 * stiffness:.0f} N/mm, compensation within '
+                      f'{limit:.0%}: {hit:.0f} N at first, {press:.0f} N at rest')
 
 
 if __name__ == '__main__':

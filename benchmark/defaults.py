@@ -32,10 +32,10 @@ plants, oracle = import_module('mujoco_arm'), import_module('mujoco_oracle')
 
 ISSUED = {'armature': 0.05, 'coulomb': 0.4, 'viscous': 0.3}
 SETTINGS = {
-    'law alone': {'feedback_inertia': [0.0]},
-    'default: feedback inertia': {},
-    'compensation': {'feedback_inertia': [0.0], 'disturbance_observer': True},
-    'both': {'disturbance_observer': True}}
+    'law alone': {'feedback_inertia': [0.0], 'disturbance_observer': False},
+    'feedback inertia': {'disturbance_observer': False},
+    'compensation': {'feedback_inertia': [0.0]},
+    'default: both': {}}
 PART, STEP = 3.0, 0.65  # s, rad
 
 

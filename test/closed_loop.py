@@ -13,7 +13,7 @@ from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint
 
 # what is added by default to the law, see test_control_robust_defaults.py
-LAW_ALONE = {'feedback_inertia': 0.0}
+LAW_ALONE = {'feedback_inertia': 0.0, 'disturbance_observer': False}
 
 
 class Loop:

@@ -57,7 +57,6 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
     sliding = given('adaptive.sliding', s.adaptive.sliding, 0.25 * kd)
     _check(model, 'adaptive.sliding', sliding, sliding <= kd, 'it must be below kd: lower it, or '
            'raise the natural frequency')
-    observer = given('observer.bandwidth', s.observer.bandwidth)
     return Gains(
         kp=kp, kd=kd, ki=_stable(model, integral, kp, kd),
         pd_kp=kp * inertia, pd_kd=kd * inertia, inertia=inertia,
@@ -80,9 +79,9 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         friction_width=given('friction.width', friction.width),
         armature=rotors, gravity_scale=own * scale,
         safe_gravity_scale=own * np.maximum(scale, 1.0),
-        observer_bandwidth=observer,
+        observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),
         # an integral works against the same error
-        disturbance_observer=np.where(integral == 0.0, s.disturbance_observer * observer, 0.0),
+        disturbance_observer=np.where(integral == 0.0, float(s.disturbance_observer), 0.0),
         sliding=sliding, sliding_damping=(kd - sliding) * inertia)
 
 

@@ -56,8 +56,7 @@ class Gains:
     sliding_damping : (nv,)
         Damping of s in the adaptive law, in N m s/rad (N s/m).
     disturbance_observer : (nv,)
-        Bandwidth of the compensation of disturbances by laws with an integral term, in rad/s; 0:
-        none.
+        Flags of joints whose disturbances are compensated by laws with an integral term.
 
     """
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, light_joints, limits,
-    loads, mean_torque, modes, observer, predict, reflection, transition, walls, wrenches)
+    acceptance, collision, disturbance, external_law, feedback_share, law_state, learning,
+    light_joints, limits, loads, mean_torque, modes, observer, predict, reflection, transition,
+    walls, wrenches)
 
 
 @block
@@ -26,6 +27,7 @@ class Memory:
     reflection: reflection.Memory = part(reflection.Memory)
     observer: observer.Memory = part(observer.Memory)
     collision: collision.Memory = part(collision.Memory)
+    disturbance: disturbance.Memory = part(disturbance.Memory)
     motion: modes.Memory = part(modes.Memory)
     share: feedback_share.Memory = part(feedback_share.Memory)
     walls: walls.Memory = part(walls.Memory)

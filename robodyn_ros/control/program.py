@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, gains, learning, limits, loads, modes,
-    observer, reflection, transition, walls, wrenches)
+    acceptance, collision, disturbance, external_law, feedback_share, gains, learning, limits,
+    loads, modes, observer, reflection, transition, walls, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
 
@@ -32,6 +32,7 @@ class Program:
     reflection: reflection.Program = part(reflection.Program)
     observer: observer.Program = part(observer.Program)
     collision: collision.Program = part(collision.Program)
+    disturbance: disturbance.Program = part(disturbance.Program)
     limits: limits.Program = part(limits.Program)
     walls: walls.Program = part(walls.Program)
     start: float = scalar('', 'Number of the last start torque.')

@@ -19,7 +19,7 @@ from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration
 
 RESULT = 'arm.yaml'
-# while the masses are wrong, what is unknown is compensated as it is observed
+# while the masses are wrong, what is unknown is compensated
 OBSERVED = {'ki': [0.0], 'disturbance_observer': True}
 _LEARNED = ('identify1', 'identify2', 'gains', 'after')  # steps with parameters
 _LEAST_APPROACH = 3.0  # s

@@ -27,7 +27,7 @@ from enum import IntEnum
 from robodyn_ros.control import friction
 from robodyn_ros.control.terms import product, sums
 from robodyn_ros.dynamics import algorithms
-from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, reciprocal, sqrt
+from robodyn_ros.dynamics.jit.trace import absolute, reciprocal, sqrt
 from robodyn_ros.dynamics.vector import add, apply, cross, dot, scale
 
 
@@ -36,24 +36,19 @@ class Row(IntEnum):
     Rows of the observer's state, in N m (N), the momentum in N m s (N s).
 
     UNKNOWN is the residual without known external torque. ALLOWANCE is the part of the residual
-    that model errors may cause, EXCESS the magnitude beyond it. BIAS and COULOMB are the estimates
-    of `disturbance`.
+    that model errors may cause, EXCESS the magnitude beyond it.
     """
 
     MOMENTUM = 0
     DRIFT = 1      # C^T qd - g - friction
-    FRICTION = 2   # of the model at the measured velocity
-    EXTERNAL = 3
-    UNKNOWN = 4
-    ALLOWANCE = 5
-    EXCESS = 6
-    BIAS = 7
-    COULOMB = 8
+    EXTERNAL = 2
+    UNKNOWN = 3
+    ALLOWANCE = 4
+    EXCESS = 5
 
 
-def observe(tree, runtime, q, qd, torque, known, motion, direction, limit, bandwidth, viscous,
-            coulomb, stiction, stribeck_velocity, friction_width, armature, safe_gravity_scale,
-            learning, step, memory):
+def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, coulomb, stiction,
+            stribeck_velocity, friction_width, armature, safe_gravity_scale, step, memory):
     """
     Return the rows after a step of `dt`, see `Row`.
 
@@ -63,11 +58,10 @@ def observe(tree, runtime, q, qd, torque, known, motion, direction, limit, bandw
         r += k (p - p_before - dt (tau + drift + r)),
         k = K (1 + x/2 + x^2/6) / (1 + x + x^2/2 + x^3/6).
 
-    motion: terms INERTIA, CORIOLIS, PAYLOAD and FRICTION of the torque. direction: smoothed sign
-    of the reference velocity. limit: of the estimates. learning: their bandwidth.
+    motion: terms INERTIA, CORIOLIS and PAYLOAD of the torque.
     """
     n, (dt, model_error) = tree.nv, step
-    inertial, velocity, load, commanded = (motion[n * k:n * (k + 1)] for k in range(4))
+    inertial, velocity, load = (motion[n * k:n * (k + 1)] for k in range(3))
     before = [memory[n * row:n * (row + 1)] for row in Row]
     p, gradient = momentum(tree, runtime, q, qd)
     p = sums([p, product(armature, qd)])
@@ -80,7 +74,10 @@ def observe(tree, runtime, q, qd, torque, known, motion, direction, limit, bandw
                                           unmodelled_friction(qd, stiction, width))]
     rows = []
     for i in range(n):
-        k = _gain(bandwidth[i], dt)
+        K = bandwidth[i]
+        x = K * dt
+        k = K * (1.0 + x * (0.5 + x * (1.0 / 6.0))) * reciprocal(
+            1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0))))
         change = p[i] - before[Row.MOMENTUM][i] - dt * (
             torque[i] + 0.5 * (drift[i] + before[Row.DRIFT][i]))
         r, unknown, allowed = (before[row][i] for row in (Row.EXTERNAL, Row.UNKNOWN,
@@ -89,35 +86,8 @@ def observe(tree, runtime, q, qd, torque, known, motion, direction, limit, bandw
         unknown = unknown + k * (change - dt * (known[i] + unknown))
         # with the same filter, so that it bounds the residual at any time
         allowed = allowed + k * dt * (allowance[i] - allowed)
-        # friction as it is commanded: along the reference
-        change = change - dt * (0.5 * (tau_f[i] + before[Row.FRICTION][i]) - commanded[i]
-                                + known[i])
-        estimates = disturbance(before[Row.BIAS][i], before[Row.COULOMB][i], change, dt,
-                                _gain(learning[i], dt), direction[i], limit[i])
-        rows.append((p[i], drift[i], tau_f[i], r, unknown, allowed, absolute(unknown) - allowed,
-                     *estimates))
+        rows.append((p[i], drift[i], r, unknown, allowed, absolute(unknown) - allowed))
     return list(zip(*rows))
-
-
-def _gain(bandwidth, dt):
-    """Return the gain of a filter of a bandwidth."""
-    x = bandwidth * dt
-    return bandwidth * (1.0 + x * (0.5 + x * (1.0 / 6.0))) * reciprocal(
-        1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0))))
-
-
-def disturbance(bias, coulomb, change, dt, k, direction, limit):
-    """
-    Return the estimates b and F of a torque `b + F s` that compensates a disturbance.
-
-    With the direction s of the reference, in [-1, 1], dry friction that is not in the model
-    changes its sign with that of the reference, not a time constant later. Each error of b + F s
-    is shared by both in the ratio 1 : s^2 (normalised least mean squares). change: disturbance,
-    integrated over the step dt.
-    """
-    error = k * (-change - dt * (bias + coulomb * direction)) / (1.0 + direction * direction)
-    return [maximum(minimum(value, limit), -limit)
-            for value in (bias + error, coulomb + error * direction)]
 
 
 def unmodelled_friction(qd, stiction, width):

@@ -68,7 +68,7 @@ class ContactObserver:
         p.reaction[()] = _REACTIONS[chosen.reaction]
         observer.measured[()] = settings.observer.torque_source == 'measured'
         observer.model_error[()] = chosen.model_error
-        observer.limit[:] = settings.disturbance_limit * usable
+        self._program.disturbance.limit[:] = settings.disturbance_limit * usable
 
     @property
     def collision(self) -> bool:

@@ -102,8 +102,8 @@ class Settings:
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(
-        False, 'Compensation of unknown external torque, as observed, by computed_torque and '
-        'feedforward_pd; not of joints with ki.')
+        True, 'Compensation of unknown torque, learned from the error of the position, by '
+        'computed_torque and feedforward_pd; not of joints with ki.')
     disturbance_limit: float = parameter(
         0.1, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
     reflection: ReflectionSettings = group(ReflectionSettings)

@@ -59,6 +59,12 @@ def _inertia(robot, runtime, q, armature):
     return algorithms.add_to_diagonal(algorithms.mass_matrix(robot.tree, runtime, q), armature)
 
 
+def _inertial(robot, runtime, q, armature, acceleration):
+    """Return M times an acceleration, rotors included."""
+    torque = algorithms.inertial(robot.tree, runtime, q, acceleration)
+    return [t + r * a for t, r, a in zip(torque, armature, acceleration)]
+
+
 def _response(robot, runtime, q, armature, torque):
     """Return the accelerations at rest due to torques beyond gravity compensation: M^-1 torque."""
     return algorithms.solve(_inertia(robot, runtime, q, armature), list(torque))
@@ -96,8 +102,8 @@ def _predict(robot, runtime, *state):
     return predict.move(robot.tree, runtime, *state)
 
 
-def _observe(robot, runtime, q, qd, torque, known, motion, direction, limit, gains, step, memory):
-    return observe(robot.tree, runtime, q, qd, torque, known, motion, direction, limit,
+def _observe(robot, runtime, q, qd, torque, known, motion, gains, step, memory):
+    return observe(robot.tree, runtime, q, qd, torque, known, motion,
                    *_rows(gains, robot.tree.nv), step, memory)
 
 
@@ -133,7 +139,8 @@ PARTS = {
     'admissible_gains': Part(_admissible_gains, (_J,) * 5 + (1,), (2, _J)),
     'path_torques': Part(_path_torques, (_J,) * 4 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
-    'observe': Part(_observe, (_J, _J, _J, _J, (4, _J), _J, _J, (9, _J), 2, (9, _J)), (9, _J)),
+    'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), (8, _J), 2, (6, _J)), (6, _J)),
+    'inertial': Part(_inertial, (_J, _J, _J), _J),
     'wrench_torques': Part(_wrench_torques, (_J, 'wrenches'), _J),
     'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),
     'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 10), (3, _J, 4)),

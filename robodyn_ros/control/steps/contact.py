@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    collision, disturbance, laws, loads, mean_torque, modes, observer, wrenches)
+    collision, laws, loads, mean_torque, modes, observer, wrenches)
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.control.terms import rows_of
-from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import above, all_of, either, flag, no
 from robodyn_ros.dynamics.jit.flow import choose
 
 
@@ -26,16 +25,9 @@ def observe(robot, functions, flags, state, m, p):
         undecided = m.acceptance.plausibility.undecided
         known = wrenches.known_torque(body, state.q, p.external, m.before)
         blending = either(no(loads.settled(m.loads)), laws.one_of(p.law, laws.ADAPT))
-        compensates = all_of([flag(m.followed), laws.one_of(p.law, laws.INTEGRATE), no(both(
-            flag(p.collision.reaction), collision.present(m.collision, p.collision)))])
-        # the feedback inertia of other laws is 0
-        used = both(compensates, equal(m.light.law, laws.ROWS['computed_torque']))
-        scale = when(used, m.light.scale, zeros(state.q))
         after = observer.update(
             body, observer.restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,
-            known, rows_of(m.terms), (blending, m.loads.change), disturbance.Conditions(
-                m.motion.reference, compensates, no(flag(undecided)), scale,
-                m.share.gap + m.share.lag))
+            known, rows_of(m.terms), (blending, m.loads.change))
         hit, begun = collision.update(m.collision, p.collision, elapsed, after.excess,
                                       after.unknown, undecided)
         return after_torque, after, hit, begun

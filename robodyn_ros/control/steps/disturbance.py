@@ -1,67 +1,67 @@
 """
-Compensation of disturbances: its bandwidth, and its rest.
+Compensation of disturbances: unknown torque, learned from the error of the position.
 
-The observed disturbance of a joint without its rotor A in the model contains -A q'' . With
-G = M + E, the inertia in the feedback, and the bandwidth K the error then obeys
+The torque `b + F s`, with the smoothed sign s of the reference velocity, contains dry friction
+that the model lacks: it changes its sign with the reference, not a time constant later. b and F
+follow from the feedback of the law, with the inertia G = M + E in it,
 
-    (M + A) e''' + (M K + G kd + v) e'' + G (kp + K kd) e' + G K kp e = 0
+    (b + F s)' = K G (kp e + kd e'),    shared by b and F in the ratio 1 : s^2
 
-with the viscous friction v, and decays if (Hurwitz)
+(normalised least mean squares), where e is the error of the position beyond a small one, and e'
+its change: velocities are not used, so that wrong or noisy ones are not learned. With a rotor A
+that the model lacks and viscous friction v the error obeys
+
+    (M + A) e''' + (G kd + v) e'' + G (kp + K kd) e' + G K kp e = 0
+
+and decays if (Hurwitz)
 
     K (kp - d kd) < d kp,    d = (G kd + v) / (M + A).
 
 d is computed for twice the rotor that the joint is built for, see `gain_design.likely_rotors`, and
-for the least friction of such joints.
+for the least friction of such joints; K is that of the slowest joint, as joints are coupled.
 
 Against dry friction integration makes a joint at rest stick, slip to the other side of its
 reference, and so on. At rest the compensation is therefore constant while the error is within a
 zone. It is at first a tenth of the error at which the feedback overcomes the dry friction F of the
 joint, within bounds, and widened each time that the error leaves it on the other side: slips end
-after a few.
+after a few. What is learned at rest may be dry friction of any sign. As much of it as the joint
+may have, r, is a part of its own, which ends with the rest.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.friction import SMOOTHING
-from robodyn_ros.control.steps.modes import Reference
-from robodyn_ros.control.steps.vectors import positive
-from robodyn_ros.dynamics.jit.flags import above, both, equal, no, when
-from robodyn_ros.dynamics.jit.graph import Scalar
+from robodyn_ros.control.steps.vectors import clipped, difference, positive, product, zeros
+from robodyn_ros.dynamics.jit.flags import above, all_finite, at_least, both, equal, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
-# rad or m, of the zone: least, largest at first, and largest
-_NARROW, _USUAL, _WIDE = 1e-5, 5e-4, 0.02
-_WIDER = 8.0
-_PER_INTERVAL = 0.5  # rad, of the bandwidth in an interval
+_SMALL = 3e-4  # rad or m, error that teaches nothing: perfect arms are not affected
+_LARGE = 0.1   # rad or m, error beyond which it has other causes than a wrong model
+_USUAL, _WIDE = 2e-3, 0.02  # rad or m, largest zone at first, and largest
+_WIDER = 3.0
+_WAIT = 0.5  # s without late torques before anything is learned
+_FORGOTTEN = 0.2  # s, time constant with which what was learned decays
+_BANDWIDTH = 0.25  # of kd: stable without rotors for any damping ratio
+_FASTEST = 30.0  # rad/s
 _FRICTION = 3.0  # 1/s, decay of the velocity of a geared joint by friction alone
 
 
-class Conditions(NamedTuple):
-    """
-    What the compensation depends on, besides the observed disturbance.
+@block
+class Program:
+    limit: list = joints('N m', 'Largest torque that compensates disturbances.')
 
-    Attributes
-    ----------
-    reference : Reference
-        Of the joints since the last state.
-    compensates : scalar
-        Flag of the law.
-    learns : scalar
-        Flag that the velocities agree with the positions.
-    scale : list of scalar
-        Used part of the feedback inertia.
-    interval : scalar
-        Of the torques, with the lateness of states, s.
 
-    """
-
-    reference: Reference
-    compensates: Scalar
-    learns: Scalar
-    scale: list
-    interval: Scalar
+@block
+class Memory:
+    continues: float = scalar('', 'Flag: the error is that of the last cycle.')
+    prompt: float = scalar('s', 'Time for which torques have not been late.')
+    error: list = joints('rad', 'Error of the position beyond a small one, up to a large one.')
+    bias: list = joints('N m', 'Part b of the compensation, without a direction.')
+    dry_friction: list = joints('N m', 'Part F with the sign of the reference velocity.')
+    rest: list = joints('N m', 'Part r of joints at rest.')
+    zone: list = joints('rad', 'Error within which the compensation rests at rest; its sign is '
+                        'the side of the error.')
 
 
 def direction(velocity):
@@ -69,24 +69,88 @@ def direction(velocity):
     return [v / sqrt(v * v + SMOOTHING * SMOOTHING) for v in velocity]
 
 
-def bandwidths(gains, scale, interval):
-    """
-    Return the bandwidth for each joint, rad/s.
+def torque(m, p, velocity):
+    """Return the compensation; velocity: of the reference."""
+    return _within([b + r * (1.0 - s * s) + f * s for b, r, f, s in zip(
+        m.bias, m.rest, m.dry_friction, direction(velocity))], p.limit)
 
-    scale: part of E in use. interval: between torques, with the lateness of states, s.
+
+def ready(m):
+    """Return whether torques have been prompt for long enough to learn."""
+    return at_least(m.prompt, _WAIT)
+
+
+def kept(m, gains, compensates, prompt, dt, fades, bias_fades):
     """
-    result, fastest = [], _PER_INTERVAL / positive(interval)
-    for K, kp, kd, M, E, f in zip(gains.disturbance_observer, gains.kp, gains.kd, gains.inertia,
-                                  gains.feedback_inertia, scale):
+    Return the memory after a cycle in which nothing is learned.
+
+    The dry friction is that of the joints, under any law. compensates: flag of the law. prompt:
+    flag that torques are not late. fades, bias_fades: flags that the dry friction, or the rest,
+    may be wrong, and decays.
+    """
+    decay = maximum(1.0 - dt / _FORGOTTEN, 0.0)
+    friction = [when(fades, decay, 1.0) * each for each in gains.disturbance_observer]
+    on = [when(both(compensates, each), when(bias_fades, decay, 1.0), 0.0)
+          for each in gains.disturbance_observer]
+    waited = when(prompt, minimum(m.prompt + dt, _WAIT), 0.0)
+    return Memory(m.continues, waited, m.error, product(on, m.bias),
+                  product(friction, m.dry_friction), product(on, m.rest), m.zone)
+
+
+def restarted(m, flag_):
+    """Return the memory of an arm that is taken over, where a flag holds."""
+    empty = Memory(0.0, 0.0, *map(zeros, (m.error, m.bias, m.dry_friction, m.rest, m.zone)))
+    return when(flag_, empty, m)
+
+
+def update(m, p, gains, moved, dt, error, reference, K):
+    """
+    Return the memory after a state.
+
+    gains: in use. moved: function that returns G times accelerations. error: of the position. K:
+    bandwidth, rad/s.
+    """
+    zone = zones(m.zone, error, reference, narrow_zones(gains, m.dry_friction))
+    large = _within(difference(error, _within(error, _SMALL)), _LARGE)
+    change = when(m.continues, difference(large, m.error), zeros(error))
+    step = moved([
+        when(both(flag(on), moves), K * (kp * dt * e + kd * c), 0.0)
+        for on, moves, kp, kd, e, c in zip(
+            gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd, large,
+            change)])
+    step = when(all_finite(step), step, zeros(step))
+    s = direction(reference.qd)
+    share = [each / (1.0 + d * d) for each, d in zip(step, s)]
+    dry = _within([f + x * d for f, x, d in zip(m.dry_friction, share, s)], p.limit)
+    ending = [r * (1.0 - d * d) for r, d in zip(m.rest, s)]
+    rest = _within([r + when(_at_rest(v, a), x, 0.0) for r, x, v, a in zip(
+        ending, share, reference.qd, reference.qdd)],
+        [friction + absolute(f) for friction, f in zip(gains.stiction, dry)])
+    bias = _within([b + x - (after - r) for b, x, after, r in zip(m.bias, share, rest, ending)],
+                   p.limit)
+    return Memory(1.0, m.prompt, large, bias, dry, rest, zone)
+
+
+def _within(values, limits):
+    """Return values within limits, which are a list or a number."""
+    limits = limits if isinstance(limits, list) else [limits for _ in values]
+    return clipped(values, [-most for most in limits], limits)
+
+
+def bandwidth(gains, scale):
+    """Return the bandwidth K, rad/s; scale: part of E in use."""
+    result = _FASTEST
+    for on, kp, kd, M, E, f in zip(gains.disturbance_observer, gains.kp, gains.kd, gains.inertia,
+                                   gains.feedback_inertia, scale):
         decay = 0.5 * kd * (M + f * E) / positive(M + E) + _FRICTION
-        bound = decay * kp / positive(kp - decay * kd)
-        result.append(minimum(minimum(K, bound), fastest))
+        bound = minimum(_BANDWIDTH * kd, decay * kp / positive(kp - decay * kd))
+        result = when(flag(on), minimum(result, bound), result)
     return result
 
 
 def narrow_zones(gains, dry_friction):
     """Return the zone of each joint in motion; dry_friction: that is not in the model."""
-    return [maximum(minimum(0.1 * (c + absolute(f)) / positive(kp * (M + E)), _USUAL), _NARROW)
+    return [maximum(minimum(0.1 * (c + absolute(f)) / positive(kp * (M + E)), _USUAL), _SMALL)
             for c, f, kp, M, E in zip(gains.coulomb, dry_friction, gains.kp, gains.inertia,
                                       gains.feedback_inertia)]
 

@@ -32,8 +32,7 @@ class Program:
     gravity_scale: list = joints('', 'Part of gravity that the laws compensate.')
     safe_gravity_scale: list = joints('', 'Part of gravity compensated in safe states.')
     observer_bandwidth: list = joints('rad/s', 'Bandwidth of the momentum observer.')
-    disturbance_observer: list = joints('rad/s', 'Bandwidth of the compensation of disturbances; '
-                                        '0: none.')
+    disturbance_observer: list = joints('', 'Flag: disturbances are compensated.')
     sliding: list = joints('1/s', 'Decay rate of the error of the adaptive law while s is 0.')
     sliding_damping: list = joints('N m s/rad', 'Gain K_D of the adaptive law on s.')
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from robodyn_ros.control import friction
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps import disturbance
-from robodyn_ros.control.steps.vectors import difference, zeros
+from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.flags import (
-    all_finite, all_of, both, either, equal, finite, flag, no, when)
+    all_finite, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 
@@ -19,7 +18,6 @@ _GAINS = (*friction.GAINS, 'armature', 'safe_gravity_scale')
 class Program:
     measured: float = scalar('', 'Flag: the motor torque is the measured effort.')
     model_error: float = scalar('', 'Relative model error of the torques of the motion.')
-    limit: list = joints('N m', 'Largest torque that compensates disturbances.')
 
 
 @block
@@ -31,65 +29,46 @@ class Memory:
     qd: list = joints('rad/s', 'Velocity at the last state.')
     momentum: list = joints('N m s', 'Generalised momentum M qd.')
     drift: list = joints('N m', 'C^T qd - g - friction.')
-    friction: list = joints('N m', 'Friction of the model at the measured velocity.')
     external: list = joints('N m', 'External torque.')
     unknown: list = joints('N m', 'External torque without its known part.')
     allowance: list = joints('N m', 'Allowance of the external torque for model errors.')
     excess: list = joints('N m', 'Magnitude of the unknown part beyond the allowance.')
-    bias: list = joints('N m', 'Part of the compensation that does not depend on the direction.')
-    dry_friction: list = joints('N m', 'Part with the sign of the reference velocity.')
-    zone: list = joints('rad', 'Error within which the compensation rests at rest; its sign is '
-                        'the side of the error.')
-    compensation: list = joints('N m', 'Torque that compensates disturbances.')
 
 
 def _rows(m):
-    return [m.momentum, m.drift, m.friction, m.external, m.unknown, m.allowance, m.excess, m.bias,
-            m.dry_friction]
+    return [m.momentum, m.drift, m.external, m.unknown, m.allowance, m.excess]
 
 
 def restarted(m, flag_):
     """Return the memory of a restarted observer, where a flag holds."""
     rows = [when(flag_, zeros(row), row) for row in _rows(m)]
-    return Memory(either(flag(m.begins), flag_), m.blending, m.change, m.q, m.qd, *rows, m.zone,
-                  when(flag_, zeros(m.zone), m.compensation))
+    return Memory(either(flag(m.begins), flag_), m.blending, m.change, m.q, m.qd, *rows)
 
 
-def update(body, m, p, dt, state, torque, known, terms, change_of_loads, conditions):
+def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
     """
     Return the memory after a state.
 
     dt: seconds since the last state. state: of the cycle. torque: mean torque sent since then.
     known: known external torque. terms: rows of the last law, see `Term`. change_of_loads: (flag
-    that the loads are changing, number of their change). conditions: of the
-    compensation.
+    that the loads are changing, number of their change).
     """
     blending, change = change_of_loads
     switches = either(either(flag(m.blending), blending), no(equal(change, m.change)))
     motors = [when(both(p.measured, finite(e)), e, t) for e, t in zip(state.effort, torque)]
     g, nothing = body.gains, zeros(torque)
     gains = [getattr(g, name) for name in _GAINS]
-    motion = [terms[term] for term in (Term.INERTIA, Term.CORIOLIS, Term.PAYLOAD, Term.FRICTION)]
-    reference = conditions.reference
-    error = difference(reference.q, state.q)
-    zone = disturbance.zones(m.zone, error, reference,
-                             disturbance.narrow_zones(g, m.dry_friction))
-    direction = disturbance.direction(reference.qd)
-    enabled = [both(conditions.compensates, flag(K)) for K in g.disturbance_observer]
-    learning = [when(all_of([each, conditions.learns, moves]), K, 0.0) for each, K, moves in zip(
-        enabled, disturbance.bandwidths(g, conditions.scale, conditions.interval),
-        disturbance.active(zone, error, reference))]
+    motion = [terms[term] for term in (Term.INERTIA, Term.CORIOLIS, Term.PAYLOAD)]
 
-    def observed(q, qd, torque, known, bandwidth, learning, step, rows):
-        return body.rows('observe', q, qd, torque, known, motion, direction, p.limit,
-                         [bandwidth, *gains, learning], step, rows)
+    def observed(q, qd, torque, known, bandwidth, step, rows):
+        return body.rows('observe', q, qd, torque, known, motion, [bandwidth, *gains], step, rows)
 
     def initialised(q, qd):
         # without bandwidth the estimates are kept
-        return observed(q, qd, nothing, nothing, nothing, nothing, [0.0, 0.0], _rows(m))
+        return observed(q, qd, nothing, nothing, nothing, [0.0, 0.0], _rows(m))
 
     def step_from(rows):
-        return observed(state.q, state.qd, motors, known, g.observer_bandwidth, learning,
+        return observed(state.q, state.qd, motors, known, g.observer_bandwidth,
                         [dt, p.model_error], rows)
 
     # a change of the model is no change of momentum: recompute the last state with the new model
@@ -97,12 +76,8 @@ def update(body, m, p, dt, state, torque, known, terms, change_of_loads, conditi
         lambda: _rows(m), lambda: initialised(m.q, m.qd)])
     rows = choose(m.begins, [lambda: step_from(before), lambda: initialised(state.q, state.qd)])
     good = all_finite(rows)
-    *observed_rows, bias, dry_friction = when(good, rows, [nothing for _ in rows])
-    bias = [when(each, value, 0.0) for each, value in zip(enabled, bias)]
-    return Memory(
-        no(good), blending, change, state.q, state.qd, *observed_rows, bias, dry_friction, zone,
-        [when(each, maximum(minimum(b + f * s, most), -most), 0.0) for each, b, f, s, most in zip(
-            enabled, bias, dry_friction, direction, p.limit)])
+    return Memory(no(good), blending, change, state.q, state.qd,
+                  *when(good, rows, [nothing for _ in rows]))
 
 
 def stable_external(body, q, external, stiffness):

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
-    acceptance, collision, external_law, feedback_share, law_state, learning, loads, modes,
-    observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
+    acceptance, collision, disturbance, external_law, feedback_share, law_state, learning, loads,
+    modes, observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
 from robodyn_ros.dynamics.jit.flags import (
@@ -81,6 +81,7 @@ def take_over(robot, functions, requests, state, m, p):
         reflection=when(begins, reflection.cleared(m.reflection, p.reflection), m.reflection),
         observer=observer.restarted(m.observer, located),
         collision=collision.reset(m.collision, begins),
+        disturbance=disturbance.restarted(m.disturbance, begins),
         share=feedback_share.restarted(share, begins),
         # no integral on joints without Ki
         integral=[when(both(flag(ki), no(restarts)), i, 0.0)

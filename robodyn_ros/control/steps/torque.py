@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, external_law, law_state, laws, learning, light_joints, modes, observer, reflection,
-    schedule, shutdown, transition, wrenches)
+    collision, disturbance, external_law, feedback_share, law_state, laws, learning, light_joints,
+    loads, modes, observer, reflection, schedule, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
@@ -89,6 +89,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
         lambda: zeros(q), lambda: wrenches.torque(body, q, target.wrench)])
     released = both(flag(p.collision.reaction), collision.present(m.collision, p.collision))
     nothing = zeros(q)
+    compensates = all_of([follows, no(m.external_law.active), laws.one_of(p.law, laws.INTEGRATE)])
     contact = choose(both(follows, laws.one_of(p.law, laws.SHAPE)), [
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
@@ -97,7 +98,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
         effort=when(floats, reflected.torque, reference.effort),
         external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
-        disturbance=when(either(silent, released), nothing, m.observer.compensation),
+        disturbance=when(both(compensates, no(released)), disturbance.torque(
+            m.disturbance, p.disturbance, reference.qd), nothing),
         contact=contact)
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
     gains = schedule.scaled(body.robot.schedule, m.schedule,
@@ -118,12 +120,56 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
         return choose(all_finite(change), [lambda: nothing, lambda: change])
 
     terms, report = evaluate(x)
+    learns = all_of([flags.fresh, equal(feedback_scale, 1.0), no(any_above(
+        [absolute(each) for each in terms[Term.LIMIT]], 0.0))])
+    compensation = compensated(body, m, p, gains, light, row, q, dt, (compensates, learns))
     drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
         lambda: nothing, change_of_torque])
     after = replace(
-        m, reflection=reflected, target=target, light=light, followed_motion=laws.motion_of(x),
+        m, reflection=reflected, target=target, light=light, disturbance=compensation,
+        followed_motion=laws.motion_of(x),
         followed=both(follows, no(m.external_law.active)))
     return after, terms, when(cartesian, report, m.report), drift
+
+
+def compensated(body, m, p, gains, light, row, q, dt, flags):
+    """
+    Return the memory of the compensation of disturbances after a torque of a law.
+
+    gains, light: in use. flags: the law compensates; the error is that of its whole feedback.
+    """
+    compensates, learns = flags
+    error, seen = difference(m.motion.reference.q, q), m.acceptance.plausibility
+    estimated = flag(seen.delay)
+    # with the compensation the feedback is stiffer than that of the law alone
+    prompt = equal(feedback_share.stable_share(
+        m.share, 2.0 * p.law_damping, 2.0 * p.law_stiffness), 1.0)
+    # loads that change may have been learned
+    settled = loads.settled(m.loads)
+    kept = disturbance.kept(m.disturbance, gains, compensates, prompt, dt,
+                            fades=estimated, bias_fades=either(estimated, no(settled)))
+    computed_torque = equal(row, laws.ROWS['computed_torque'])
+    # the error of a joint with strongly reduced gains shows little
+    significant = either(computed_torque, all_of([at_least(part, 0.9) for part in light.scale]))
+
+    def learned():
+        K = disturbance.bandwidth(replace(gains, feedback_inertia=p.gains.feedback_inertia),
+                                  when(computed_torque, light.scale, zeros(q)))
+
+        def moved(acceleration):
+            return choose(computed_torque, [
+                lambda: product(product(light.scale, gains.inertia), acceleration),
+                lambda: added(body.part('inertial', q, gains.armature, acceleration),
+                              product(gains.feedback_inertia, acceleration))])
+
+        return disturbance.update(
+            kept, p.disturbance, gains, moved, dt, error, m.motion.reference, K)
+
+    steady = all_of([
+        compensates, learns, disturbance.ready(kept), significant, settled, no(estimated),
+        no(seen.undecided), no(m.motion.fault.code), no(transition.under_way(m.transition)),
+        no(collision.present(m.collision, p.collision))])
+    return choose(steady, [lambda: replace(kept, continues=0.0), learned])
 
 
 def shutdown_terms(body, q, terms, m, p):

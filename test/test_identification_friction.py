@@ -138,3 +138,20 @@ def test_coarse_positions_lower_the_cutoff_or_it_is_named():
     assert given.data.filters.position == 80.0 and '--cutoff' in given.remark
     assert mean_residual(automatic.found) < 0.3 * mean_residual(given.found)
     np.testing.assert_allclose(automatic.found.arm.terms[1], COULOMB, rtol=0.1)
+
+
+def test_the_automatic_cutoff_is_as_good_as_the_best_one():
+    """Sampled at 1 kHz, with stamps that are late by up to some ms, and positions to 1e-4 rad."""
+    rng, motion = np.random.default_rng(1), waves(arm().model, 3)
+    times = np.arange(0.0, motion.duration, 1e-3)
+    late = np.where(rng.random(len(times)) < 0.03, rng.exponential(3e-3, len(times)), 0.0)
+    stamps = np.maximum.accumulate(times + late) + 1e-7 * np.arange(len(times))
+    q, qd, qdd = motion.sample(times)
+    effort = arm().inverse_dynamics(q, qd, qdd) + VISCOUS * qd + COULOMB * np.sign(qd)
+    effort += 0.05 * rng.normal(size=effort.shape)
+    made = Recording(arm().model.joint_names, stamps, np.round(q, 4), stamps, effort)
+    automatic = identify(arm(), made, ['friction'])
+    given = [mean_residual(identify(arm(), made, ['friction'], cutoff=cutoff).found)
+             for cutoff in (3.0, 6.0, 100.0)]
+    assert mean_residual(automatic.found) < 1.3 * min(given) and given[-1] > 10.0 * min(given)
+    np.testing.assert_allclose(automatic.found.arm.terms[1], COULOMB, rtol=0.05)

@@ -97,7 +97,8 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
             f'not explained instead of {before}' if cutoff is None else
             f'{before} of the held-back torque are not explained, and {after} with --cutoff '
             f'{low}: noise of the positions is likely')
-    if mean_residual(found) > _GOOD:
+    # of a cutoff that is too high, noise is the reason
+    if mean_residual(found) > _GOOD and (cutoff is None or best is first):
         remarks += _better_model(data, found, groups, attempt, tick)
     return Identified(data, found, '; '.join(remarks))
 

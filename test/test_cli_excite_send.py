@@ -59,6 +59,23 @@ def test_a_motion_that_was_ended_between_two_polls_has_begun():
     assert poll(0.0, 0.3, 0.0) and math.isfinite(sender._rested)
 
 
+def test_an_interruption_holds_the_arm(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    sender, called = Sender.__new__(Sender), []
+    sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
+    sender.recorder = SimpleNamespace(
+        references=SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=[0])), recorded=[],
+        send=lambda *_: None, wait=interrupted, call_service=called.append)
+    monkeypatch.setattr(sender, 'wait_for_controller', lambda: None)
+    monkeypatch.setattr(sender, '_wait_for_diagnostics', dict)
+    sender.restart()
+    with pytest.raises(KeyboardInterrupt):
+        sender.execute(([0.0, 1.0],))
+    assert called == ['hold']
+
+
 def test_a_paused_motion_is_not_over(monkeypatch):
     references, clock = JointStream.__new__(JointStream), [0.0]
     references.messages = []

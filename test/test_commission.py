@@ -67,6 +67,7 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
     assert abs(model.mass.sum() - true.mass.sum()) < 0.3 * true.mass.sum()
     report = (folder / 'report.html').read_text()
     assert 'Tracking error' in report and 'What the data does not determine' in report
+    assert 'The controller is started before' not in said
     # nothing is left to do
     assert main(options) == 0
     assert capsys.readouterr().out.count('done before') == len(STEPS)

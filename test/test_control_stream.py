@@ -271,6 +271,24 @@ def test_after_another_motion_a_new_stream_is_followed_though_the_last_one_reach
     np.testing.assert_allclose(control.reference.q, BENT, atol=5e-3)
 
 
+@pytest.mark.parametrize('refused', [True, False])
+def test_a_stream_that_goes_on_over_an_activation_is_not_followed_until_it_has_paused(refused):
+    made, elsewhere = Streamed(), BENT + 0.1
+    made.run(0.5, made.target)
+    control, stream = made.control, made.control.stream
+    control.deactivate()
+    if refused:
+        with pytest.raises(StateError, match='not active'):
+            made.send(made.target(0.5))
+    made.loop.start(elsewhere)
+    made.run(0.6, made.target)
+    assert control.mode is Mode.HOLD and stream.summary.startswith('not followed')
+    np.testing.assert_array_equal(control.reference.q, elsewhere)
+    made.run(0.4)
+    made.run(0.3, lambda _: elsewhere)
+    assert stream.moves and not stream.blocked
+
+
 def test_notices_that_are_not_read_are_few():
     made = Streamed(**{'stream.timeout': 0.02})
     for _ in range(25):

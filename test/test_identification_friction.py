@@ -1,5 +1,6 @@
 """Dry friction of other shapes is found where the data shows it, and nowhere else."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from identification_data import arm, waves
 from robodyn_ros.cli.identify.output import parameters
+from robodyn_ros.control.friction import friction
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.identification.dry_friction import DryFriction
+from robodyn_ros.identification.dry_friction import DryFriction, mean_columns
 from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
 from robodyn_ros.identification.identify import identify, mean_residual
@@ -48,10 +50,21 @@ def found(kind, shape='sign', load=False):
 
 def test_the_width_of_smooth_friction_is_found():
     dry, result = found('smooth', 'smooth')
-    np.testing.assert_allclose(dry.velocity, WIDTH, rtol=0.3)  # of candidates 40 % apart
+    np.testing.assert_allclose(dry.velocity, WIDTH, rtol=0.1)
     np.testing.assert_allclose(result.arm.terms[1], COULOMB, rtol=0.05)
     _, plain = found('smooth')
     assert (result.held_back < plain.held_back).all()
+
+
+def test_the_controller_compensates_the_smooth_friction_that_was_found():
+    dry, result = found('smooth', 'smooth')
+    values = parameters(result, dry)
+    coulomb, width = (np.array(values[f'friction.{name}']) for name in ('coulomb', 'width'))
+    for speed in (0.01, 0.05, 0.1, 0.3):
+        compensated = friction([speed] * 6, [0.0] * 6, coulomb, coulomb, [1.0] * 6, width)
+        # 0.05 by the other function, the rest by the coarse candidates of the width
+        np.testing.assert_allclose(compensated / COULOMB, np.tanh(speed / WIDTH), atol=0.12)
+    assert 'friction.width' not in parameters(found('smooth')[1], found('smooth')[0])
 
 
 def test_stribeck_friction_is_found_and_becomes_parameters_of_the_controller():
@@ -78,9 +91,38 @@ def test_friction_that_grows_with_the_load_is_found():
 @pytest.mark.parametrize('shape', ['smooth', 'stribeck'])
 def test_nothing_is_found_where_nothing_is(shape):
     dry, result = found('sign', shape, load=True)
-    # as narrow as the sampling of the sign, if at all
+    # narrow, if at all
     assert np.mean(np.nan_to_num(dry.velocity) < 0.03) > 0.8 and not dry.loaded.any()
     np.testing.assert_allclose(result.arm.terms[1], COULOMB, rtol=0.1)
+
+
+def test_load_and_width_are_distinguished():
+    dry, result = found('load', 'smooth', load=True)
+    heavy = arm().model.effort_limit > 50.0
+    assert dry.loaded[heavy].all() and not (dry.velocity[heavy] > 0.03).any()
+    np.testing.assert_allclose(result.arm.terms[5][heavy], GROWTH, rtol=0.1)
+
+
+def test_a_shape_that_explains_much_more_is_named():
+    assert '--friction smooth' in identify(arm(), recording('smooth'), ['friction']).remark
+    assert '--friction stribeck' in identify(arm(), recording('stribeck'), ['friction']).remark
+    assert not identify(arm(), recording('sign'), ['friction']).remark
+
+
+def test_rotors_that_explain_much_more_are_named():
+    plain, model = recording('sign'), arm().model
+    acceleration = waves(model, 3).sample(plain.position_time)[2]
+    remark = identify(arm(), replace(plain, effort=plain.effort + 0.5 * acceleration),
+                      ['friction']).remark
+    assert '--estimate friction,armature' in remark
+
+
+def test_the_sign_between_samples_is_their_mean():
+    qd = np.array([0.1, 0.01, -0.01, -0.1])
+    made = mean_columns('sign', np.nan, qd, np.full(4, -0.06), None)[:, 0]
+    # linear in the velocity where it crosses 0 within the interval, to 1 of 9 moments
+    np.testing.assert_allclose(made, np.clip(qd / 0.03, -1.0, 1.0), atol=1.0 / 9.0)
+    assert made[0] == 1.0 and made[-1] == -1.0
 
 
 def test_an_unknown_shape_is_refused():
@@ -96,3 +138,20 @@ def test_coarse_positions_lower_the_cutoff_or_it_is_named():
     assert given.data.filters.position == 80.0 and '--cutoff' in given.remark
     assert mean_residual(automatic.found) < 0.3 * mean_residual(given.found)
     np.testing.assert_allclose(automatic.found.arm.terms[1], COULOMB, rtol=0.1)
+
+
+def test_the_automatic_cutoff_is_as_good_as_the_best_one():
+    """Sampled at 1 kHz, with stamps that are late by up to some ms, and positions to 1e-4 rad."""
+    rng, motion = np.random.default_rng(1), waves(arm().model, 3)
+    times = np.arange(0.0, motion.duration, 1e-3)
+    late = np.where(rng.random(len(times)) < 0.03, rng.exponential(3e-3, len(times)), 0.0)
+    stamps = np.maximum.accumulate(times + late) + 1e-7 * np.arange(len(times))
+    q, qd, qdd = motion.sample(times)
+    effort = arm().inverse_dynamics(q, qd, qdd) + VISCOUS * qd + COULOMB * np.sign(qd)
+    effort += 0.05 * rng.normal(size=effort.shape)
+    made = Recording(arm().model.joint_names, stamps, np.round(q, 4), stamps, effort)
+    automatic = identify(arm(), made, ['friction'])
+    given = [mean_residual(identify(arm(), made, ['friction'], cutoff=cutoff).found)
+             for cutoff in (3.0, 6.0, 100.0)]
+    assert mean_residual(automatic.found) < 1.3 * min(given) and given[-1] > 10.0 * min(given)
+    np.testing.assert_allclose(automatic.found.arm.terms[1], COULOMB, rtol=0.05)

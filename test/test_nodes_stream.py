@@ -14,7 +14,7 @@ from controller_node import (  # noqa: E402
 from robodyn_ros.control import Settings  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.trajectories.stream_input import StreamInput  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64, Header  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -122,6 +122,22 @@ def test_a_motion_pauses_slows_down_and_goes_on(probe, process, references):
     probe.until(lambda: times[-1].position[0] >= 4.0, 'the end of the path')
     assert 0.4 < max(each.velocity[0] for each in times) < 0.6
     assert {each.effort[0] for each in times}.isdisjoint({before})
+
+
+def test_a_stream_replaces_a_trajectory_that_is_under_way(probe, process, references):
+    since = send(probe, process, trajectory(MODEL.joint_names, HOME, seconds=3.0))
+    probe.until(lambda: logged(process, 'the goal is reached', since), 'home')
+    send(probe, process, trajectory(MODEL.joint_names, HOME + 0.6, seconds=20.0))
+    probe.until(lambda: np.abs(references[-1].velocity).max() > 0.01, 'motion')
+    place = np.array(references[-1].position)
+    message = trajectory(MODEL.joint_names, place, seconds=PERIOD)
+    publisher = probe.publisher(JointTrajectory, TOPIC)
+
+    end = time.monotonic() + PATIENCE
+    while (np.abs(references[-1].velocity).max() > 1e-4
+           or np.abs(references[-1].position - place).max() > 1e-3):
+        assert time.monotonic() < end, 'it is not at the target of the stream'
+        stream(probe, lambda _: publisher.publish(message), 0.3)
 
 
 def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own():

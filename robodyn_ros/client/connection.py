@@ -65,6 +65,8 @@ class Connection:
         self._services: dict[str, Any] = {
             name: node.create_client(Trigger, f'{NAME}/{name}')
             for name in ('float', 'hold', 'pause', 'resume', 'reset_fault')}
+        self._executor, self._closing = SingleThreadedExecutor(context=self._context), False
+        self._executor.add_node(node)
         self._thread = Thread(target=self._spin, name='robodyn_client', daemon=True)
         self._thread.start()
         try:
@@ -75,8 +77,11 @@ class Connection:
 
     def close(self) -> None:
         """End ROS."""
+        if not self._closing:  # the thread ends first: it waits for what the context has
+            self._closing = True
+            self._executor.wake()
+            self._thread.join(self._timeout)
         self._context.try_shutdown()
-        self._thread.join(self._timeout)
 
     # --- what was received ------------------------------------------------------------------
 
@@ -176,14 +181,13 @@ class Connection:
             raise StateError(f'no subscriber on {self._trajectory.topic_name}')
 
     def _spin(self) -> None:
-        executor = SingleThreadedExecutor(context=self._context)
-        executor.add_node(self._node)
         try:
-            executor.spin()
+            while not self._closing:
+                self._executor.spin_once()
         except ExternalShutdownException:
             pass
         finally:
-            executor.shutdown(timeout_sec=1.0)
+            self._executor.shutdown(timeout_sec=1.0)
 
     def _on_state(self, data: bytes) -> None:
         with self._news:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.jit.trace import sqrt
+from robodyn_ros.dynamics.jit.trace import maximum, sqrt
 
-GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity')
+GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity', 'friction_width')
 # rad/s or m/s, below which dry friction is proportional to the velocity: little smoothing is
 # enough for a reference, which has no noise
 SMOOTHING = 0.001
-# the same for a measured velocity
+# at least, for a measured velocity
 MEASURED_SMOOTHING = 0.05
 
 
-def friction(velocity, viscous, coulomb, stiction, stribeck_velocity, smoothing=SMOOTHING):
+def friction(velocity, viscous, coulomb, stiction, stribeck_velocity, width):
     """
-    Return `b v + F(v) v / sqrt(v^2 + s^2)`: viscous, and smoothed dry friction.
+    Return `b v + F(v) v / sqrt(v^2 + w^2)`: viscous, and smoothed dry friction.
 
     Dry friction falls from stiction to Coulomb friction, `F = Fc + (Fs - Fc) vs^2 / (vs^2 + v^2)`
     (Hess and Soom 1990; Armstrong-Helouvry, Dupont, Canudas de Wit 1994, 2.1).
     """
-    return [b * v + (f + (fs - f) * vs * vs / (vs * vs + v * v)) * v
-            / sqrt(v * v + smoothing * smoothing)
-            for v, b, f, fs, vs in zip(velocity, viscous, coulomb, stiction, stribeck_velocity)]
+    return [b * v + (f + (fs - f) * vs * vs / (vs * vs + v * v)) * v / sqrt(v * v + w * w)
+            for v, b, f, fs, vs, w in zip(velocity, viscous, coulomb, stiction, stribeck_velocity,
+                                          width)]
+
+
+def measured_width(width):
+    """Return the widths for a measured velocity."""
+    return [maximum(w, MEASURED_SMOOTHING) for w in width]

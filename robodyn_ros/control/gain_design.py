@@ -76,6 +76,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         stiction=part * np.maximum(given('friction.stiction', friction.stiction, coulomb),
                                    coulomb),
         stribeck_velocity=given('friction.stribeck_velocity', friction.stribeck_velocity),
+        friction_width=given('friction.width', friction.width),
         armature=rotors, gravity_scale=own * scale,
         safe_gravity_scale=own * np.maximum(scale, 1.0),
         observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),

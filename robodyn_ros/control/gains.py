@@ -41,6 +41,8 @@ class Gains:
         Friction that is compensated along the reference, in N m s/rad and N m (N s/m and N).
     stribeck_velocity : (nv,)
         Velocity at which friction is halfway from stiction to Coulomb friction, in rad/s (m/s).
+    friction_width : (nv,)
+        Velocity below which dry friction falls to zero, in rad/s (m/s).
     armature : (nv,)
         Inertia of the rotors, seen at the joints, in kg m^2 (kg).
     gravity_scale : (nv,)
@@ -75,6 +77,7 @@ class Gains:
     coulomb: np.ndarray
     stiction: np.ndarray
     stribeck_velocity: np.ndarray
+    friction_width: np.ndarray
     armature: np.ndarray
     gravity_scale: np.ndarray
     safe_gravity_scale: np.ndarray

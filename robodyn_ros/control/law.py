@@ -43,7 +43,7 @@ def tracking_terms(law: Law, tree, runtime, x, frame=None):
     own, report = law.function(arm, x) if law.cartesian else (law.function(arm, x), [])
     # terms common to all laws, then those of this one
     terms = {Term.FRICTION: friction.friction(
-        x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity),
+        x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity, x.friction_width),
         Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
     for term in (Term.FEEDBACK, Term.NULL_SPACE):
         if term in terms:

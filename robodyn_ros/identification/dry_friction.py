@@ -15,7 +15,9 @@ load and velocity, 2010.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,10 @@ SHAPES = ('sign', 'smooth', 'stribeck')
 _CANDIDATES = np.geomspace(0.004, 0.4, 15)
 _SUPPORT = 12.0    # gain of log likelihood that a further parameter must bring
 _SINGULAR = 1e-7   # relative singular value below which columns depend on each other
+_ZOOMS = 2         # rounds of candidates between the best one and its neighbours
+_BETWEEN = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) / 3.0
+# moments of a sample interval at which friction is evaluated: its sign changes in between
+_MOMENTS = (np.arange(9) - 4.0) / 9.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,17 @@ class DryFriction:
         """Return the kinds of numbers of a joint beside those that every joint has."""
         stribeck = self.shape == 'stribeck' and bool(np.isfinite(self.velocity[j]))
         return ('stribeck',) * stribeck + ('load',) * bool(self.loaded[j])
+
+
+def mean_columns(shape: str, velocity: float, qd: NDArray, change: NDArray,
+                 torque: NDArray | None) -> NDArray:
+    """
+    Return `shape_columns` as means over the intervals between samples, (n, 3).
+
+    change: (n,) array of the changes of the velocity in an interval.
+    """
+    return np.mean([shape_columns(shape, velocity, qd + part * change, torque)
+                    for part in _MOMENTS], axis=0)
 
 
 def shape_columns(shape: str, velocity: float, qd: NDArray, torque: NDArray | None) -> NDArray:
@@ -125,18 +142,42 @@ def chosen(asked: DryFriction, others: list[NDArray], effort: list[NDArray],
     for j, rest in enumerate(others):
         if len(rest) < 3 * rest.shape[1] // 2 or not fastest[j] > 0.0:
             continue
-        fit = _Profile(rest, effort[j], segment[j])
-        best = fit.squares(candidate(j, 'sign', np.nan, False))
-        if asked.shape != 'sign':
-            tried = [fit.squares(candidate(j, asked.shape, each, False))
-                     for each in _CANDIDATES * fastest[j]]
-            least = int(np.argmin(tried))
-            if fit.supports(tried[least], best):
-                velocity[j], best = _CANDIDATES[least] * fastest[j], tried[least]
-        if asked.load:
-            shape = asked.shape if np.isfinite(velocity[j]) else 'sign'
-            loaded[j] = fit.supports(fit.squares(candidate(j, shape, velocity[j], True)), best)
+        profile = _Profile(rest, effort[j], segment[j])
+
+        def fit(shape: str, v: float, load: bool) -> _Fit:
+            return profile.fit(candidate(j, shape, v, load), v, load)
+
+        fits = []
+        for load in (False, True)[:1 + asked.load]:
+            fits.append(fit('sign', np.nan, load))
+            if asked.shape != 'sign':
+                fits.append(_best_velocity(lambda v: fit(asked.shape, v, load), fastest[j]))
+        best = profile.supported(fits)
+        velocity[j], loaded[j] = best.velocity, best.load
     return DryFriction(asked.shape, asked.load, velocity, loaded)
+
+
+class _Fit(NamedTuple):
+    """Fit of a joint: sum of squares, residuals, velocity of the shape, whether with load."""
+
+    squares: float
+    errors: NDArray
+    velocity: float
+    load: bool
+
+    @property
+    def more(self) -> int:
+        """Return the number of parameters beyond Coulomb friction."""
+        return int(np.isfinite(self.velocity)) + self.load
+
+
+def _best_velocity(fit: Callable[[float], _Fit], fastest: float) -> _Fit:
+    """Return the fit with the best velocity of a shape: of the candidates, then between them."""
+    tried = _CANDIDATES * fastest
+    for _ in range(1 + _ZOOMS):
+        best = min((fit(v) for v in tried), key=lambda each: each.squares)
+        tried = best.velocity * (tried[1] / tried[0]) ** _BETWEEN
+    return best
 
 
 class _Profile:
@@ -151,18 +192,22 @@ class _Profile:
     def _rest(self, columns: NDArray) -> NDArray:
         return columns - self._basis @ (self._basis.T @ columns)
 
-    def squares(self, columns: NDArray) -> float:
-        """Return the sum of squares that these columns leave; negative friction is not used."""
+    def fit(self, columns: NDArray, velocity: float = np.nan, load: bool = False) -> _Fit:
+        """Return the fit of columns; negative friction is not used."""
         rest = self._rest(columns[:, np.abs(columns).max(axis=0) > 0.0])
         found = np.linalg.lstsq(rest, self._effort, rcond=_SINGULAR)[0]
-        if (found[1:] < 0.0).any():
-            return np.inf
-        self._errors = self._effort - rest @ found
-        return float(self._errors @ self._errors)
+        errors = self._effort - rest @ found
+        possible = not (found[1:] < 0.0).any()
+        return _Fit(float(errors @ errors) if possible else np.inf, errors, velocity, load)
 
-    def supports(self, squares: float, before: float) -> bool:
-        """Return whether one more parameter is worth this decrease of the sum of squares."""
-        if not squares < before:
-            return False
-        count = len(self._errors) / correlated_samples(self._errors, self._segment)
-        return 0.5 * count * np.log(before / squares) > _SUPPORT
+    def supported(self, fits: list[_Fit]) -> _Fit:
+        """Return the likeliest of the fits, the first of which is the simplest."""
+        errors = min(fits, key=lambda each: each.squares).errors
+        count = len(errors) / correlated_samples(errors, self._segment)
+
+        def gain(fit: _Fit) -> float:
+            if not 0.0 < fit.squares < np.inf:
+                return -np.inf
+            return 0.5 * count * np.log(fits[0].squares / fit.squares) - _SUPPORT * fit.more
+
+        return max(fits, key=gain)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.dry_friction import (
-    chosen, DryFriction, shape_columns)
+    chosen, DryFriction, mean_columns)
 from robodyn_ros.identification.recording import Recording, uniform
 from robodyn_ros.identification.signals import (
     bandwidth, check_length, Filters, lowpass, motion, position_noise, SegmentMotion,
@@ -216,9 +216,10 @@ class _Segment:
 
     def dry(self, j: int, shape: str, velocity: float, load: bool) -> NDArray:
         """Return the columns of dry friction of a joint."""
-        made = shape_columns(shape, velocity, self._made.qd[:, j],
-                             self._torque[:, j] if load else None)
-        return self._low(made)[self._clear[:, j]]
+        made = self._made
+        return self._low(mean_columns(
+            shape, velocity, made.qd[:, j], made.qdd[:, j] * made.step,
+            self._torque[:, j] if load else None))[self._clear[:, j]]
 
     def equations(self, j: int, dry: DryFriction) -> Equations:
         """Return the equations of a joint."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
@@ -23,6 +24,7 @@ _TRIMMED = 2          # rounds without outliers
 _OUTLIER = 4.0        # standard deviations from which a residual is an outlier
 _NORMAL = 1.4826      # standard deviation per median of the absolute values
 _MIN_EQUATIONS = 30   # least number of equations of a joint
+_DEPENDENT = 1e-6     # part of a column that others do not explain, below which it is left out
 _SIGNIFICANT = 5.0    # standard deviations of its mass at which a payload counts as present
 
 
@@ -66,7 +68,8 @@ class Estimate(NamedTuple):
     unexcited : list of (str, int)
         Kind and joint of parameters that the data does not identify; they are as in the URDF.
     condition : float
-        Condition number of the weighted equations with columns of length 1.
+        Condition number of the weighted equations with columns of length 1, of which none depends
+        on others.
     fitted, held_back, urdf : (nv,) array
         Norm of the residual relative to that of the torque: on the data of the fit, on the data
         held back, and on the latter with the URDF's parameters.
@@ -281,7 +284,11 @@ def _condition(dynamics: Dynamics, fit: Fit, joints: list[Equations], inertia: b
             if i == j:
                 own[:, k] = joint.columns[:, JOINT_TERMS.index(kind) - len(JOINT_TERMS)]
         blocks.append(np.hstack([joint.columns[:, base], own]) / fit.deviation[j])
-    return condition_number(np.vstack(blocks))
+    columns = np.vstack(blocks)
+    columns = columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    # without those that depend on others, such as the rotor of the first joint on its inertia
+    R, order = qr(columns, mode='r', pivoting=True)
+    return condition_number(columns[:, order[np.abs(np.diag(R)) > _DEPENDENT]])
 
 
 def _relative_residuals(joints: list[Equations], arm: Physical, payload_body: int) -> NDArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.identification.dry_friction import DryFriction
+from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
 from robodyn_ros.identification.equations import Excerpt, excerpt
 from robodyn_ros.identification.estimate import Estimate, estimate
 from robodyn_ros.identification.recording import Recording
@@ -18,6 +18,7 @@ _POOR = 0.05      # mean residual of the held-back torque above which lower cuto
 _BETTER = 0.7     # ratio of residuals from which on a lower cutoff is the better one
 _LOWEST = 2.0     # Hz, lowest cutoff to try
 _FACTOR = 0.5
+_GOOD = 0.01      # mean residual above which other models are tried
 
 
 class Identified(NamedTuple):
@@ -31,7 +32,8 @@ class Identified(NamedTuple):
     found : Estimate
         Estimates.
     remark : str
-        Why the cutoff frequency was lowered, or which one to try; '' if there is no reason to.
+        Why the cutoff frequency was lowered, or which one or which other options to try; '' if
+        there is no reason to.
 
     """
 
@@ -48,7 +50,8 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
     Return the estimate of a recording.
 
     Where the held-back torque is not explained well, lower cutoff frequencies are tried. One that
-    mends it is used, or is named if a cutoff is given.
+    mends it is used, or is named if a cutoff is given. Another shape of dry friction, or rotors,
+    that explain much more are named.
 
     Parameters
     ----------
@@ -67,9 +70,9 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
         As `excerpt` and `estimate`.
 
     """
-    def attempt(at: float | None) -> tuple[Excerpt, Estimate]:
-        data = excerpt(dynamics, recording, at, period, dry)
-        return data, estimate(dynamics, data, groups, **options)
+    def attempt(at: float | None, friction=dry, what=groups) -> tuple[Excerpt, Estimate]:
+        data = excerpt(dynamics, recording, at, period, friction)
+        return data, estimate(dynamics, data, what, **options)
 
     first = best = attempt(cutoff)
     while mean_residual(best[1]) > _POOR:
@@ -84,15 +87,42 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
         if not mean_residual(other[1]) < _BETTER * mean_residual(best[1]):
             break
         best = other
-    if best is first:
-        return Identified(*first, '')
-    before, after = (f'{100.0 * mean_residual(each[1]):.3g} %' for each in (first, best))
-    high, low = (f'{each[0].filters.position:.3g}' for each in (first, best))
-    if cutoff is not None:
-        return Identified(*first, f'{before} of the held-back torque are not explained, and '
-                          f'{after} with --cutoff {low}: noise of the positions is likely')
-    return Identified(*best, f'the cutoff was lowered from {high} to {low} Hz: {after} of the '
-                      f'held-back torque are not explained instead of {before}')
+    data, found = best if cutoff is None else first
+    remarks = []
+    if best is not first:
+        before, after = (f'{100.0 * mean_residual(each[1]):.3g} %' for each in (first, best))
+        high, low = (f'{each[0].filters.position:.3g}' for each in (first, best))
+        remarks.append(
+            f'the cutoff was lowered from {high} to {low} Hz: {after} of the held-back torque are '
+            f'not explained instead of {before}' if cutoff is None else
+            f'{before} of the held-back torque are not explained, and {after} with --cutoff '
+            f'{low}: noise of the positions is likely')
+    # of a cutoff that is too high, noise is the reason
+    if mean_residual(found) > _GOOD and (cutoff is None or best is first):
+        remarks += _better_model(data, found, groups, attempt, tick)
+    return Identified(data, found, '; '.join(remarks))
+
+
+def _better_model(data: Excerpt, found: Estimate, groups: Collection[str],
+                  attempt: Callable[..., tuple[Excerpt, Estimate]],
+                  tick: Callable[[str], None]) -> list[str]:
+    """Return a remark about options that explain much more of the torque, if any do."""
+    others: dict[str, tuple[DryFriction, Collection[str]]] = {}
+    if 'friction' in groups and data.dry.shape == 'sign':
+        others = {f'--friction {shape}': (DryFriction(shape, data.dry.load), groups)
+                  for shape in SHAPES[1:]}
+    if 'armature' not in groups:
+        more = [*groups, 'armature']
+        others[f'--estimate {",".join(more)}'] = data.dry, more
+    residuals = {}
+    for option, (dry, what) in others.items():
+        tick(f'try {option}')
+        residuals[option] = mean_residual(attempt(data.filters.position, dry, what)[1])
+    now, best = mean_residual(found), min(residuals, key=lambda each: residuals[each], default='')
+    if not best or not residuals[best] < _BETTER * now:
+        return []
+    return [f'{100.0 * now:.3g} % of the held-back torque are not explained, and '
+            f'{100.0 * residuals[best]:.3g} % with {best}']
 
 
 def mean_residual(found: Estimate) -> float:

@@ -41,6 +41,7 @@ exit codes: 0 complete, 1 stopped or refused, 2 invalid arguments, 130 interrupt
 _NAMES = [step.name for step in STEPS]
 _ROBOT = ('urdf_file', 'robot_description', 'base', 'tip', 'locked', 'gravity')
 GRAVITY_IN_DRIVER = 'driver_compensates_gravity'
+_STARTS = ' The controller is started before: the brakes open.'
 _RESUMES = 'the same command resumes with this step; --repeat STEP goes back further'
 
 
@@ -67,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='duration of each excitation (default 20)')
     add('--search', type=between(0.0, 600.0), default=10.0, metavar='SECONDS',
         help='time of the search for each (default 10)')
-    add('--friction', choices=SHAPES, default='sign', help='dry friction, as in `robodyn '
-        'identify` (default sign)')
+    add('--friction', choices=SHAPES, default='smooth', help='dry friction, as in `robodyn '
+        'identify`, where the data supports it (default smooth)')
     add('--load-friction', action='store_true', help='also look for friction that grows with load')
     add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
         'needs (YAML), such as command_joints; its robot is not used')
@@ -158,15 +159,18 @@ def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
         out.write_line(f'{number} {step.name}: done before')
         return
     out.write_line()
-    for line in textwrap.wrap(f'{number} {step.name}: {step.text}', WIDTH):
+    starts = step.moves and not work.started and 'activation' in work.folder.done
+    for line in textwrap.wrap(f'{number} {step.name}: {step.text}'
+                              + (_STARTS if starts and step.name != 'after' else ''), WIDTH):
         out.write_line(line)
     if not yes:
         _ask(step)
     with out(step.name):
         lines, result = step.act(work)
     for line in lines:
-        for row in textwrap.wrap(line, WIDTH, drop_whitespace=False) or ['']:
-            out.write_line(row)
+        first, *rest = textwrap.wrap(line, WIDTH, drop_whitespace=False) or ['']
+        for row in (first, *map(str.lstrip, rest)):
+            out.write_line(row.rstrip())
     work.folder.complete(step.name, result)
 
 

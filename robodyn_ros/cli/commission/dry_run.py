@@ -74,8 +74,8 @@ class SimulatedArm:
         isolate()
         from robodyn_ros.cli.commission.ros_arm import RosArm  # needs ROS
         self._robot, self._dynamics, self._folder = robot, dynamics, folder
-        self._seed, self._children = seed, Children()
-        self._arm = RosArm(robot, dynamics.model, folder, tick, lockstep=True)
+        self._seed, self._children, self._tick = seed, Children(), tick
+        self._arm = RosArm(robot, dynamics.model, folder, self._poll, lockstep=True)
         self.check_live, self.change = self._arm.check_live, self._arm.change
         self.execute, self.watch, self.hold = (
             self._arm.execute, self._arm.watch, self._arm.hold)
@@ -89,6 +89,10 @@ class SimulatedArm:
         """End both; the brakes of the next simulated arm hold it where it begins."""
         self._arm.stop()
         self._children.stop()
+
+    def _poll(self) -> None:
+        self._children.check()
+        self._tick()
 
     def _start_simulator(self) -> None:
         model = self._dynamics.model

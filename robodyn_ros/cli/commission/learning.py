@@ -61,7 +61,7 @@ class Learning:
                                        tick=self._tick)
         reason = objection(found)
         text = [*described(data, recording), *([remark] if remark else []), '',
-                *report(self._model, found, dry=data.dry)]
+                *report(self._model, found, dry=data.dry, listed='the report names them')]
         if reason:
             raise StateError('\n'.join([*text, f'the identification failed: {reason}']))
         result = {'parameters': parameters(found, data.dry), 'joints': found.joints,

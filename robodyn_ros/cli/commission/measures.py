@@ -14,6 +14,7 @@ from robodyn_ros.model import RobotModel
 STEP = (0.05, 0.01)    # rad, m: size of a step
 _STROKE, _REST = 0.5, 0.25  # s of a step there or back, and of the rest after it
 _LAGS = np.arange(0.0, 0.03, 0.00025)  # s, tried for a delay
+_FINEST = 1e-9         # rad or m, below which changes are those of numbers without steps
 _SLOW = 0.1            # part of the reference velocity below which a joint sticks
 
 
@@ -30,7 +31,7 @@ class Measures(NamedTuple):
     longest : float
         Longest time between two states, in s.
     resolution : (nv,) array
-        Smallest step of each position, rad or m.
+        Smallest step of each position, rad or m; 0 without steps.
     velocity_noise : (nv,) array
         Standard deviation of the velocities at rest, rad/s or m/s.
     velocity_ratio : (nv,) array
@@ -74,6 +75,7 @@ def measure(rest: Run, steps: Run) -> Measures:
     changes = [np.abs(np.diff(column)) for column in np.vstack([rest.position, steps.position]).T]
     resolution = np.array([each[each > 0.0].min() if (each > 0.0).any() else 0.0
                            for each in changes])
+    resolution[resolution < _FINEST] = 0.0
     derivative = np.gradient(steps.position, steps.times, axis=0)
     wanted = np.gradient(steps.reference, steps.times, axis=0)
     moving = np.abs(wanted) > 0.3 * np.abs(wanted).max(axis=0)

@@ -35,11 +35,7 @@ def write_report(work: Work, path: Path) -> Path:
                 names, done['before']['rms'], done['after']['rms'])]),
         *_error_picture(work),
         '<h2>Identified, with half of the 95 % interval</h2>',
-        _table(('joint', *(f'{kind} ({_UNITS.get(kind, "")})' for kind in found['joints'])), [
-            (name, *(f'{number(value)} &plusmn;{number(margin)}' if margin else
-                     f'{number(value)} (URDF)'
-                     for value, margin in (each[j] for each in found['joints'].values())))
-            for j, name in enumerate(names)]),
+        _identified(names, found),
         '<h2>Validation: part of the held-back torque that is not explained (%)</h2>',
         _table(('joint', 'identified', 'URDF'), [
             (name, number(100.0 * a), number(100.0 * b)) for name, a, b in zip(
@@ -55,10 +51,21 @@ def write_report(work: Work, path: Path) -> Path:
     return path
 
 
+def _identified(names, found: dict) -> str:
+    heads = [f'{kind} ({unit})' if (unit := _UNITS.get(kind)) else kind
+             for kind in found['joints']]
+    width = found['parameters'].get('friction.width', [])
+    rows = [(name, *(f'{number(value)} \u00b1{number(margin)}' if margin else
+                     f'{number(value)} (URDF)'
+                     for value, margin in (each[j] for each in found['joints'].values())),
+             *(f'{w:.2g}' for w in width[j:j + 1])) for j, name in enumerate(names)]
+    return _table(('joint', *heads, *(['width of dry friction (rad/s)'] if width else [])), rows)
+
+
 def _table(heads, rows) -> str:
     lines = ['<tr>' + ''.join(f'<th>{escape(head)}</th>' for head in heads) + '</tr>']
-    lines += ['<tr>' + ''.join(f'<td>{cell if "&plusmn;" in cell else escape(cell)}</td>'
-                               for cell in row) + '</tr>' for row in rows]
+    lines += ['<tr>' + ''.join(f'<td>{escape(cell)}</td>' for cell in row) + '</tr>'
+              for row in rows]
     return '<table>' + '\n'.join(lines) + '</table>'
 
 

@@ -62,7 +62,7 @@ class Work:
     arm: Arm
     folder: Folder
     tick: Callable[[str], None] = lambda text: None
-    friction: DryFriction = DryFriction()
+    friction: DryFriction = DryFriction('smooth')
     speed: float = 0.3
     duration: float = 3.0
     pace: float = 1.0

@@ -87,6 +87,8 @@ class Sender:
         """
         Send points and wait until the motion is over; the clock of the arm may run slowly.
 
+        After Ctrl-C the arm holds where it is.
+
         Returns
         -------
         shortfall : str
@@ -104,7 +106,11 @@ class Sender:
         self._end = int(newest.stamp[0] + 1e9 * points[0][-1])
         self.recorder.send(self._model.joint_names, *points)
         self._sent = self._received = time.monotonic()
-        self.recorder.wait(self._is_over, math.inf)
+        try:
+            self.recorder.wait(self._is_over, math.inf)
+        except KeyboardInterrupt:  # the controller would go on
+            self.recorder.call_service('hold')
+            raise
         if not self.moved:
             raise StateError(f'the controller does not begin the motion; {self._refusal()}')
         return _shortfall(self._wait_for_diagnostics())

@@ -123,7 +123,8 @@ def described(data: Excerpt, recording: Recording) -> list[str]:
     """Return lines about the recording, and what was used of it."""
     steps = 1e3 * np.diff(np.unique(recording.position_time))
     filters = data.filters
-    lines = [f'{data.used:.1f} of {data.recorded:.1f} s used, in {data.segments} pieces; '
+    pieces = 'one piece' if data.segments == 1 else f'{data.segments} pieces'
+    lines = [f'{data.used:.1f} of {data.recorded:.1f} s used, in {pieces}; '
              f'positions up to {filters.position:.3g} Hz, torques up to {filters.equation:.3g} '
              'Hz']
     if steps.max() > _UNEVEN * np.median(steps):
@@ -154,8 +155,8 @@ def _write(options: argparse.Namespace, robot: Robot, model: RobotModel, found: 
 
 
 def report(model: RobotModel, found: Estimate, everything: bool = False,
-           dry: DryFriction | None = None) -> list[str]:
-    """Return the tables."""
+           dry: DryFriction | None = None, listed: str = '--all lists them') -> list[str]:
+    """Return the tables; `listed`: where all base parameters are."""
     kinds = list(found.joints)
     rows = [(name, *(_cell(found.joints[kind][j]) for kind in kinds),
              *(f'{100.0 * share[j]:.3g}' for share in (found.fitted, found.held_back, found.urdf)))
@@ -172,7 +173,7 @@ def report(model: RobotModel, found: Estimate, everything: bool = False,
         if not found.has_payload:
             lines.append('  none: the mass is below its uncertainty, and is not written')
     if found.base:
-        lines += ['', *_base_lines(found, everything)]
+        lines += ['', *_base_lines(found, everything, listed)]
     lines += _dry_lines(model, dry)
     for kind, j in found.unexcited:
         lines.append(f'not excited: {kind} of {model.joint_names[j]}, kept as in the URDF '
@@ -194,10 +195,12 @@ def _kept(found: Estimate, kind: str, j: int) -> float:
     return found.joints[kind][j].value if kind in found.joints else float('nan')
 
 
-def _base_lines(found: Estimate, everything: bool) -> list[str]:
+def _base_lines(found: Estimate, everything: bool, listed: str) -> list[str]:
     count = sum(each.identified for each in found.base)
-    lines = [f'{count} of {len(found.base)} base parameters are identified; the others stay near '
-             'the URDF' + ('' if everything else ' (--all lists them)')]
+    where = '' if everything else f' ({listed})'
+    lines = [f'all {count} base parameters are identified{where}' if count == len(found.base) else
+             f'{count} of {len(found.base)} base parameters are identified; the others stay near '
+             f'the URDF{where}']
     if everything:
         rows = [(each.name, f'{each.urdf:.4f}', f'{each.value:.4f}', f'{each.margin:.4f}',
                  '' if each.identified else 'not excited') for each in found.base]

@@ -16,7 +16,10 @@ from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.log_cholesky import to_matrix
 from robodyn_ros.model import RobotModel
 
-STRIBECK_VELOCITY = 0.01  # rad/s or m/s, default of the parameter
+# rad/s or m/s, defaults of the parameters
+STRIBECK_VELOCITY, WIDTH = 0.01, 0.001
+# w per v with v / sqrt(v^2 + w^2) nearest to tanh(velocity / v): they differ by at most 0.05
+_WIDTH_OF_TANH = 0.85
 _LINE = 5000  # largest length of a line
 NODE = 'computed_torque_controller'
 # parameters of the controller for estimates of each joint; offsets and scales have none
@@ -34,6 +37,10 @@ def parameters(found: Estimate, dry: DryFriction | None = None) -> dict[str, lis
             for coulomb, each in zip(values['friction.coulomb'], found.joints['stribeck'])]
         values['friction.stribeck_velocity'] = np.where(
             np.isfinite(dry.velocity), dry.velocity, STRIBECK_VELOCITY).tolist()
+    if dry is not None and dry.shape == 'smooth' and 'friction.coulomb' in values:
+        values['friction.width'] = np.where(
+            np.isfinite(dry.velocity), np.maximum(_WIDTH_OF_TANH * dry.velocity, WIDTH),
+            WIDTH).tolist()
     return dict(sorted(values.items(), key=lambda item: '.' not in item[0]))
 
 

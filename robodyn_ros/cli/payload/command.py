@@ -32,7 +32,7 @@ EXAMPLES = """examples:
   robodyn payload arm.urdf --link tool0 --save empty.json        without the payload
   robodyn payload arm.urdf --link tool0 --without empty.json     then with it
 
-exit codes: 0 a payload was found, 1 none, 2 invalid arguments or input
+exit codes: 0 a payload was found, or --save was given, 1 none, 2 invalid arguments or input
 """
 _RADIUS = 0.05  # m, radius of gyration of the published payload: passes show no inertia
 
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure; return 0, or 1 if there is no payload."""
+    """Measure; return 0, or 1 if there is no payload and nothing to save."""
     for path in (options.save, options.output):
         check_writable(path)
     steps, robot = Steps(), Robot.from_options(options)
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         for line in ('', *report(model.joint_names, link, found)):
             steps.write_line(line)
         if not found.significant:
-            return 1
+            return 0 if options.save else 1
         payload = ball(link, found)
         if not options.dont_publish:
             arm.publish_payload(payload)

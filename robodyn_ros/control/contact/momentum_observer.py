@@ -48,7 +48,7 @@ class Row(IntEnum):
 
 
 def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, coulomb, stiction,
-            stribeck_velocity, armature, safe_gravity_scale, step, memory):
+            stribeck_velocity, friction_width, armature, safe_gravity_scale, step, memory):
     """
     Return the rows after a step of `dt`, see `Row`.
 
@@ -66,12 +66,12 @@ def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, cou
     p, gradient = momentum(tree, runtime, q, qd)
     p = sums([p, product(armature, qd)])
     g = algorithms.gravity(tree, runtime, q)
-    tau_f = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity,
-                              friction.MEASURED_SMOOTHING)
+    width = friction.measured_width(friction_width)
+    tau_f = friction.friction(qd, viscous, coulomb, stiction, stribeck_velocity, width)
     drift = [c - w * each - f for c, w, each, f in zip(gradient, safe_gravity_scale, g, tau_f)]
     allowance = [model_error * (absolute(a) + absolute(b) + absolute(c) + absolute(f)) + h
                  for a, b, c, f, h in zip(inertial, velocity, load, tau_f,
-                                          unmodelled_friction(qd, stiction))]
+                                          unmodelled_friction(qd, stiction, width))]
     rows = []
     for i in range(n):
         K = bandwidth[i]
@@ -90,10 +90,9 @@ def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, cou
     return list(zip(*rows))
 
 
-def unmodelled_friction(qd, stiction):
+def unmodelled_friction(qd, stiction, width):
     """Return the largest dry friction that the smoothed model omits."""
-    s = friction.MEASURED_SMOOTHING
-    return [f * (1.0 - absolute(v) / sqrt(v * v + s * s)) for v, f in zip(qd, stiction)]
+    return [f * (1.0 - absolute(v) / sqrt(v * v + w * w)) for v, f, w in zip(qd, stiction, width)]
 
 
 def momentum(tree, runtime, q, qd):

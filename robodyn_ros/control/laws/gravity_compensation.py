@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.friction import friction, MEASURED_SMOOTHING
+from robodyn_ros.control.friction import friction, measured_width
 from robodyn_ros.control.terms import product, Term
 
 GAINS = ('damping', 'float_friction')
@@ -17,6 +17,6 @@ def gravity_compensation(arm, x):
     """
     zero = [0.0] * arm.nv
     drag = friction(x.qd, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity,
-                    MEASURED_SMOOTHING)
+                    measured_width(x.friction_width))
     return {**arm.motion(x.q, zero, zero), Term.FRICTION: product(x.float_friction, drag),
             Term.FEEDBACK: [-d * v for d, v in zip(x.damping, x.qd)]}

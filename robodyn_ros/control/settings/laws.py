@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robodyn_ros.control.friction import SMOOTHING
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety.limits import MAX_TORQUE
 from robodyn_ros.settings import Numbers, parameter, settings
@@ -140,3 +141,6 @@ class FrictionSettings:
     stribeck_velocity: Numbers = parameter(
         (0.01,), 'Velocity at which friction is halfway from rest to Coulomb friction.',
         'rad/s or m/s', 1e-6, per_joint=True)
+    width: Numbers = parameter(
+        (SMOOTHING,), 'Velocity below which dry friction falls to zero: w in v / sqrt(v^2 + w^2).',
+        'rad/s or m/s', 1e-4, 10.0, per_joint=True)

@@ -139,7 +139,7 @@ PARTS = {
     'admissible_gains': Part(_admissible_gains, (_J,) * 5 + (1,), (2, _J)),
     'path_torques': Part(_path_torques, (_J,) * 4 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
-    'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), (7, _J), 2, (6, _J)), (6, _J)),
+    'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), (8, _J), 2, (6, _J)), (6, _J)),
     'inertial': Part(_inertial, (_J, _J, _J), _J),
     'wrench_torques': Part(_wrench_torques, (_J, 'wrenches'), _J),
     'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),

@@ -27,6 +27,7 @@ class Program:
     stiction: list = joints('N m', 'Static friction.')
     stribeck_velocity: list = joints('rad/s', 'Velocity at which friction is halfway between '
                                      'stiction and Coulomb friction.')
+    friction_width: list = joints('rad/s', 'Velocity below which dry friction falls to zero.')
     armature: list = joints('kg m^2', 'Rotor inertia, reflected to the joints.')
     gravity_scale: list = joints('', 'Part of gravity that the laws compensate.')
     safe_gravity_scale: list = joints('', 'Part of gravity compensated in safe states.')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robodyn_ros.control import friction
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.control.terms import Term
@@ -10,7 +11,7 @@ from robodyn_ros.dynamics.jit.flags import (
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 
-_GAINS = ('viscous', 'coulomb', 'stiction', 'stribeck_velocity', 'armature', 'safe_gravity_scale')
+_GAINS = (*friction.GAINS, 'armature', 'safe_gravity_scale')
 
 
 @block

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         steps.write_line(line)
     if options.json:
         settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': done,
-                    'steps': made, 'seconds': round(passed, 1)}
+                    'steps': made, 'seconds': round(passed, 1) or None}
         options.json.write_text(as_json(summed, settings), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(summed), encoding='utf-8')

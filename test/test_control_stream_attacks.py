@@ -75,7 +75,7 @@ class Attack:
             if kind == 'goal':
                 control.follow(self.now, NAMES, [TrajectoryPoint(
                     BENT + rng.uniform(-0.2, 0.2, NV), zero, zero, (), rng.uniform(0.5, 2.0))])
-                control.stream.give_way('a goal')
+                control.stream.replaced_by('a goal')
             elif kind == 'pose':
                 control.reach(control.pose(BENT)[:3, 3], (0.0, 0.0, 0.0, 1.0))
             elif kind in ('pause', 'resume'):

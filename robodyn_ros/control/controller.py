@@ -238,7 +238,7 @@ class ArmController:
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
         """Follow a trajectory, not a stream any more; return its duration; see `Motions`."""
         duration = self._motions.follow(now, joint_names, points, start_delay, tolerances)
-        self.stream.give_way(_OTHER)
+        self.stream.replaced_by(_OTHER)
         return duration
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
@@ -246,11 +246,11 @@ class ArmController:
         """
         Follow a planned trajectory; return False if it must be planned again; see `Motions`.
 
-        A stream gives way to it; `source` names it in the log.
+        It replaces a stream; `source` names it in the log.
         """
         begun = self._motions.begin(start_state, trajectory, tolerances)
         if begun:
-            self.stream.give_way(source)
+            self.stream.replaced_by(source)
         return begun
 
     def reset_fault(self) -> None:

@@ -184,10 +184,10 @@ class Stream:
         self.waits += 1
         return False
 
-    def give_way(self, to: str) -> None:
-        """Follow the present stream no more; another motion has begun."""
+    def replaced_by(self, motion: str) -> None:
+        """Follow the present stream no longer: another motion has begun."""
         if self.active and not self.blocked:
-            self._block(f'replaced by {to}')
+            self._block(f'replaced by {motion}')
 
     def poll(self, now: float) -> None:
         """End a stream that is silent."""

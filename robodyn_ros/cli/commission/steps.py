@@ -206,8 +206,7 @@ def after(work: Work) -> tuple[list[str], dict]:
     """
     Start the controller with the result, and repeat the motion of the comparison.
 
-    Once with and once without compensation of unknown torques: on a good model it reacts to
-    friction at every reversal. The better one is kept.
+    Once without and once with compensation of unknown torques. The better one is kept.
     """
     work.restart()
     tried = []
@@ -221,7 +220,7 @@ def after(work: Work) -> tuple[list[str], dict]:
     old = work.folder.done['before']['rms']
     rows = [(name, number(a), *(number(each['rms'][j]) for _, each, _ in tried))
             for j, (name, a) in enumerate(zip(work.model.joint_names, old))]
-    text = table(('joint', 'before', 'without', 'with observer (mrad|mm)'), rows)
+    text = table(('joint', 'before', 'without', 'with compensation (mrad|mm)'), rows)
     if result['shortfall']:
         text.append(f'the goal was not met: {result["shortfall"]}')
     text.append('unknown torques are ' + (

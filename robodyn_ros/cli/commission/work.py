@@ -51,7 +51,7 @@ class Work:
     seed : int
         Seed of the excitations.
     given : mapping
-        Further parameters of the controller, always set.
+        Further parameters of the controller; those that are found take precedence.
     started : bool
         Whether the controller runs.
 

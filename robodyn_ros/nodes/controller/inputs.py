@@ -171,4 +171,4 @@ class Inputs:
 
     def _pose(self, message: PoseStamped) -> None:
         self._controller.reach(*pose_from(message, self._controller.model.base_link))
-        self._controller.stream.give_way('a pose on ~/target_pose')
+        self._controller.stream.replaced_by('a pose on ~/target_pose')
